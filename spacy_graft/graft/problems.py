@@ -1,0 +1,123 @@
+"""From labels to softmax problems, and back to weights by label.
+
+Exclusive labels are one multinomial problem, two of them one logistic problem; labels of a multilabel component are one
+logistic problem each. Labels whose optimum is not finite (never positive, or never negative) are left out of training
+and get the intercept of half a document (Krichevsky & Trofimov 1981) instead of an infinite one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..solve.likelihood import Likelihood
+from .data import TrainingData
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Labels that share one softmax.
+
+    Attributes
+    ----------
+    first, stop : int
+        Its range among the trained labels.
+    likelihood : Likelihood
+    ridge_share : float
+        Factor of β: ½ where one weight stands for two labels, w/2 and -w/2 (their squares sum to w²/2).
+    """
+
+    first: int
+    stop: int
+    likelihood: Likelihood
+    ridge_share: float
+
+    @property
+    def labels(self) -> slice:
+        return slice(self.first, self.stop)
+
+
+class Problems:
+    """All softmax problems of a corpus.
+
+    Attributes
+    ----------
+    problems : list of Problem
+    trained : int64
+        The label (column of the corpus's targets) that each trained label stands for.
+    data : TrainingData
+    """
+
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+        importance = data.example_weights[:, None] * data.known
+        self.positive = (importance * data.targets).sum(axis=0)
+        self.negative = (importance * (1.0 - data.targets)).sum(axis=0)
+        if data.exclusive:
+            self.present = np.flatnonzero(self.positive > 0.0)
+            self.problems, self.trained = self._exclusive()
+        else:
+            self.present = np.flatnonzero((self.positive > 0.0) & (self.negative > 0.0))
+            self.problems, self.trained = self._independent(importance)
+
+    def _exclusive(self) -> tuple[list[Problem], np.ndarray]:
+        targets, importance = self.data.targets.T, self.data.example_weights
+        if len(self.present) < 2:
+            return [], self.present[:0]
+        if len(self.present) == 2:
+            trained = self.present[1:]
+            return [Problem(0, 1, Likelihood(targets[trained].copy(), importance, True), 0.5)], trained
+        likelihood = Likelihood(targets[self.present].copy(), importance, False)
+        return [Problem(0, len(self.present), likelihood, 1.0)], self.present
+
+    def _independent(self, importance: np.ndarray) -> tuple[list[Problem], np.ndarray]:
+        problems = []
+        for i, label in enumerate(self.present):
+            known = importance[:, label]
+            targets = np.where(known > 0.0, self.data.targets[:, label], 0.0)
+            problems.append(Problem(i, i + 1, Likelihood(targets[None, :], known.copy(), True), 1.0))
+        return problems, self.present
+
+    @property
+    def n_trained(self) -> int:
+        return len(self.trained)
+
+    def positives(self) -> np.ndarray:
+        """Targets of the trained labels where known, 0 elsewhere: float64 (documents, trained labels)."""
+        return (self.data.targets * self.data.known)[:, self.trained]
+
+    def weights_by_label(self, weights: np.ndarray) -> np.ndarray:
+        """Weights (features, labels) from those of the trained labels (features, trained labels)."""
+        by_label = np.zeros((len(weights), len(self.data.labels)))
+        by_label[:, self.trained] = weights
+        if self.data.exclusive and len(self.present) == 2:
+            by_label[:, self.present] = weights * np.array([-0.5, 0.5])
+        return by_label
+
+    def intercepts_by_label(self, intercepts: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Intercepts of all labels, those that were left out included.
+
+        Parameters
+        ----------
+        intercepts : float64 (trained labels)
+        scores : float64 (trained labels, documents)
+            Of the training corpus: an exclusive label without a positive document is expected in half a document.
+        """
+        by_label = np.zeros(len(self.data.labels))
+        by_label[self.trained] = intercepts
+        absent = np.setdiff1d(np.arange(len(by_label)), self.present)
+        if not self.data.exclusive:
+            by_label[absent] = np.log((self.positive[absent] + 0.5) / (self.negative[absent] + 0.5))
+            return by_label
+        if len(self.present) == 2:
+            by_label[self.present] = intercepts * np.array([-0.5, 0.5])
+            scores = scores * np.array([[-0.5], [0.5]])
+        by_label[absent] = np.log(0.5) - self._log_documents_per_normaliser(scores)
+        return by_label
+
+    def _log_documents_per_normaliser(self, scores: np.ndarray) -> float:
+        """log Σ_i s_i / Σ_y exp f_iy over the present labels."""
+        if not len(scores):
+            return float(np.log(self.data.example_weights.sum()))
+        return float(np.log(np.sum(self.data.example_weights / np.exp(scores).sum(axis=0))))

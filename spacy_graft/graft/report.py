@@ -1,0 +1,76 @@
+"""What training tells of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Report:
+    """The state of a fit after its last step.
+
+    Attributes
+    ----------
+    rounds : int
+        Grafting rounds so far.
+    l1, l1_max : float
+        C, and the smallest C whose model is empty.
+    objective, duality_gap : float
+        F, and a bound of its distance to the optimum over the whole space; both in nats.
+    relative_gap : float
+        The gap in units of F at zero weights: training stops at ``tol``.
+    max_violation : float
+        Largest max(|v| / λ - C, 0) over the whole space, in units of C.
+    n_classes, n_active, n_pairs : int
+        Distinct columns of the space; features in the model; weights in the model.
+    min_df : dict of str to int
+        The frequency cut-off of each block.
+    seconds : dict of str to float
+        By phase: index, search, solve.
+    converged : bool
+        Whether the gap is at ``tol`` or below.
+    finished : bool
+        Whether another step would change nothing.
+    """
+
+    rounds: int = 0
+    l1: float = 0.0
+    l1_max: float = 0.0
+    objective: float = 0.0
+    duality_gap: float = float("inf")
+    relative_gap: float = float("inf")
+    max_violation: float = 0.0
+    n_classes: int = 0
+    n_active: int = 0
+    n_pairs: int = 0
+    min_df: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    converged: bool = False
+    finished: bool = False
+
+    @property
+    def l1_ratio(self) -> float:
+        """C / C_max."""
+        return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**dataclasses.asdict(self), "l1_ratio": self.l1_ratio}
+
+    def copy(self) -> Report:
+        """As it is now."""
+        return dataclasses.replace(self, min_df=dict(self.min_df), seconds=dict(self.seconds))
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Add the seconds spent inside to ``phase``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start

@@ -1,0 +1,281 @@
+"""The state of a fit and its grafting rounds (Perkins, Lacker & Theiler 2003; n-best: Riezler & Vasserman 2004)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..index.ngrams import NgramIndex
+from ..solve import kernels
+from ..solve.active import Active
+from ..solve.restricted import Restricted
+from .certificate import dual_value
+from .data import TrainingData
+from .penalties import PenaltyWeights, inverse_weights
+from .problems import Problem, Problems
+from .report import Report
+from .solution import Solution
+from .space import FeatureSpace, Found
+
+#: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
+#: support that the next round changes.
+ROUND_ACCURACY = 0.3
+#: Share of the gap that is left to the restricted problem's own inaccuracy.
+GAP_SHARE = 1.0
+#: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
+FEWEST_ADDED = 100
+#: Violation that a refit may keep, an example.
+REFIT_ACCURACY = 1e-6
+#: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """How weights are penalised (design §3).
+
+    Attributes
+    ----------
+    ridge : float
+        β.
+    weights : str
+        λ: none, idf, standard or ratio.
+    power : float
+        Exponent of ``ratio``.
+    length_normalisation : bool
+        Whether documents weigh 1 / sqrt(length).
+    """
+
+    ridge: float = 0.0
+    weights: PenaltyWeights = "none"
+    power: float = 0.5
+    length_normalisation: bool = False
+
+
+class GraftState:
+    """Data, space, active set and report of one fit.
+
+    Memory: the indexes (see :class:`NgramIndex`), 8 bytes a document and label five times over, and 4 bytes a document
+    of each active feature.
+    """
+
+    def __init__(self, data: TrainingData, penalty: Penalty, smallest_l1: float = 0.0) -> None:
+        self.data = data
+        self.penalty = penalty
+        self.report = Report()
+        self.mean_scale, self.scale = document_weights(data.lengths, penalty.length_normalisation)
+        self.problems = Problems(data)
+        with self.report.timed("index"):
+            self.report.min_df = {
+                name: max(data.min_df[name], self._lossless_min_df(smallest_l1)) for name in data.streams
+            }
+            indexes = {
+                name: NgramIndex.build(stream, self.report.min_df[name], data.max_length[name])
+                for name, stream in data.streams.items()
+            }
+            self.space = FeatureSpace(
+                indexes, lambda index: inverse_weights(penalty.weights, penalty.power, index, self.problems)
+            )
+        self.report.n_classes = self.space.n_classes
+        self.active = Active.empty()
+        self.intercepts = np.zeros(self.problems.n_trained)
+        self.scores = np.zeros((self.problems.n_trained, data.n_documents))
+        self._centre_intercepts()
+        self.initial_objective = self.loss()
+        self.residuals = self._residuals()
+        self.found: Found | None = None
+        self.best_dual = -np.inf
+        self.without_progress = 0
+        with self.report.timed("search"):
+            # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
+            everything = self.space.search((self.residuals * self.scale).T, 0.0, 1, self._active_labels())
+        self.report.l1_max = float(everything.peaks.max(initial=0.0))
+
+    def _lossless_min_df(self, l1: float) -> int:
+        """Features of fewer documents cannot enter: |v| < df · max s a, and it must exceed C λ (design §4)."""
+        if self.penalty.weights != "none" or not self.data.n_documents:
+            return 1
+        largest = float((self.data.example_weights * self.scale).max())
+        return int(l1 / largest) + 1 if largest > 0.0 else 1
+
+    def _active_labels(self) -> np.ndarray:
+        active = np.zeros((self.active.n_rows, self.problems.n_trained), np.bool_)
+        active[self.active.rows, self.active.labels] = True
+        return active
+
+    def _centre_intercepts(self) -> None:
+        for problem in self.problems.problems:
+            shift = problem.likelihood.optimal_intercepts(self.scores[problem.labels])
+            self.intercepts[problem.labels] += shift
+            self.scores[problem.labels] += shift[:, None]
+
+    def _residuals(self) -> np.ndarray:
+        residuals = np.empty_like(self.scores)
+        for problem in self.problems.problems:
+            _, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
+            residuals[problem.labels] = problem.likelihood.residuals(p)
+        return residuals
+
+    def loss(self) -> float:
+        """Σ_i s_i loss(q_i, f_i)."""
+        return sum(
+            problem.likelihood.loss_and_probabilities(self.scores[problem.labels])[0]
+            for problem in self.problems.problems
+        )
+
+    def restricted(self, problem: Problem, l1: float) -> Restricted:
+        return Restricted(problem.likelihood, self.scale, l1, self.penalty.ridge * problem.ridge_share)
+
+    def search(self, l1: float, wanted: int) -> None:
+        """Find the next candidates, and with them the certificate of the model as it is."""
+        with self.report.timed("search"):
+            self.found = self.space.search((self.residuals * self.scale).T, l1, wanted, self._active_labels())
+            self._certify(l1, self.found)
+
+    def _certify(self, l1: float, found: Found) -> None:
+        values = np.empty(len(self.active))
+        kernels.collect(*self.active.pairs, self.residuals * self.scale, values)
+        ratios = np.abs(values) / self.active.penalty
+        objective = dual = slack = 0.0
+        for problem in self.problems.problems:
+            pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
+            peak = max(found.peaks[problem.labels].max(), ratios[pairs].max(initial=0.0))
+            excess = found.squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
+            restricted = self.restricted(problem, l1)
+            part = self.active.of_labels(problem.first, problem.stop)
+            loss, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
+            objective += loss + restricted.penalty(part)
+            dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess)
+            slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
+        self.best_dual = max(self.best_dual, dual - slack)
+        report = self.report
+        report.l1 = l1
+        report.objective = objective
+        report.duality_gap = objective - self.best_dual
+        report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
+        report.max_violation = max(found.peaks.max(initial=0.0) / l1 - 1.0, 0.0)
+        report.n_active, report.n_pairs = self.active.n_rows, len(self.active)
+
+    def start_at(self, l1: float) -> None:
+        """Begin with a new C: what is known of the dual of another C no longer holds."""
+        self.best_dual = -np.inf
+        self.without_progress = 0
+        self.search(l1, self._wanted(None))
+
+    def _wanted(self, n_best: int | None) -> int:
+        return max(FEWEST_ADDED, len(self.active)) if n_best is None else n_best
+
+    def round(self, l1: float, tol: float, n_best: int | None = None) -> None:
+        """Add the ``n_best`` worst violations, optimise, drop zeros, search again.
+
+        Parameters
+        ----------
+        l1 : float
+            C; the state must have been searched at it (:meth:`start_at`).
+        tol : float
+            Relative gap aimed at.
+        n_best : int, optional
+            Pairs to add; by default as many as are active.
+        """
+        if self.found is None:
+            raise RuntimeError("A round needs a search before it: call start_at first.")
+        before = self.report.objective
+        with self.report.timed("solve"):
+            self._enter(self.found)
+            self._solve(l1, self._tolerance(l1, tol))
+            self._leave()
+            self._centre_intercepts()
+            self.residuals = self._residuals()
+        self.search(l1, self._wanted(n_best))
+        self.report.rounds += 1
+        self.report.converged = self.report.relative_gap <= tol
+        progress = self.report.objective < before - 1e-13 * abs(before)
+        self.without_progress = 0 if progress else self.without_progress + 1
+
+    def done(self) -> bool:
+        """Whether rounds at this C have nothing left to do."""
+        return self.report.converged or self.without_progress >= PATIENCE
+
+    @property
+    def trainable(self) -> bool:
+        """Whether there are labels to tell apart and features to tell them by."""
+        return bool(self.problems.problems) and self.report.l1_max > 0.0
+
+    def optimise(self, l1: float, tol: float, n_best: int | None = None) -> None:
+        """Rounds at one C until the certificate holds."""
+        self.start_at(l1)
+        self.report.converged = self.report.relative_gap <= tol
+        while not self.done():
+            self.round(l1, tol, n_best)
+
+    def _tolerance(self, l1: float, tol: float) -> float:
+        """Violation that the restricted problem may keep: the gap that it causes is about violation · Σ λ |w|."""
+        violation = self.report.max_violation * l1
+        size = float(self.active.penalty @ np.abs(self.active.weights))
+        affordable = GAP_SHARE * tol * self.initial_objective / max(size, 1e-12)
+        if violation == 0.0:
+            # Nothing new to learn from: only more digits close the gap.
+            return min(affordable, l1) * ROUND_ACCURACY ** (1 + self.without_progress)
+        return max(ROUND_ACCURACY * violation, min(affordable, 0.1 * l1))
+
+    def _enter(self, found: Found) -> None:
+        self.active = self.active.with_columns(*self.space.add_rows(found.blocks, found.nodes))
+        rows = self.space.rows_of(found.blocks, found.nodes)
+        penalty = self.space.penalty(found.blocks, found.nodes, found.labels)
+        self.active = self.active.with_pairs(rows, found.labels, penalty)
+
+    def _solve(self, l1: float, tolerance: float) -> None:
+        for problem in self.problems.problems:
+            part = self.active.of_labels(problem.first, problem.stop)
+            self.restricted(problem, l1).minimise(
+                part, self.intercepts[problem.labels], self.scores[problem.labels], tolerance
+            )
+
+    def _leave(self) -> None:
+        self.active, used = self.active.without_zeros()
+        self.space.keep_rows(used)
+
+    def refitted(self, strength: float) -> Solution:
+        """The features of the model, with weights that are optimal under L2 alone; the state stays as it is.
+
+        Parameters
+        ----------
+        strength : float
+            β in place of both C and the ridge.
+        """
+        active = replace(self.active, weights=self.active.weights.copy())
+        intercepts, scores = self.intercepts.copy(), self.scores.copy()
+        with self.report.timed("refit"):
+            for problem in self.problems.problems:
+                restricted = Restricted(problem.likelihood, self.scale, 0.0, strength * problem.ridge_share)
+                part = active.of_labels(problem.first, problem.stop)
+                tolerance = REFIT_ACCURACY * problem.likelihood.importance.sum()
+                restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+        return self._solution(active.weights, intercepts, scores)
+
+    def solution(self) -> Solution:
+        """The model as it is, by label and in the streams' symbols."""
+        return self._solution(self.active.weights, self.intercepts, self.scores)
+
+    def _solution(self, pair_weights: np.ndarray, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+        weights = np.zeros((self.active.n_rows, self.problems.n_trained))
+        weights[self.active.rows, self.active.labels] = pair_weights
+        blocks, nodes = self.space.blocks, self.space.nodes
+        ngrams, longest = self.space.ngrams(blocks, nodes)
+        df = np.array([self.space.indexes[b].df[k] for b, k in zip(blocks, nodes)], np.int32)
+        return Solution(
+            [self.space.names[b] for b in blocks], ngrams, longest, df,
+            self.problems.weights_by_label(weights),
+            self.problems.intercepts_by_label(intercepts, scores),
+            self.mean_scale if self.penalty.length_normalisation else 0.0,
+        )  # fmt: skip
+
+
+def document_weights(lengths: np.ndarray, normalise: bool) -> tuple[float, np.ndarray]:
+    """(m, a) with a_i = m / sqrt(length_i) of mean 1; all 1 if not asked to normalise."""
+    if not normalise or not len(lengths):
+        return 1.0, np.ones(len(lengths))
+    scale = 1.0 / np.sqrt(lengths)
+    mean_scale = float(1.0 / scale.mean())
+    return mean_scale, mean_scale * scale

@@ -1,0 +1,339 @@
+"""Kernels from symbols to the tree of n-gram nodes: LCP, intervals, events.
+
+The contract of the arrays, once for the whole room:
+
+* ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a document, or a
+  symbol too rare to be part of any feature). The last symbol is a break, so that comparisons need no bounds.
+* ``suffixes``: positions in ``symbols`` in lexicographic order of the suffixes, those that start at a break left out.
+  ``lcp[i]`` is the length of the common prefix of suffixes ``i - 1`` and ``i``, cut at the first break.
+* *Nodes* are the LCP intervals that at least ``min_df`` documents share, in **post-order** (a node after all its
+  descendants). ``first[k]`` is the first node of the subtree of ``k``: the subtree is the half-open range
+  ``first[k] .. k + 1``. ``level`` counts ancestors. A node stands for the n-grams of length ``shortest`` to
+  ``longest`` symbols that all begin where its suffix begins: they occur at the same places.
+* *Events* carry the documents. The documents of a node are the sum of the events of its subtree: an *add* where a
+  document's suffix hangs directly below the node, a *cancel* at the lowest common ancestor of two neighbouring
+  suffixes of one document, so that a document counts once however often it holds the n-gram. Adds of node ``k`` are
+  ``events[bounds[2k] : bounds[2k + 1]]``, its cancels ``events[bounds[2k + 1] : bounds[2k + 2]]``.
+
+Everything is linear in the number of symbols but for a binary search over the stack of open intervals.
+"""
+
+import numpy as np
+
+from .._numba import njit
+
+#: Labels that one pass over the events sums together: a document's values are one cache line.
+LANES = 8
+
+#: Nodes whose sums are held at a time: 256 kB, so that they stay in the second-level cache.
+CHUNK = 4096
+
+# Columns of the stack of open intervals.
+DEPTH, LEFT, CANCELS, FIRST, WAITING, HEAD, TAIL = range(7)
+
+
+@njit
+def document_frequencies(symbols, starts, n_symbols):
+    """In how many documents each symbol occurs; ``starts`` (n + 1) bounds the documents."""
+    df = np.zeros(n_symbols, np.int32)
+    last = np.full(n_symbols, -1, np.int32)
+    for d in range(starts.shape[0] - 1):
+        for i in range(starts[d], starts[d + 1]):
+            if last[symbols[i]] != d:
+                last[symbols[i]] = d
+                df[symbols[i]] += 1
+    return df
+
+
+@njit
+def common_prefixes(symbols, suffixes, max_length):
+    """LCP array, by way of the permuted one (Kärkkäinen, Manzini & Puglisi, CPM 2009), cut at breaks.
+
+    Cutting keeps the method's invariant (dropping the first symbol shortens a common prefix by one at the most),
+    since suffixes that agree up to a break are neighbours. One entry, 0, more than there are suffixes.
+    """
+    plcp = np.full(symbols.shape[0], -1, np.int32)
+    for i in range(1, suffixes.shape[0]):
+        plcp[suffixes[i]] = suffixes[i - 1]
+    length = 0
+    for i in range(symbols.shape[0]):
+        j = plcp[i]
+        if j < 0:
+            length = 0
+            continue
+        while symbols[i + length] == symbols[j + length] and symbols[i + length] != 0:
+            length += 1
+        plcp[i] = length
+        if length > 0:
+            length -= 1
+    lcp = np.zeros(suffixes.shape[0] + 1, np.int32)
+    for i in range(1, suffixes.shape[0]):
+        lcp[i] = min(plcp[suffixes[i]], max_length)
+    return lcp
+
+
+@njit
+def lowest_open(stack, top, leaf):
+    """The deepest open interval that holds ``leaf``: the last slot whose left bound is not right of it."""
+    low = 0
+    high = top
+    while low < high:
+        middle = (low + high + 1) // 2
+        if stack[middle, LEFT] <= leaf:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@njit
+def open_interval(stack, top, depth, leaf, n_nodes, n_waiting):
+    """Push the interval of ``depth`` that begins at ``leaf``."""
+    stack[top, DEPTH] = depth
+    stack[top, LEFT] = leaf
+    stack[top, CANCELS] = 0
+    stack[top, FIRST] = n_nodes
+    stack[top, WAITING] = n_waiting
+    stack[top, HEAD] = -1
+    stack[top, TAIL] = -1
+
+
+@njit
+def add_cancel(stack, top, chain, leaf, previous):
+    """Note at the lowest common ancestor of two suffixes of one document that it counts once."""
+    slot = lowest_open(stack, top, previous)
+    stack[slot, CANCELS] += 1
+    chain[leaf] = stack[slot, HEAD]
+    stack[slot, HEAD] = leaf
+    if stack[slot, TAIL] < 0:
+        stack[slot, TAIL] = leaf
+
+
+@njit
+def hand_down(stack, top, chain):
+    """Give what still waits in the closing interval to the one around it."""
+    stack[top - 1, CANCELS] += stack[top, CANCELS]
+    if stack[top, HEAD] >= 0:
+        chain[stack[top, TAIL]] = stack[top - 1, HEAD]
+        stack[top - 1, HEAD] = stack[top, HEAD]
+        if stack[top - 1, TAIL] < 0:
+            stack[top - 1, TAIL] = stack[top, TAIL]
+
+
+@njit
+def net_events(adds, chain, cancelled, documents, net, events, n_events):
+    """Write one node's events without the adds and cancels that meet in the same document; returns (middle, end)."""
+    for d in adds:
+        net[d] += 1
+    leaf = cancelled
+    while leaf >= 0:
+        net[documents[leaf]] -= 1
+        leaf = chain[leaf]
+    for d in adds:
+        if net[d] > 0:
+            net[d] -= 1
+            events[n_events] = d
+            n_events += 1
+    middle = n_events
+    leaf = cancelled
+    while leaf >= 0:
+        if net[documents[leaf]] < 0:
+            net[documents[leaf]] += 1
+            events[n_events] = documents[leaf]
+            n_events += 1
+        leaf = chain[leaf]
+    return middle, n_events
+
+
+@njit
+def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, nodes, bounds, events):
+    """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
+
+    The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
+    trick (Hui, CPM 1992): ``df = leaves - cancels``. Documents below an interval that too few documents share wait
+    and go to the next kept interval around it: the adds on a stack of their own, since leaves are closed in order;
+    the cancels, which belong to an ancestor, in a linked list a slot (``chain``).
+
+    Parameters
+    ----------
+    suffixes, lcp : int32
+        See the module's contract.
+    documents : int32
+        The document of each suffix.
+    run_lengths : int32
+        Longest n-gram that begins at each suffix. Looked at only if ``min_df`` is 1, where a suffix by itself is a
+        node of one document; may be empty otherwise.
+    nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * suffixes)
+        Filled here; a row of ``nodes`` is (first, longest, df, place), ``place`` a position in ``symbols`` where the
+        n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1); pages that are
+        never touched cost nothing.
+
+    Returns
+    -------
+    int
+        The number of nodes.
+    """
+    stack = np.empty((lcp.max() + 3, 7), np.int32)
+    chain = np.empty(suffixes.shape[0], np.int32)
+    waiting = np.empty(suffixes.shape[0], np.int32)
+    n_waiting = 0
+    previous = np.full(n_documents, -1, np.int32)
+    net = np.zeros(n_documents, np.int32)
+    top = 0
+    open_interval(stack, top, 0, 0, 0, 0)
+    k = 0
+    bounds[0] = 0
+
+    for leaf in range(suffixes.shape[0]):
+        ahead = lcp[leaf + 1]
+        document = documents[leaf]
+        if ahead > stack[top, DEPTH]:
+            top += 1
+            open_interval(stack, top, ahead, leaf, k, n_waiting)
+        if min_df == 1 and run_lengths[leaf] > max(lcp[leaf], ahead):
+            nodes[k, 0], nodes[k, 1], nodes[k, 2], nodes[k, 3] = k, run_lengths[leaf], 1, suffixes[leaf]
+            events[bounds[2 * k]] = document
+            bounds[2 * k + 1] = bounds[2 * k + 2] = bounds[2 * k] + 1
+            k += 1
+        else:
+            waiting[n_waiting] = document
+            n_waiting += 1
+        if previous[document] >= 0:
+            add_cancel(stack, top, chain, leaf, previous[document])
+        previous[document] = leaf
+
+        while stack[top, DEPTH] > ahead:
+            df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
+            if df >= min_df:
+                nodes[k, 0], nodes[k, 1] = stack[top, FIRST], stack[top, DEPTH]
+                nodes[k, 2], nodes[k, 3] = df, suffixes[leaf]
+                adds = waiting[stack[top, WAITING] : n_waiting]
+                bounds[2 * k + 1], bounds[2 * k + 2] = net_events(
+                    adds, chain, stack[top, HEAD], documents, net, events, bounds[2 * k]
+                )
+                n_waiting = stack[top, WAITING]
+                stack[top, HEAD] = stack[top, TAIL] = -1
+                k += 1
+            if stack[top - 1, DEPTH] < ahead:
+                stack[top, DEPTH] = ahead
+            else:
+                hand_down(stack, top, chain)
+                top -= 1
+    return k
+
+
+@njit
+def levels_and_shortest(first, longest):
+    """Ancestors of each node, and its shortest n-gram: one symbol more than its parent's longest."""
+    level = np.empty(first.shape[0], np.int32)
+    shortest = np.empty(first.shape[0], np.int32)
+    ancestors = np.empty(first.shape[0] + 1, np.int32)
+    top = -1
+    for k in range(first.shape[0] - 1, -1, -1):
+        while top >= 0 and first[ancestors[top]] > k:
+            top -= 1
+        shortest[k] = longest[ancestors[top]] + 1 if top >= 0 else 1
+        top += 1
+        level[k] = top
+        ancestors[top] = k
+    return level, shortest
+
+
+@njit
+def columns(chosen, first, df, bounds, events, n_documents):
+    """Documents of the chosen nodes, sorted, one after the other; returns (starts, documents)."""
+    starts = np.zeros(chosen.shape[0] + 1, np.int64)
+    for c in range(chosen.shape[0]):
+        starts[c + 1] = starts[c] + df[chosen[c]]
+    documents = np.empty(starts[-1], np.int32)
+    net = np.zeros(n_documents, np.int32)
+    for c in range(chosen.shape[0]):
+        filled = starts[c]
+        runs = range(2 * first[chosen[c]], 2 * chosen[c] + 2)
+        for run in runs:
+            sign = 1 - 2 * (run & 1)
+            for e in range(bounds[run], bounds[run + 1]):
+                net[events[e]] += sign
+        for run in runs:
+            for e in range(bounds[run], bounds[run + 1]):
+                if net[events[e]] > 0:
+                    net[events[e]] = 0
+                    documents[filled] = events[e]
+                    filled += 1
+        documents[starts[c] : filled].sort()
+    return starts, documents
+
+
+@njit
+def simplest_of_equal(fingerprints, df, shortest):
+    """True for the one node of each distinct column that has the shortest n-gram, the first of them.
+
+    ``fingerprints`` (nodes, 2) are sums of random numbers over the documents: equal where the columns are. Open
+    addressing, at least half of the table empty.
+    """
+    size = 16
+    while size < 2 * fingerprints.shape[0]:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    simplest = np.zeros(fingerprints.shape[0], np.bool_)
+    for k in range(fingerprints.shape[0]):
+        slot = np.int64(fingerprints[k, 0] + fingerprints[k, 1]) & (size - 1)
+        while True:
+            other = table[slot]
+            if other < 0:
+                table[slot] = k
+                simplest[k] = True
+                break
+            if (
+                fingerprints[k, 0] == fingerprints[other, 0]
+                and fingerprints[k, 1] == fingerprints[other, 1]
+                and df[k] == df[other]
+            ):
+                if shortest[k] < shortest[other]:
+                    simplest[other] = False
+                    table[slot] = k
+                    simplest[k] = True
+                break
+            slot = (slot + 1) & (size - 1)
+    return simplest
+
+
+@njit
+def node_sums(level, bounds, events, lanes, carried, begin, end, sums):
+    """Sums over the distinct documents of nodes ``begin .. end`` into ``sums``, in post-order.
+
+    ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
+    all zero before the first call. Costs one row of ``lanes`` an event.
+    """
+    for k in range(begin, end):
+        below = carried[level[k] + 1]
+        a0, a1, a2, a3 = below[0], below[1], below[2], below[3]
+        a4, a5, a6, a7 = below[4], below[5], below[6], below[7]
+        for j in range(LANES):
+            below[j] = 0.0
+        for e in range(bounds[2 * k], bounds[2 * k + 1]):
+            row = lanes[events[e]]
+            a0 += row[0]
+            a1 += row[1]
+            a2 += row[2]
+            a3 += row[3]
+            a4 += row[4]
+            a5 += row[5]
+            a6 += row[6]
+            a7 += row[7]
+        for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):
+            row = lanes[events[e]]
+            a0 -= row[0]
+            a1 -= row[1]
+            a2 -= row[2]
+            a3 -= row[3]
+            a4 -= row[4]
+            a5 -= row[5]
+            a6 -= row[6]
+            a7 -= row[7]
+        out = sums[k - begin]
+        out[0], out[1], out[2], out[3] = a0, a1, a2, a3
+        out[4], out[5], out[6], out[7] = a4, a5, a6, a7
+        above = carried[level[k]]
+        for j in range(LANES):
+            above[j] += out[j]

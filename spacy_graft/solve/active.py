@@ -1,0 +1,94 @@
+"""The active set: the pairs in the model, and the columns of their features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Active:
+    """Active (feature, label) pairs, sorted by label so that a label's scores stay in cache.
+
+    Memory: 4 bytes for each document of each active feature.
+
+    Attributes
+    ----------
+    starts : int64, documents : int32
+        The column of row ``r`` is ``documents[starts[r] : starts[r + 1]]``.
+    rows, labels : int64 (pairs)
+    penalty : float64 (pairs)
+        λ_ky.
+    weights : float64 (pairs)
+    """
+
+    starts: np.ndarray
+    documents: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+    penalty: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def empty(cls) -> Active:
+        none = np.empty(0, np.int64)
+        return cls(np.zeros(1, np.int64), np.empty(0, np.int32), none, none, np.empty(0), np.empty(0))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What the kernels take: starts, documents, rows, labels."""
+        return self.starts, self.documents, self.rows, self.labels
+
+    def of_labels(self, first: int, stop: int) -> Active:
+        """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
+        part = slice(*np.searchsorted(self.labels, (first, stop)))
+        return Active(
+            self.starts, self.documents, self.rows[part], self.labels[part] - first, self.penalty[part],
+            self.weights[part],
+        )  # fmt: skip
+
+    def some(self, chosen: np.ndarray) -> Active:
+        """The chosen pairs, with all columns."""
+        return Active(
+            self.starts, self.documents, self.rows[chosen], self.labels[chosen], self.penalty[chosen],
+            self.weights[chosen],
+        )  # fmt: skip
+
+    def with_columns(self, starts: np.ndarray, documents: np.ndarray) -> Active:
+        """More columns after those that are here, without pairs yet."""
+        return Active(
+            np.concatenate([self.starts, self.starts[-1] + starts[1:]]),
+            np.concatenate([self.documents, documents]),
+            self.rows, self.labels, self.penalty, self.weights,
+        )  # fmt: skip
+
+    def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty: np.ndarray) -> Active:
+        """More pairs, at weight zero."""
+        rows = np.concatenate([self.rows, rows])
+        labels = np.concatenate([self.labels, labels])
+        order = np.lexsort((rows, labels))
+        penalty = np.concatenate([self.penalty, penalty])[order]
+        weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
+        return Active(self.starts, self.documents, rows[order], labels[order], penalty, weights)
+
+    def without_zeros(self) -> tuple[Active, np.ndarray]:
+        """The pairs with a weight and their columns, renumbered; and which rows are left (bool)."""
+        kept = self.weights != 0.0
+        used = np.zeros(self.n_rows, np.bool_)
+        used[self.rows[kept]] = True
+        lengths = np.diff(self.starts)
+        starts = np.concatenate([[0], np.cumsum(lengths[used])])
+        row_of = np.cumsum(used) - 1
+        active = Active(
+            starts, self.documents[np.repeat(used, lengths)], row_of[self.rows[kept]], self.labels[kept],
+            self.penalty[kept], self.weights[kept],
+        )  # fmt: skip
+        return active, used

@@ -1,0 +1,301 @@
+"""The quadratic model of one proximal Newton step, and its minimum.
+
+Around weights w the objective is, to second order, with v the gradient of the likelihood, H = s (diag p - p pᵀ) its
+Hessian in the scores and X the active columns,
+
+    m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + C Σ λ |w + d| + β Σ λ² (w + d)².
+
+Coordinate descent finds the support and conjugate gradients finish the linear system on it. Character n-grams are
+strongly correlated, and descent alone crawls: at C = 1 on movie_reviews it took 7,000 sweeps to the certificate, where
+the two together take 140 sweeps and 2,700 products with the Hessian, each as dear as half a sweep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from . import kernels
+from .active import Active
+from .likelihood import Likelihood
+
+#: Where the curvature is taken, from the probabilities (0) to the targets (1).
+TOWARDS_TARGETS = 0.05
+#: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, the others on the support.
+SWEEPS = 4
+#: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
+FLAT = 1e-10
+#: Products by the diagonal alone before a model is worth its blocks; the largest block; what steadies its factor.
+CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
+#: Shortest part of a way that is tried before the way is given up.
+SHORTEST = 1e-3
+#: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
+ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
+
+
+@dataclass
+class Point:
+    """A point of the model: the pairs' weights, and how far intercepts and scores (labels, documents) have moved."""
+
+    weights: np.ndarray
+    intercepts: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass
+class QuadraticModel:
+    """The model of one step.
+
+    Attributes
+    ----------
+    active : Active
+    likelihood : Likelihood
+    scale : float64 (documents)
+        Document weights a_i.
+    probabilities : float64 (labels, documents)
+        Of the model as it is; kept as those at which the curvature is taken.
+    l1, l2 : float64 (pairs)
+        C λ and β λ².
+    """
+
+    active: Active
+    likelihood: Likelihood
+    scale: np.ndarray
+    probabilities: np.ndarray
+    l1: np.ndarray
+    l2: np.ndarray
+    gradient: np.ndarray = field(init=False)
+    intercept_gradient: np.ndarray = field(init=False)
+    curvature: np.ndarray = field(init=False)
+    blocks: LabelBlocks | None = field(init=False, default=None)
+    intercept_curvature: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        residuals = self.likelihood.residuals(self.probabilities)
+        # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
+        # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
+        self.probabilities = self.probabilities + TOWARDS_TARGETS * (self.likelihood.targets - self.probabilities)
+        p, importance = self.probabilities, self.likelihood.importance
+        self.gradient = self.collect(residuals)
+        self.intercept_gradient = residuals.sum(axis=1)
+        variance = importance * p * (1.0 - p)
+        # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides.
+        self.curvature = np.maximum(self.collect(self.scale * variance), 1e-12)
+        self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Σ_i∈k a_i values_yi for every pair."""
+        sums = np.empty(len(self.active))
+        kernels.collect(*self.active.pairs, values * self.scale, sums)
+        return sums
+
+    def scores_of(self, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
+        """Scores (labels, documents) of a change of the weights and the intercepts."""
+        scores = np.zeros(self.probabilities.shape)
+        kernels.spread(*self.active.pairs, weights, scores)
+        scores *= self.scale
+        scores += intercepts[:, None]
+        return scores
+
+    def violation(self) -> float:
+        """Largest violation of the optimality conditions, over pairs and intercepts, in units of the gradient."""
+        weights = self.active.weights
+        v = self.gradient - 2.0 * self.l2 * weights
+        of_pairs = np.where(weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights)))
+        return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max()))
+
+    def penalty(self, weights: np.ndarray) -> float:
+        return float(self.l1 @ np.abs(weights) + self.l2 @ weights**2)
+
+    def change(self, point: Point) -> float:
+        """m(d) - m(0)."""
+        weights = self.active.weights
+        linear = self.gradient @ (point.weights - weights) + self.intercept_gradient @ point.intercepts
+        curved = np.vdot(point.scores, self.likelihood.curve(self.probabilities, point.scores))
+        return float(-linear + 0.5 * curved + self.penalty(point.weights) - self.penalty(weights))
+
+    def minimum(self, tolerance: float) -> Point:
+        """The minimum, to a violation of about ``tolerance``."""
+        labels = len(self.probabilities)
+        point = Point(self.active.weights.copy(), np.zeros(labels), np.zeros(self.probabilities.shape))
+        for _ in range(ALTERNATIONS):
+            if self.descend(point, tolerance) <= tolerance:
+                break
+            for _ in range(RUNS):
+                if not self.conjugate_gradients(point, tolerance):
+                    break
+        return point
+
+    def descend(self, point: Point, tolerance: float) -> float:
+        """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
+        p, importance = self.probabilities, self.likelihood.importance
+        slope = importance * self.scale * p
+        mean_moved = np.einsum("yi,yi->i", p, point.scores)
+        order = np.arange(len(point.weights))
+        first = 0.0
+        for sweep in range(SWEEPS):
+            largest = kernels.intercept_sweep(
+                self.intercept_gradient, self.intercept_curvature, importance, p, point.scores, mean_moved,
+                point.intercepts,
+            )  # fmt: skip
+            change = kernels.descent_sweep(
+                *self.active.pairs, order, self.scale, self.gradient, self.curvature, self.l1, self.l2,
+                p, slope, point.scores, mean_moved, point.weights,
+            )  # fmt: skip
+            largest = max(largest, change)
+            if sweep == 0:
+                first = largest
+                order = np.flatnonzero(point.weights)
+            if largest <= tolerance:
+                break
+        return first
+
+    def conjugate_gradients(self, point: Point, tolerance: float) -> bool:
+        """Solve on the support with the signs fixed, then project what changed sign to 0.
+
+        Returns
+        -------
+        bool
+            True if another run is worth it: the support shrank, or there are more digits to gain on it.
+        """
+        support = np.flatnonzero(point.weights)
+        face = QuadraticFace(self, support)
+        towards, solved = face.solve(point, 0.5 * tolerance, CHEAP_PRODUCTS if self.blocks is None else PRODUCTS)
+        if not solved and self.blocks is None:
+            self.blocks = LabelBlocks(self, support)
+        here = self.change(point)
+        length = 1.0
+        while length > SHORTEST:
+            trial = self.projected(point, support, towards, length)
+            if self.change(trial) < here:
+                point.weights, point.intercepts, point.scores = trial.weights, trial.intercepts, trial.scores
+                return not solved or bool((trial.weights[support] == 0.0).any())
+            length /= 2
+        return not solved
+
+    def projected(self, point: Point, support: np.ndarray, towards: Point, length: float) -> Point:
+        """``point`` moved by ``length`` along ``towards``; weights that would change sign stop at 0."""
+        weights = point.weights.copy()
+        weights[support] += length * towards.weights
+        weights[weights * point.weights < 0.0] = 0.0
+        intercepts = point.intercepts + length * towards.intercepts
+        return Point(weights, intercepts, self.scores_of(weights - self.active.weights, intercepts))
+
+
+class QuadraticFace:
+    """The model on one support, signs fixed: a linear system, H d = right-hand side."""
+
+    def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
+        self.model = model
+        self.support = support
+        self.active = model.active.some(support)
+        self.l2 = model.l2[support]
+        self.diagonal = model.curvature[support] + 2.0 * self.l2
+        self.factors = None if model.blocks is None else model.blocks.factors(support)
+
+    def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores of a direction, and the Hessian's product with it (pairs, intercepts)."""
+        scores = np.zeros(self.model.probabilities.shape)
+        kernels.spread(*self.active.pairs, weights, scores)
+        scores *= self.model.scale
+        scores += intercepts[:, None]
+        curved = self.model.likelihood.curve(self.model.probabilities, scores)
+        sums = np.empty(len(self.active))
+        kernels.collect(*self.active.pairs, curved * self.model.scale, sums)
+        return scores, sums + 2.0 * self.l2 * weights, curved.sum(axis=1)
+
+    def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Minus the gradient of the model at ``point``, on the support."""
+        model, support = self.model, self.support
+        curved = model.likelihood.curve(model.probabilities, point.scores)
+        sums = np.empty(len(self.active))
+        kernels.collect(*self.active.pairs, curved * model.scale, sums)
+        weights = point.weights[support]
+        residual = model.gradient[support] - sums - 2.0 * self.l2 * weights - model.l1[support] * np.sign(weights)
+        return residual, model.intercept_gradient - curved.sum(axis=1)
+
+    def precondition(self, residual: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By the diagonal, or by the blocks of each label once the model has them.
+
+        Intercepts without a reference class are kept at mean 0, where the Hessian is regular.
+        """
+        scaled = intercepts / self.model.intercept_curvature
+        if not self.model.likelihood.reference:
+            share = 1.0 / self.model.intercept_curvature
+            scaled -= share * (scaled.sum() / share.sum())
+        solved = residual / self.diagonal
+        for members, factor in self.factors or []:
+            solved[members] = cho_solve(factor, residual[members], check_finite=False)
+        return solved, scaled
+
+    def solve(self, point: Point, tolerance: float, products: int) -> tuple[Point, bool]:
+        """Preconditioned conjugate gradients, started at ``point``; how far to go, and whether it is all the way."""
+        r, r0 = self.residual(point)
+        total = Point(np.zeros_like(r), np.zeros_like(r0), np.zeros(point.scores.shape))
+        z, z0 = self.precondition(r, r0)
+        d, d0 = z, z0
+        rz = r @ z + r0 @ z0
+        for _ in range(products):
+            if max(np.abs(r).max(initial=0.0), np.abs(r0).max()) <= tolerance:
+                return total, True
+            scores, hd, hd0 = self.product(d, d0)
+            curvature = d @ hd + d0 @ hd0
+            if curvature <= FLAT * (d @ (d * self.diagonal) + d0 @ (d0 * self.model.intercept_curvature)):
+                return total, True
+            length = rz / curvature
+            total.weights += length * d
+            total.intercepts += length * d0
+            total.scores += length * scores
+            r = r - length * hd
+            r0 = r0 - length * hd0
+            z, z0 = self.precondition(r, r0)
+            rz, previous = r @ z + r0 @ z0, rz
+            d, d0 = z + rz / previous * d, z0 + rz / previous * d0
+        return total, False
+
+
+class LabelBlocks:
+    """The diagonal blocks of the Hessian, one a label: the preconditioner for strongly correlated features.
+
+    With them conjugate gradients only have to find the coupling between labels: tens of products instead of hundreds.
+    A block costs documents × pairs² / 2 multiplications in single precision, once a Newton step; labels with more
+    than :data:`LARGEST_BLOCK` pairs keep the diagonal.
+    """
+
+    def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
+        self.model = model
+        self.label_of = np.full(len(model.active), -1, np.int64)
+        self.place = np.zeros(len(model.active), np.int64)
+        self.grams: list[np.ndarray] = []
+        for y in range(len(model.probabilities)):
+            members = support[model.active.labels[support] == y]
+            if 0 < len(members) <= LARGEST_BLOCK:
+                self.label_of[members] = len(self.grams)
+                self.place[members] = np.arange(len(members))
+                self.grams.append(self.gram(members, y))
+
+    def gram(self, members: np.ndarray, label: int) -> np.ndarray:
+        """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge."""
+        model, active = self.model, self.model.active
+        p = model.probabilities[label]
+        root = np.sqrt(model.likelihood.importance * p * (1.0 - p)) * model.scale
+        dense = np.zeros((len(members), len(root)), np.float32)
+        for column, j in zip(dense, members):
+            documents = active.documents[active.starts[active.rows[j]] : active.starts[active.rows[j] + 1]]
+            column[documents] = root[documents]
+        gram = (dense @ dense.T).astype(np.float64)
+        # The diagonal in full, and a little more: single precision must not make the block indefinite.
+        np.fill_diagonal(gram, (model.curvature[members] + 2.0 * model.l2[members]) * (1.0 + JITTER))
+        return gram
+
+    def factors(self, support: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, bool]]]:
+        """Cholesky factors of the blocks cut down to ``support``, each with its places there."""
+        factors = []
+        for block, gram in enumerate(self.grams):
+            members = np.flatnonzero(self.label_of[support] == block)
+            if len(members):
+                places = self.place[support[members]]
+                factors.append((members, cho_factor(gram[np.ix_(places, places)], check_finite=False)))
+        return factors
