@@ -2,45 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .data import TrainingData
+from .learners import GraftingPath
 from .report import Report
 from .solution import Solution
-from .state import GraftState, Penalty
-
-
-@dataclass(frozen=True)
-class GraftingPath:
-    """Optima over the whole space for falling C, each started at the one before.
-
-    Evaluation on held-out documents chooses among them, so that nobody tunes C.
-
-    Attributes
-    ----------
-    l1_min_ratio : float
-        Last C in units of C_max, the smallest C whose model is empty.
-    steps : int
-        Points of the path; C falls by the same factor from each to the next.
-    tol : float
-        Duality gap of each point, in units of the objective at zero weights.
-    max_features : int, optional
-        The path ends before the first model with more features.
-    refit : float, optional
-        Strength of the L2 penalty under which the selected features are fitted again, without L1 (relaxed lasso,
-        Meinshausen 2007); None keeps the weights of the path.
-    penalty : Penalty
-    """
-
-    l1_min_ratio: float = 0.01
-    steps: int = 20
-    tol: float = 1e-3
-    max_features: int | None = None
-    refit: float | None = None
-    penalty: Penalty = Penalty()
-
-    def start(self, data: TrainingData) -> PathFit:
-        return PathFit(self, data)
+from .state import GraftState
 
 
 class PathFit:
@@ -48,7 +14,7 @@ class PathFit:
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         self.learner = learner
-        self.state = GraftState(data, learner.penalty)
+        self.state = GraftState(data, learner)
         self.points = 0
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
@@ -64,7 +30,7 @@ class PathFit:
             return
         learner, state = self.learner, self.state
         self.points += 1
-        state.optimise(state.report.l1_max * learner.l1_min_ratio ** (self.points / learner.steps), learner.tol)
+        state.optimise(state.report.l1_max * learner.l1_min_ratio ** (self.points / learner.steps))
         if learner.max_features is not None and state.active.n_rows > learner.max_features:
             self.report.finished = True
             return

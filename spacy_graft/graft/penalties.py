@@ -8,14 +8,11 @@ subtrees hold.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from ..index.ngrams import NgramIndex
+from .learners import PenaltyWeights
 from .problems import Problems
-
-PenaltyWeights = Literal["none", "idf", "standard", "ratio"]
 
 #: Bounds of 1 / λ.
 SMALLEST, LARGEST = 0.05, 20.0

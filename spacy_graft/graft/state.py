@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from ..solve.active import Active
 from ..solve.restricted import Restricted
 from .certificate import dual_value
 from .data import TrainingData
-from .penalties import PenaltyWeights, inverse_weights
+from .learners import Penalty
+from .penalties import inverse_weights
 from .problems import Problem, Problems
 from .report import Report
 from .solution import Solution
@@ -21,36 +22,12 @@ from .space import FeatureSpace, Found
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
 #: support that the next round changes.
 ROUND_ACCURACY = 0.3
-#: Share of the gap that is left to the restricted problem's own inaccuracy.
-GAP_SHARE = 1.0
 #: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
 FEWEST_ADDED = 100
 #: Violation that a refit may keep, an example.
 REFIT_ACCURACY = 1e-6
 #: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
-PATIENCE = 3
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """How weights are penalised (design §3).
-
-    Attributes
-    ----------
-    ridge : float
-        β.
-    weights : str
-        λ: none, idf, standard or ratio.
-    power : float
-        Exponent of ``ratio``.
-    length_normalisation : bool
-        Whether documents weigh 1 / sqrt(length).
-    """
-
-    ridge: float = 0.0
-    weights: PenaltyWeights = "none"
-    power: float = 0.5
-    length_normalisation: bool = False
+PATIENCE = 8
 
 
 class GraftState:
@@ -66,18 +43,6 @@ class GraftState:
         self.report = Report()
         self.mean_scale, self.scale = document_weights(data.lengths, penalty.length_normalisation)
         self.problems = Problems(data)
-        with self.report.timed("index"):
-            self.report.min_df = {
-                name: max(data.min_df[name], self._lossless_min_df(smallest_l1)) for name in data.streams
-            }
-            indexes = {
-                name: NgramIndex.build(stream, self.report.min_df[name], data.max_length[name])
-                for name, stream in data.streams.items()
-            }
-            self.space = FeatureSpace(
-                indexes, lambda index: inverse_weights(penalty.weights, penalty.power, index, self.problems)
-            )
-        self.report.n_classes = self.space.n_classes
         self.active = Active.empty()
         self.intercepts = np.zeros(self.problems.n_trained)
         self.scores = np.zeros((self.problems.n_trained, data.n_documents))
@@ -87,6 +52,26 @@ class GraftState:
         self.found: Found | None = None
         self.best_dual = -np.inf
         self.without_progress = 0
+        self.accuracy = np.inf
+        self._index(self._lossless_min_df(smallest_l1))
+        if self.report.l1_max <= smallest_l1:
+            # The model is empty; what was cut off would not change that, but C_max may lie in it.
+            self._index(1)
+
+    def _index(self, least_df: int) -> None:
+        """Build the space of features with at least ``least_df`` documents, and find C_max in it."""
+        data, penalty = self.data, self.penalty
+        with self.report.timed("index"):
+            self.report.min_df = {name: max(data.min_df[name], least_df) for name in data.streams}
+            indexes = {
+                name: NgramIndex.build(stream, self.report.min_df[name], data.max_length[name])
+                for name, stream in data.streams.items()
+            }
+            self.space = FeatureSpace(
+                indexes,
+                lambda index: inverse_weights(penalty.penalty_weights, penalty.ratio_power, index, self.problems),
+            )
+        self.report.n_classes = self.space.n_classes
         with self.report.timed("search"):
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
             everything = self.space.search((self.residuals * self.scale).T, 0.0, 1, self._active_labels())
@@ -94,7 +79,7 @@ class GraftState:
 
     def _lossless_min_df(self, l1: float) -> int:
         """Features of fewer documents cannot enter: |v| < df · max s a, and it must exceed C λ (design §4)."""
-        if self.penalty.weights != "none" or not self.data.n_documents:
+        if self.penalty.penalty_weights != "none" or not self.data.n_documents:
             return 1
         largest = float((self.data.example_weights * self.scale).max())
         return int(l1 / largest) + 1 if largest > 0.0 else 1
@@ -154,27 +139,27 @@ class GraftState:
         report.objective = objective
         report.duality_gap = objective - self.best_dual
         report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
+        report.converged = report.relative_gap <= self.penalty.tol
         report.max_violation = max(found.peaks.max(initial=0.0) / l1 - 1.0, 0.0)
         report.n_active, report.n_pairs = self.active.n_rows, len(self.active)
 
-    def start_at(self, l1: float) -> None:
+    def start_at(self, l1: float, n_best: int | None = None) -> None:
         """Begin with a new C: what is known of the dual of another C no longer holds."""
         self.best_dual = -np.inf
         self.without_progress = 0
-        self.search(l1, self._wanted(None))
+        self.accuracy = np.inf
+        self.search(l1, self._wanted(n_best))
 
     def _wanted(self, n_best: int | None) -> int:
         return max(FEWEST_ADDED, len(self.active)) if n_best is None else n_best
 
-    def round(self, l1: float, tol: float, n_best: int | None = None) -> None:
+    def round(self, l1: float, n_best: int | None = None) -> None:
         """Add the ``n_best`` worst violations, optimise, drop zeros, search again.
 
         Parameters
         ----------
         l1 : float
             C; the state must have been searched at it (:meth:`start_at`).
-        tol : float
-            Relative gap aimed at.
         n_best : int, optional
             Pairs to add; by default as many as are active.
         """
@@ -183,13 +168,13 @@ class GraftState:
         before = self.report.objective
         with self.report.timed("solve"):
             self._enter(self.found)
-            self._solve(l1, self._tolerance(l1, tol))
+            self.accuracy = self._tolerance(l1)
+            self._solve(l1, self.accuracy)
             self._leave()
             self._centre_intercepts()
             self.residuals = self._residuals()
         self.search(l1, self._wanted(n_best))
         self.report.rounds += 1
-        self.report.converged = self.report.relative_gap <= tol
         progress = self.report.objective < before - 1e-13 * abs(before)
         self.without_progress = 0 if progress else self.without_progress + 1
 
@@ -202,22 +187,19 @@ class GraftState:
         """Whether there are labels to tell apart and features to tell them by."""
         return bool(self.problems.problems) and self.report.l1_max > 0.0
 
-    def optimise(self, l1: float, tol: float, n_best: int | None = None) -> None:
+    def optimise(self, l1: float) -> None:
         """Rounds at one C until the certificate holds."""
         self.start_at(l1)
-        self.report.converged = self.report.relative_gap <= tol
         while not self.done():
-            self.round(l1, tol, n_best)
+            self.round(l1)
 
-    def _tolerance(self, l1: float, tol: float) -> float:
-        """Violation that the restricted problem may keep: the gap that it causes is about violation · Σ λ |w|."""
+    def _tolerance(self, l1: float) -> float:
+        """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
         violation = self.report.max_violation * l1
-        size = float(self.active.penalty @ np.abs(self.active.weights))
-        affordable = GAP_SHARE * tol * self.initial_objective / max(size, 1e-12)
         if violation == 0.0:
-            # Nothing new to learn from: only more digits close the gap.
-            return min(affordable, l1) * ROUND_ACCURACY ** (1 + self.without_progress)
-        return max(ROUND_ACCURACY * violation, min(affordable, 0.1 * l1))
+            # Nothing enters any more: only more digits of what is there close the gap.
+            return 0.1 * min(self.accuracy, l1)
+        return ROUND_ACCURACY * violation
 
     def _enter(self, found: Found) -> None:
         self.active = self.active.with_columns(*self.space.add_rows(found.blocks, found.nodes))

@@ -1,21 +1,73 @@
-"""One search over one index: the full pass, or the pruned descent where that is cheaper."""
+"""One search over one index, by the cheaper of the full pass and the pruned descent."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..index import kernels as tree
 from ..index.ngrams import NgramIndex
+from .descent import Descent
 from .stream import best_by_stream
 from .violations import Violations
 
+#: Events that the full pass reads in the time in which a descent reads one (a descent reads twice, and out of order);
+#: measured on movie_reviews and 20newsgroups, see ``benchmarks/README.md``.
+DESCENT_PRICE = 4
+
 
 class Search:
+    """Exact n-best searches over an index whose active nodes and residuals change from round to round.
+
+    The first search with settled residuals makes a pass that remembers bounds; later ones descend while the bounds,
+    loosened by how far residuals moved, leave little enough to read, and stream otherwise. Both give the same result.
+
+    Parameters
+    ----------
+    index : NgramIndex
+    inverse_weights : float32 (n_nodes, 0, 1 or labels)
+        1 / λ_ky.
+    row_of_node : int32 (n_nodes)
+        Kept by the caller; see :mod:`spacy_graft.search.kernels`.
+    """
+
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> None:
         self.index = index
         self.inverse_weights = inverse_weights
         self.row_of_node = row_of_node
+        self.descent = Descent(index, inverse_weights, row_of_node)
+        self.last: np.ndarray | None = None
 
     def best(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Violations:
+        """The ``wanted`` pairs with the largest |v| / λ above ``threshold``.
+
+        Parameters
+        ----------
+        residuals : float64 (documents, labels)
+            a_i δ_iy.
+        threshold : float
+            C.
+        wanted : int
+        active : bool (rows, labels)
+            Pairs that are in the model.
+        """
+        if self.descent.residuals is not None and self._descent_pays(residuals, threshold):
+            return self.descent.best(residuals, threshold, wanted, active)
+        if self._settled(residuals, threshold):
+            self.descent.remember(residuals)
+            return self.descent.best(residuals, threshold, wanted, active)
+        self.last = residuals.copy()
         return best_by_stream(
             self.index, residuals, threshold, wanted, self.inverse_weights, self.row_of_node, active
         )
+
+    def _descent_pays(self, residuals: np.ndarray, threshold: float) -> bool:
+        lane_tables = -(-residuals.shape[1] // tree.LANES)
+        affordable = len(self.index.events) * lane_tables // DESCENT_PRICE
+        return self.descent.cost(residuals, threshold) < affordable
+
+    def _settled(self, residuals: np.ndarray, threshold: float) -> bool:
+        """Whether a node of a thousand documents moved by less than a tenth of the threshold since the last pass."""
+        if self.last is None:
+            return False
+        moved = np.sqrt(((residuals - self.last) ** 2).sum(axis=0).max(initial=0.0))
+        return bool(moved * np.sqrt(1000.0) < 0.1 * threshold)

@@ -54,7 +54,7 @@ def soft_threshold(x, threshold):
 
 
 @njit
-def descent_sweep(starts, documents, rows, labels, order, scale, gradient, curvature, l1, l2,
+def descent_sweep(starts, documents, rows, labels, order, scale, penalty, gradient, curvature, l1, l2,
                   probabilities, slope, moved, mean_moved, weights):  # fmt: skip
     """One sweep of coordinate descent over the pairs in ``order``, on the quadratic model of the likelihood.
 
@@ -65,7 +65,7 @@ def descent_sweep(starts, documents, rows, labels, order, scale, gradient, curva
     Returns
     -------
     float
-        The largest change of a coordinate, in units of the gradient.
+        The largest change of a coordinate, in units of |v| / λ.
     """
     largest = 0.0
     for j in order:
@@ -84,7 +84,7 @@ def descent_sweep(starts, documents, rows, labels, order, scale, gradient, curva
                 i = documents[e]
                 moved_y[i] += scale[i] * step
                 mean_moved[i] += probability_y[i] * scale[i] * step
-            largest = max(largest, abs(step) * h)
+            largest = max(largest, abs(step) * h / penalty[j])
     return largest
 
 

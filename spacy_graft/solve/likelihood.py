@@ -78,7 +78,7 @@ class Likelihood:
             length = 1.0
             while length > 1e-10:
                 new_loss, new_p = self.loss_and_probabilities(scores + (shift + length * step)[:, None])
-                if new_loss <= loss:
+                if new_loss <= loss + 1e-12 * abs(loss):
                     break
                 length /= 2
             else:

@@ -29,8 +29,6 @@ SWEEPS = 4
 FLAT = 1e-10
 #: Products by the diagonal alone before a model is worth its blocks; the largest block; what steadies its factor.
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
-#: Shortest part of a way that is tried before the way is given up.
-SHORTEST = 1e-3
 #: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 
@@ -100,11 +98,11 @@ class QuadraticModel:
         return scores
 
     def violation(self) -> float:
-        """Largest violation of the optimality conditions, over pairs and intercepts, in units of the gradient."""
+        """Largest violation of the optimality conditions, over pairs (in units of |v| / λ) and intercepts."""
         weights = self.active.weights
         v = self.gradient - 2.0 * self.l2 * weights
         of_pairs = np.where(weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights)))
-        return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max()))
+        return float(max((of_pairs / self.active.penalty).max(initial=0.0), np.abs(self.intercept_gradient).max()))
 
     def penalty(self, weights: np.ndarray) -> float:
         return float(self.l1 @ np.abs(weights) + self.l2 @ weights**2)
@@ -141,8 +139,8 @@ class QuadraticModel:
                 point.intercepts,
             )  # fmt: skip
             change = kernels.descent_sweep(
-                *self.active.pairs, order, self.scale, self.gradient, self.curvature, self.l1, self.l2,
-                p, slope, point.scores, mean_moved, point.weights,
+                *self.active.pairs, order, self.scale, self.active.penalty, self.gradient, self.curvature, self.l1,
+                self.l2, p, slope, point.scores, mean_moved, point.weights,
             )  # fmt: skip
             largest = max(largest, change)
             if sweep == 0:
@@ -166,14 +164,23 @@ class QuadraticModel:
         if not solved and self.blocks is None:
             self.blocks = LabelBlocks(self, support)
         here = self.change(point)
+        first_crossing = self.first_crossing(point, support, towards)
         length = 1.0
-        while length > SHORTEST:
+        while True:
             trial = self.projected(point, support, towards, length)
             if self.change(trial) < here:
                 point.weights, point.intercepts, point.scores = trial.weights, trial.intercepts, trial.scores
                 return not solved or bool((trial.weights[support] == 0.0).any())
-            length /= 2
-        return not solved
+            if length <= first_crossing:
+                return not solved
+            length = max(0.5 * length, first_crossing)
+
+    def first_crossing(self, point: Point, support: np.ndarray, towards: Point) -> float:
+        """The length at which the first weight reaches 0: up to there the model falls, since it is convex."""
+        start = point.weights[support]
+        against = start * towards.weights < 0.0
+        # A little further, so that rounding does not leave the weight just above 0.
+        return min(1.0, float((-start[against] / towards.weights[against]).min(initial=1.0)) * (1.0 + 1e-12))
 
     def projected(self, point: Point, support: np.ndarray, towards: Point, length: float) -> Point:
         """``point`` moved by ``length`` along ``towards``; weights that would change sign stop at 0."""
@@ -238,7 +245,7 @@ class QuadraticFace:
         d, d0 = z, z0
         rz = r @ z + r0 @ z0
         for _ in range(products):
-            if max(np.abs(r).max(initial=0.0), np.abs(r0).max()) <= tolerance:
+            if max((np.abs(r) / self.active.penalty).max(initial=0.0), np.abs(r0).max()) <= tolerance:
                 return total, True
             scores, hd, hd0 = self.product(d, d0)
             curvature = d @ hd + d0 @ hd0
@@ -256,6 +263,10 @@ class QuadraticFace:
         return total, False
 
 
+#: Members of a block, and its Cholesky factor.
+Factor = tuple[np.ndarray, tuple[np.ndarray, bool]]
+
+
 class LabelBlocks:
     """The diagonal blocks of the Hessian, one a label: the preconditioner for strongly correlated features.
 
@@ -269,6 +280,7 @@ class LabelBlocks:
         self.label_of = np.full(len(model.active), -1, np.int64)
         self.place = np.zeros(len(model.active), np.int64)
         self.grams: list[np.ndarray] = []
+        self.made: dict[int, Factor] = {}
         for y in range(len(model.probabilities)):
             members = support[model.active.labels[support] == y]
             if 0 < len(members) <= LARGEST_BLOCK:
@@ -290,12 +302,14 @@ class LabelBlocks:
         np.fill_diagonal(gram, (model.curvature[members] + 2.0 * model.l2[members]) * (1.0 + JITTER))
         return gram
 
-    def factors(self, support: np.ndarray) -> list[tuple[np.ndarray, tuple[np.ndarray, bool]]]:
-        """Cholesky factors of the blocks cut down to ``support``, each with its places there."""
+    def factors(self, support: np.ndarray) -> list[Factor]:
+        """Cholesky factors of the blocks cut down to ``support``; those whose members stayed are not made again."""
         factors = []
         for block, gram in enumerate(self.grams):
-            members = np.flatnonzero(self.label_of[support] == block)
-            if len(members):
-                places = self.place[support[members]]
-                factors.append((members, cho_factor(gram[np.ix_(places, places)], check_finite=False)))
+            places_in_support = np.flatnonzero(self.label_of[support] == block)
+            places = self.place[support[places_in_support]]
+            if block not in self.made or not np.array_equal(self.made[block][0], places):
+                self.made[block] = (places, cho_factor(gram[np.ix_(places, places)], check_finite=False))
+            if len(places):
+                factors.append((places_in_support, self.made[block][1]))
         return factors

@@ -50,7 +50,7 @@ class Restricted:
         intercepts : float64 (labels)
         scores : float64 (labels, documents)
         tolerance : float
-            Violation of the optimality conditions to stop at, in units of the gradient.
+            Violation of the optimality conditions to stop at, in units of |v| / λ.
 
         Returns
         -------

@@ -1,0 +1,91 @@
+"""Plain twins of the kernels: everything enumerated, nothing clever."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from scipy.optimize import minimize
+
+from spacy_graft.extract.streams import Stream
+
+
+def code_points(text: str) -> np.ndarray:
+    return np.array([ord(character) for character in text], np.uint32)
+
+
+def stream_of(texts: list[str]) -> Stream:
+    return Stream.join(map(code_points, texts), np.uint32)
+
+
+def ngram_documents(texts: list[str], min_df: int = 1, max_length: int | None = None) -> dict[str, tuple[int, ...]]:
+    """Documents of every n-gram of any length; quadratic in the length of a text."""
+    documents = defaultdict(set)
+    for i, text in enumerate(texts):
+        for start in range(len(text)):
+            longest = len(text) if max_length is None else min(len(text), start + max_length)
+            for end in range(start + 1, longest + 1):
+                documents[text[start:end]].add(i)
+    return {ngram: tuple(sorted(found)) for ngram, found in documents.items() if len(found) >= min_df}
+
+
+def distinct_columns(texts: list[str], min_df: int = 1, max_length: int | None = None) -> tuple[list[str], np.ndarray]:
+    """One n-gram (the shortest) for each distinct column, and the matrix (documents, columns)."""
+    names: dict[tuple[int, ...], str] = {}
+    for ngram, documents in ngram_documents(texts, min_df, max_length).items():
+        if documents not in names or len(ngram) < len(names[documents]):
+            names[documents] = ngram
+    matrix = np.zeros((len(texts), len(names)))
+    for column, documents in enumerate(names):
+        matrix[list(documents), column] = 1.0
+    return list(names.values()), matrix
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Over the last axis."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def log_loss(scores: np.ndarray, targets: np.ndarray, importance: np.ndarray) -> float:
+    """Σ s (log Σ_y exp f - q f), scores and targets (documents, labels)."""
+    largest = scores.max(axis=1)
+    normaliser = largest + np.log(np.exp(scores - largest[:, None]).sum(axis=1))
+    return float(importance @ (normaliser - (targets * scores).sum(axis=1)))
+
+
+def dense_optimum(
+    matrix: np.ndarray,
+    targets: np.ndarray,
+    importance: np.ndarray,
+    l1: float,
+    ridge: float = 0.0,
+    penalty: np.ndarray | None = None,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b)."""
+    n, columns = matrix.shape
+    labels = targets.shape[1]
+    penalty = np.ones((columns, labels)) if penalty is None else penalty
+    size = columns * labels
+
+    def unpack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (x[:size] - x[size : 2 * size]).reshape(columns, labels), x[2 * size :]
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        weights, intercepts = unpack(x)
+        scores = matrix @ weights + intercepts
+        residuals = importance[:, None] * (softmax(scores) - targets)
+        both = (x[:size] + x[size : 2 * size]).reshape(columns, labels)
+        value = log_loss(scores, targets, importance) + l1 * (penalty * both).sum()
+        value += ridge * ((penalty * weights) ** 2).sum()
+        smooth = (matrix.T @ residuals + 2.0 * ridge * penalty**2 * weights).ravel()
+        return value, np.concatenate(
+            [smooth + l1 * penalty.ravel(), -smooth + l1 * penalty.ravel(), residuals.sum(axis=0)]
+        )
+
+    bounds = [(0.0, None)] * (2 * size) + [(None, None)] * labels
+    found = minimize(
+        objective, np.zeros(2 * size + labels), jac=True, method="L-BFGS-B", bounds=bounds,
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-15, "gtol": 1e-9},
+    )  # fmt: skip
+    return float(found.fun), *unpack(found.x)

@@ -1,0 +1,58 @@
+"""Small corpora for hypothesis."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from spacy_graft.graft.data import TrainingData
+
+from naive import stream_of
+
+#: Few symbols, so that n-grams repeat within and across documents; of several scripts.
+ALPHABETS = ["ab", "abc ", "好评差", "a😀é\x00"]
+
+
+def corpora(min_size: int = 1, max_size: int = 8, max_length: int = 14) -> st.SearchStrategy[list[str]]:
+    return st.sampled_from(ALPHABETS).flatmap(
+        lambda alphabet: st.lists(
+            st.text(alphabet=alphabet, max_size=max_length), min_size=min_size, max_size=max_size
+        )
+    )
+
+
+def training_data(
+    texts: list[str],
+    targets: np.ndarray,
+    exclusive: bool = True,
+    known: np.ndarray | None = None,
+    importance: np.ndarray | None = None,
+    lengths: np.ndarray | None = None,
+    min_df: int = 1,
+) -> TrainingData:
+    """One block of character n-grams of any length."""
+    n, labels = targets.shape
+    return TrainingData(
+        streams={"characters": stream_of(texts)},
+        min_df={"characters": min_df},
+        max_length={"characters": None},
+        targets=targets.astype(np.float64),
+        known=np.ones(targets.shape, np.bool_) if known is None else known,
+        example_weights=np.ones(n) if importance is None else importance,
+        lengths=np.ones(n) if lengths is None else lengths,
+        labels=tuple(f"label{y}" for y in range(labels)),
+        exclusive=exclusive,
+    )
+
+
+@st.composite
+def labelled(draw: st.DrawFn, labels: int = 2, soft: bool = False) -> tuple[list[str], np.ndarray]:
+    """Texts and targets (documents, labels), every label with some mass."""
+    texts = draw(corpora(min_size=max(4, labels + 1), max_size=9, max_length=8))
+    n = len(texts)
+    if soft:
+        raw = draw(st.lists(st.lists(st.integers(1, 9), min_size=labels, max_size=labels), min_size=n, max_size=n))
+        mass = np.array(raw, np.float64)
+        return texts, mass / mass.sum(axis=1, keepdims=True)
+    chosen = draw(st.lists(st.integers(0, labels - 1), min_size=n - labels, max_size=n - labels))
+    return texts, np.eye(labels)[[*range(labels), *chosen]]

@@ -1,0 +1,319 @@
+"""Grafting against the optimum over the enumerated space: every n-gram of every length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from spacy_graft.graft.certificate import dual_value
+from spacy_graft.graft.learners import Grafting, GraftingPath
+from spacy_graft.graft.state import document_weights
+from spacy_graft.solve.likelihood import Likelihood
+
+from naive import dense_optimum, distinct_columns, log_loss, softmax
+from strategies import labelled, training_data
+
+l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
+few = settings(max_examples=40)
+
+
+def run(learner, data):
+    fit = learner.start(data)
+    while not fit.finished:
+        fit.step()
+    return fit
+
+
+def text_of(ngram):
+    return "".join(map(chr, ngram))
+
+
+def scores_of(solution, texts, scale):
+    """Scores by looking for each n-gram in each text."""
+    has = np.array([[text_of(ngram) in text for ngram in solution.ngrams] for text in texts], np.float64)
+    return has.reshape(len(texts), -1) @ solution.weights * scale[:, None] + solution.intercepts
+
+
+def objective_of(solution, texts, targets, importance, scale, l1, ridge=0.0):
+    """F of a solution, by label: the price of w/2 and -w/2 is that of w."""
+    loss = log_loss(scores_of(solution, texts, scale), targets, importance)
+    return loss + l1 * np.abs(solution.weights).sum() + ridge * (solution.weights**2).sum()
+
+
+@few
+@given(labelled(labels=2), l1s, st.sampled_from([0.0, 0.05]))
+def test_two_labels_reach_the_optimum_over_the_whole_space(corpus, l1, ridge):
+    texts, targets = corpus
+    data = training_data(texts, targets)
+    fit = run(Grafting(l1=l1, ridge=ridge, tol=1e-7), data)
+    assert_optimal(fit, texts, targets, np.ones(len(texts)), np.ones(len(texts)), l1, ridge)
+
+
+@few
+@given(labelled(labels=3, soft=True), l1s, st.sampled_from([0.0, 0.05]), st.integers(0, 99))
+def test_soft_targets_example_and_document_weights(corpus, l1, ridge, seed):
+    texts, targets = corpus
+    rng = np.random.default_rng(seed)
+    importance, lengths = rng.uniform(0.5, 2.0, len(texts)), rng.integers(1, 9, len(texts)).astype(float)
+    data = training_data(texts, targets, importance=importance, lengths=lengths)
+    fit = run(Grafting(l1=l1, ridge=ridge, tol=1e-7, length_normalisation=True), data)
+    mean_scale, scale = document_weights(lengths, True)
+    assert scale.mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(scale, mean_scale / np.sqrt(lengths))
+    assert fit.solution().mean_scale == mean_scale
+    assert_optimal(fit, texts, targets, importance, scale, l1, ridge)
+
+
+def assert_optimal(fit, texts, targets, importance, scale, l1, ridge):
+    """Objective of the dense optimum, a gap that bounds the distance to it, and KKT over every n-gram."""
+    report, solution = fit.report, fit.solution()
+    _, matrix = distinct_columns(texts)
+    optimum, _, _ = dense_optimum(matrix * scale[:, None], targets, importance, l1, ridge)
+    objective = objective_of(solution, texts, targets, importance, scale, l1, ridge)
+    size = 1e-6 * (1.0 + optimum)
+    assert report.converged
+    assert report.objective == pytest.approx(objective, abs=size)
+    assert objective == pytest.approx(optimum, abs=1e-5 * (1.0 + optimum))
+    assert report.duality_gap >= -1e-9
+    assert report.duality_gap >= objective - optimum - size
+    residuals = importance[:, None] * (targets - softmax(scores_of(solution, texts, scale)))
+    np.testing.assert_allclose(residuals.sum(axis=0), 0.0, atol=1e-6)
+    if ridge == 0.0:
+        largest = np.abs((matrix * scale[:, None]).T @ residuals).max(initial=0.0)
+        assert largest <= l1 * 1.02 + 1e-3
+
+
+@few
+@given(labelled(labels=3), st.integers(0, 99), l1s)
+def test_labels_of_a_multilabel_corpus_are_independent_and_masked(corpus, seed, l1):
+    texts, _ = corpus
+    rng = np.random.default_rng(seed)
+    targets = rng.integers(0, 2, (len(texts), 2)).astype(float)
+    known = rng.random(targets.shape) < 0.8
+    for y in range(2):
+        assume(len(set(targets[known[:, y], y])) == 2)
+    fit = run(Grafting(l1=l1, tol=1e-7), training_data(texts, targets, exclusive=False, known=known))
+    _, matrix = distinct_columns(texts)
+    total = 0.0
+    for y in range(2):
+        both = np.column_stack([1.0 - targets[:, y], targets[:, y]])
+        # The reference class has no weights: all but forbidden here.
+        penalty = np.column_stack([np.full(matrix.shape[1], 1e6), np.ones(matrix.shape[1])])
+        total += dense_optimum(matrix, both, known[:, y].astype(float), l1, penalty=penalty)[0]
+    assert fit.report.objective == pytest.approx(total, abs=1e-4 * (1 + total))
+
+
+@few
+@given(labelled(labels=2), st.sampled_from(["idf", "standard", "ratio"]), l1s)
+def test_penalty_weights_are_columns_divided(corpus, kind, l1):
+    """min F with λ is min F with λ = 1 on columns divided by λ."""
+    texts, targets = corpus
+    data = training_data(texts, targets)
+    fit = run(Grafting(l1=l1, penalty_weights=kind, tol=1e-7), data)
+    names, matrix = distinct_columns(texts)
+    inverse = inverse_weights_of(kind, matrix, targets)
+    optimum, _, _ = dense_optimum(matrix * inverse, targets, np.ones(len(texts)), l1)
+    assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
+
+
+def inverse_weights_of(kind, matrix, targets):
+    n, df = len(matrix), matrix.sum(axis=0)
+    if kind == "idf":
+        inverse = np.log((1 + n) / (1 + df)) + 1
+    elif kind == "standard":
+        inverse = np.sqrt(df / n * (1 - df / n))
+    else:
+        inside, n_inside = targets[:, 1] @ matrix, targets[:, 1].sum()
+        ratio = (inside + 1) / (n_inside + 2) / ((df - inside + 1) / (n - n_inside + 2))
+        inverse = np.sqrt(np.abs(np.log(ratio)))
+    return np.clip(inverse, 0.05, 20.0)
+
+
+def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcde "), 30)) for _ in range(60)]
+    y = np.array([("ab" in text) ^ (rng.random() < 0.2) for text in texts], int)
+    names, matrix = distinct_columns(texts, min_df=3)
+    fit = run(Grafting(l1=2.0, tol=1e-8), training_data(texts, np.eye(2)[y]))
+    liblinear = LogisticRegression(
+        solver="liblinear", l1_ratio=1.0, C=0.5, tol=1e-9, max_iter=100_000, intercept_scaling=1e4
+    )
+    liblinear.fit(matrix, y)
+    expected = log_loss(
+        np.column_stack([np.zeros(60), liblinear.decision_function(matrix)]), np.eye(2)[y], np.ones(60)
+    ) + 2.0 * np.abs(liblinear.coef_).sum()
+    assert fit.report.objective == pytest.approx(expected, rel=1e-5)
+    support = {names[k] for k in np.flatnonzero(np.abs(liblinear.coef_[0]) > 1e-6)}
+    assert {text_of(ngram) for ngram in fit.solution().ngrams} == support
+
+
+@given(labelled(labels=3, soft=True), st.floats(0.01, 10.0), st.sampled_from([0.0, 0.1, 1.0]))
+def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
+    """At any model the certificate's number is a dual objective of a feasible point, computed here by its definition."""
+    texts, targets = corpus
+    _, matrix = distinct_columns(texts)
+    n, labels = targets.shape
+    likelihood = Likelihood(targets.T.copy(), np.ones(n), False)
+    scores = np.random.default_rng(0).normal(size=(labels, n))
+    scores += likelihood.optimal_intercepts(scores, 1e-13)[:, None]
+    p = softmax(scores.T)
+    v = matrix.T @ (targets - p)
+    peak, excess = np.abs(v).max(initial=0.0), (np.maximum(np.abs(v) - l1, 0.0) ** 2).sum()
+    value = dual_value(likelihood, p.T, l1, ridge, peak, excess)
+
+    def dual(r):
+        gradient = np.abs(matrix.T @ (targets - r))
+        conjugate = (np.maximum(gradient - l1, 0.0) ** 2).sum() / (4 * ridge) if ridge else 0.0
+        assert ridge or gradient.max(initial=0.0) <= l1 * (1 + 1e-9)
+        return -(r * np.log(r)).sum() - conjugate
+
+    c = min(1.0, l1 / peak) if peak else 1.0
+    feasible = [(1 - c) * targets + c * p] + ([p] if ridge else [])
+    assert value == pytest.approx(max(map(dual, feasible)), abs=1e-9)
+    optimum, _, _ = dense_optimum(matrix, targets, np.ones(n), l1, ridge)
+    assert value <= optimum + 1e-5 * (1 + optimum)
+
+
+def test_gap_goes_to_zero_and_objective_down():
+    texts = ["good film", "good plot", "bad film", "bad plot", "dull film", "fine plot"] * 3
+    targets = np.eye(2)[[1, 1, 0, 0, 0, 1] * 3]
+    fit = Grafting(l1=0.5, n_best=1, tol=1e-9).start(training_data(texts, targets))
+    objectives = [fit.report.objective]
+    while not fit.finished:
+        fit.step()
+        assert fit.report.duality_gap >= -1e-9
+        objectives.append(fit.report.objective)
+    assert fit.report.converged
+    assert all(np.diff(objectives) <= 1e-9)
+    before = fit.report.copy()
+    fit.step()
+    assert fit.report == before, "a step after the certificate changes something"
+
+
+def test_path_is_the_same_as_single_fits_and_its_points_are_certified():
+    rng = np.random.default_rng(1)
+    texts = ["".join(rng.choice(list("abcd "), 20)) for _ in range(40)]
+    targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
+    data = training_data(texts, targets)
+    path = GraftingPath(l1_min_ratio=0.1, steps=4, tol=1e-7).start(data)
+    seen = []
+    while not path.finished:
+        path.step()
+        single = run(Grafting(l1=path.report.l1, tol=1e-7), data)
+        assert path.report.objective == pytest.approx(single.report.objective, rel=1e-5)
+        assert path.report.converged
+        seen.append(path.report.l1_ratio)
+    np.testing.assert_allclose(seen, 0.1 ** (np.arange(1, 5) / 4))
+    assert path.report.l1_max == pytest.approx(single.report.l1_max)
+
+
+def test_c_max_is_where_the_model_becomes_empty():
+    texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
+    data = training_data(texts, targets)
+    l1_max = Grafting(l1=1e6).start(data).report.l1_max
+    assert not run(Grafting(l1=l1_max * 1.001), data).solution().ngrams
+    assert run(Grafting(l1=l1_max * 0.98, tol=1e-9), data).solution().ngrams
+    with_cut = Grafting(l1=l1_max * 0.98).start(data).report
+    assert with_cut.l1_max == pytest.approx(l1_max)
+
+
+def test_path_stops_before_more_features_than_allowed():
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(60)]
+    targets = np.eye(2)[rng.integers(0, 2, 60)]
+    fit = run(GraftingPath(l1_min_ratio=0.01, steps=20, max_features=10), training_data(texts, targets))
+    assert 0 < fit.report.n_active <= 10
+    assert len(fit.solution().ngrams) == fit.report.n_active
+
+
+def test_refit_keeps_the_features_and_lowers_the_loss():
+    rng = np.random.default_rng(3)
+    texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(50)]
+    targets = np.eye(2)[[int("ab" in t) for t in texts]]
+    data = training_data(texts, targets)
+    plain = run(GraftingPath(l1_min_ratio=0.2, steps=3), data).solution()
+    refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, refit=0.01), data).solution()
+    assert list(map(text_of, plain.ngrams)) == list(map(text_of, refit.ngrams))
+    ones = np.ones(50)
+    losses = [log_loss(scores_of(s, texts, ones), targets, ones) for s in (plain, refit)]
+    assert losses[1] < losses[0]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_a_label_without_a_positive_document_gets_half_a_document(exclusive):
+    texts = ["ab", "ab", "cd", "cd"]
+    targets = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], float)
+    solution = run(Grafting(l1=0.1), training_data(texts, targets, exclusive)).solution()
+    scores = scores_of(solution, texts, np.ones(4))
+    assert np.isfinite(scores).all()
+    if exclusive:
+        assert softmax(scores)[:, 2].sum() == pytest.approx(0.5, rel=0.2)
+    else:
+        assert 1 / (1 + np.exp(-scores[0, 2])) == pytest.approx(0.5 / 5)
+    assert not solution.weights[:, 2].any()
+
+
+@pytest.mark.parametrize(
+    ("texts", "targets"),
+    [
+        (["", "", ""], np.eye(2)[[0, 1, 1]]),
+        (["a", "a"], np.eye(2)[[0, 1]]),
+        (["a", "b"], np.eye(2)[[0, 0]]),
+    ],
+    ids=["empty documents", "the same document", "one label only"],
+)
+@pytest.mark.parametrize("learner", [Grafting(l1=0.5), GraftingPath(steps=3)])
+def test_nothing_to_learn_is_an_empty_model_with_the_base_rate(learner, texts, targets):
+    fit = run(learner, training_data(texts, targets))
+    solution = fit.solution()
+    assert not solution.ngrams
+    p = softmax(solution.intercepts)
+    assert p[0] == pytest.approx(targets[:, 0].mean(), abs=0.3)
+    assert np.isfinite(solution.intercepts).all()
+
+
+def test_min_df_is_lossless_up_to_c():
+    rng = np.random.default_rng(4)
+    texts = ["".join(rng.choice(list("abc "), 20)) for _ in range(30)]
+    targets = np.eye(2)[rng.integers(0, 2, 30)]
+    data = training_data(texts, targets)
+    fit = run(Grafting(l1=2.5, tol=1e-7), data)
+    assert fit.report.min_df == {"characters": 3}
+    _, matrix = distinct_columns(texts)
+    assert fit.report.objective == pytest.approx(dense_optimum(matrix, targets, np.ones(30), 2.5)[0], rel=1e-5)
+
+
+def test_more_than_eight_labels():
+    rng = np.random.default_rng(5)
+    texts = ["".join(rng.choice(list("abcdefghij"), 6)) for _ in range(80)]
+    y = np.array([min(map(ord, text)) - ord("a") for text in texts])
+    y = np.unique(y, return_inverse=True)[1] + 9 * (np.arange(80) % 2)
+    targets = np.eye(y.max() + 1)[y]
+    fit = run(Grafting(l1=1.0, tol=1e-6), training_data(texts, targets, min_df=2))
+    _, matrix = distinct_columns(texts, min_df=2)
+    present = targets[:, targets.sum(axis=0) > 0]
+    assert fit.report.objective == pytest.approx(dense_optimum(matrix, present, np.ones(80), 1.0)[0], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"l1": 0.0}, {"l1": float("nan")}, {"l1": 1.0, "n_best": 0}, {"l1": 1.0, "tol": 0.0},
+        {"l1": 1.0, "ridge": -1.0}, {"l1": 1.0, "penalty_weights": "tfidf"}, {"l1": 1.0, "ratio_power": 0.0},
+    ],
+)  # fmt: skip
+def test_senseless_options_are_refused(options):
+    with pytest.raises(ValueError, match="Grafting: "):
+        Grafting(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"l1_min_ratio": 1.0}, {"steps": 0}, {"max_features": 0}, {"refit": 0.0}],
+)
+def test_senseless_path_options_are_refused(options):
+    with pytest.raises(ValueError, match="GraftingPath: "):
+        GraftingPath(**options)

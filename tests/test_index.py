@@ -1,0 +1,117 @@
+"""The index against enumeration: every n-gram of every document, with its documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_graft.extract.streams import Stream
+from spacy_graft.index.ngrams import NgramIndex
+
+from naive import ngram_documents, stream_of
+from strategies import corpora
+
+min_dfs = st.integers(1, 4)
+max_lengths = st.none() | st.integers(1, 4)
+
+
+def text_of(symbols: np.ndarray) -> str:
+    return "".join(map(chr, symbols))
+
+
+def members(index: NgramIndex, node: int) -> list[str]:
+    """All n-grams of a node: prefixes of its longest one."""
+    longest = text_of(index._symbols_at(node, index.longest[node]))
+    return [longest[:length] for length in range(index.shortest[node], len(longest) + 1)]
+
+
+@given(corpora(), min_dfs, max_lengths)
+def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
+    index = NgramIndex.build(stream_of(texts), min_df, max_length)
+    starts, documents = index.columns(np.arange(index.n_nodes))
+    found = {
+        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
+    }
+    assert found == ngram_documents(texts, min_df, max_length)
+    assert len(found) == sum(index.longest - index.shortest + 1), "an n-gram stands in two nodes"
+
+
+@given(corpora(), min_dfs)
+def test_one_node_of_each_distinct_column_is_named_by_its_shortest_ngram(texts, min_df):
+    index = NgramIndex.build(stream_of(texts), min_df)
+    by_documents: dict[tuple[int, ...], list[str]] = {}
+    for ngram, documents in ngram_documents(texts, min_df).items():
+        by_documents.setdefault(documents, []).append(ngram)
+    chosen = np.flatnonzero(index.distinct)
+    starts, documents = index.columns(chosen)
+    columns = [tuple(documents[starts[c] : starts[c + 1]]) for c in range(len(chosen))]
+    assert sorted(columns) == sorted(by_documents)
+    longest = index.longest_ngrams(chosen)
+    for column, node, longest_ngram in zip(columns, chosen, longest):
+        assert len(index.ngram(node)) == min(map(len, by_documents[column]))
+        assert text_of(index.ngram(node)) in by_documents[column]
+        assert len(longest_ngram) == max(map(len, by_documents[column]))
+        assert text_of(longest_ngram) in by_documents[column]
+
+
+@given(corpora(), min_dfs, st.integers(1, 11))
+def test_sums_are_over_distinct_documents(texts, min_df, width):
+    index = NgramIndex.build(stream_of(texts), min_df)
+    values = np.random.default_rng(0).normal(size=(len(texts), width))
+    starts, documents = index.columns(np.arange(index.n_nodes))
+    naive = [values[documents[starts[k] : starts[k + 1]]].sum(axis=0) for k in range(index.n_nodes)]
+    np.testing.assert_allclose(index.sums(values), np.reshape(naive, (index.n_nodes, width)), atol=1e-12)
+
+
+@given(corpora())
+def test_nodes_are_in_post_order(texts):
+    index = NgramIndex.build(stream_of(texts), 1)
+    for k in range(index.n_nodes):
+        assert 0 <= index.first[k] <= k
+        assert all(index.level[j] > index.level[k] for j in range(index.first[k], k))
+        assert all(index.df[j] <= index.df[k] for j in range(index.first[k], k))
+
+
+@pytest.mark.parametrize("n_symbols", [3, 255, 256, 70_000])
+def test_alphabets_of_one_two_and_four_bytes(n_symbols):
+    rng = np.random.default_rng(n_symbols)
+    ids = (np.arange(n_symbols, dtype=np.uint64) * np.uint64(2**40)).reshape(1, -1)
+    parts = [np.concatenate([ids[0], rng.choice(ids[0], 5)]) for _ in range(2)]
+    index = NgramIndex.build(Stream.join(parts, np.uint64), 2)
+    unigrams = {int(index.ngram(k)[0]) for k in range(index.n_nodes) if index.shortest[k] == 1}
+    assert unigrams == set(ids[0].tolist())
+    assert index.symbols.itemsize == (1 if n_symbols < 256 else 2 if n_symbols < 65_536 else 4)
+
+
+def test_rare_symbols_break_ngrams_and_lose_nothing():
+    texts = ["abxcd", "abycd", "abzcd"]
+    index = NgramIndex.build(stream_of(texts), 3)
+    found = {ngram for k in range(index.n_nodes) for ngram in members(index, k)}
+    assert found == {"a", "ab", "b", "c", "cd", "d"}
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", ""], ["a"], ["", "a", ""]])
+def test_empty_documents(texts):
+    index = NgramIndex.build(stream_of(texts), 1)
+    assert index.n_nodes == sum(map(len, set(texts)))
+    assert index.n_documents == len(texts)
+
+
+def test_min_df_above_the_number_of_documents_leaves_nothing():
+    assert NgramIndex.build(stream_of(["ab", "ab"]), 3).n_nodes == 0
+
+
+def test_long_repetition_is_linear():
+    """A tree as deep as the document: 200,000 nested intervals, one class each."""
+    index = NgramIndex.build(stream_of(["a" * 20_000, "a" * 20_000, "b"]), 2)
+    assert index.distinct.sum() == 1
+    assert len(index.longest_ngrams(np.flatnonzero(index.distinct))[0]) == 20_000
+
+
+def test_too_many_symbols_are_refused():
+    starts = np.array([0, 2**31], np.int64)
+    symbols = np.broadcast_to(np.uint32(0), (2**31,))
+    with pytest.raises(ValueError, match="2,147,483,647"):
+        NgramIndex.build(Stream(symbols, starts), 1)

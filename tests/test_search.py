@@ -1,0 +1,116 @@
+"""The search against enumeration: the full pass and the pruned descent find the same, and what brute force finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.search.descent import Descent
+from spacy_graft.search.kernels import EQUAL, FREE
+from spacy_graft.search.search import Search
+from spacy_graft.search.stream import best_by_stream
+
+from naive import stream_of
+from strategies import corpora
+
+
+class Naive:
+    """Every pair's ratio, from explicit columns."""
+
+    def __init__(self, index, residuals, inverse_weights, row_of_node, active):
+        n_labels = residuals.shape[1]
+        starts, documents = index.columns(np.arange(index.n_nodes))
+        self.ratios = {}
+        for k in range(index.n_nodes):
+            for y in range(n_labels):
+                taken = row_of_node[k] == EQUAL or (row_of_node[k] >= 0 and active[row_of_node[k], y])
+                if not taken:
+                    value = residuals[documents[starts[k] : starts[k + 1]], y].sum()
+                    columns = inverse_weights.shape[1]
+                    inverse = inverse_weights[k, y if columns > 1 else 0] if columns else 1.0
+                    self.ratios[k, y] = abs(value) * inverse
+
+    def violating(self, threshold):
+        return {pair: ratio for pair, ratio in self.ratios.items() if ratio > threshold}
+
+
+def problem(texts, n_labels, weight_columns, seed):
+    """Index, residuals that are multiples of 1/8 (sums are exact), weights and a few active pairs."""
+    rng = np.random.default_rng(seed)
+    index = NgramIndex.build(stream_of(texts), 1)
+    residuals = rng.integers(-8, 9, (len(texts), n_labels)) / 8.0
+    columns = {"none": 0, "shared": 1, "by label": n_labels}[weight_columns]
+    inverse_weights = (2.0 ** rng.integers(-2, 3, (index.n_nodes, columns))).astype(np.float32)
+    row_of_node = np.where(index.distinct, FREE, EQUAL).astype(np.int32)
+    free = np.flatnonzero(index.distinct)
+    rows = free[rng.random(len(free)) < 0.2]
+    row_of_node[rows] = np.arange(len(rows))
+    active = rng.random((len(rows), n_labels)) < 0.5
+    active[:, 0] |= ~active.any(axis=1)  # a row is there for some label
+    return index, residuals, inverse_weights, row_of_node, active
+
+
+cases = {
+    "texts": corpora(),
+    "n_labels": st.sampled_from([1, 2, 3, 8, 9, 17]),
+    "weights": st.sampled_from(["none", "shared", "by label"]),
+    "threshold": st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+    "wanted": st.sampled_from([1, 3, 1000]),
+    "seed": st.integers(0, 99),
+}
+
+
+def assert_same(found, naive, threshold, wanted, n_labels):
+    violating = naive.violating(threshold)
+    assert found.count == len(violating)
+    expected = sorted(violating.items(), key=lambda item: (-item[1], item[0]))[:wanted]
+    assert list(zip(found.nodes, found.labels)) == [pair for pair, _ in expected]
+    np.testing.assert_allclose(found.ratios, [ratio for _, ratio in expected])
+    for y in range(n_labels):
+        of_label = [ratio for (_, label), ratio in violating.items() if label == y]
+        assert found.peaks[y] == pytest.approx(max(of_label, default=0.0))
+        assert found.squared_excess[y] == pytest.approx(sum((r - threshold) ** 2 for r in of_label))
+
+
+@given(**cases)
+def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed):
+    index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
+    found = best_by_stream(index, residuals, threshold, wanted, inverse, rows, active)
+    assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
+
+
+@given(**cases, moved=st.sampled_from([0.0, 0.125, 2.0]), remembers=st.booleans())
+def test_descent_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, moved, remembers):
+    index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
+    descent = Descent(index, inverse, rows)
+    if remembers:
+        descent.remember(residuals)
+        rng = np.random.default_rng(seed)
+        residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
+    found = descent.best(residuals, threshold, wanted, active)
+    assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
+
+
+@given(corpora(min_size=2), st.integers(0, 99))
+def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
+    """Whatever strategy is chosen, and whatever was remembered when."""
+    index, residuals, inverse, rows, active = problem(texts, 2, "none", seed)
+    search = Search(index, inverse, rows)
+    rng = np.random.default_rng(seed)
+    for moved in (1.0, 0.125, 0.0, 0.125, 1.0):
+        residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
+        found = search.best(residuals, 0.5, 5, active)
+        assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
+
+
+def test_more_candidates_than_room_keep_the_best():
+    """Enough violations that the room is full many times over, most of them ties."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
+    index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
+    found = best_by_stream(index, residuals, 0.0, 50, inverse, rows, active)
+    assert found.count > 4096
+    assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

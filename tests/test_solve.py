@@ -1,0 +1,211 @@
+"""Likelihood, quadratic model and restricted problem against finite differences and a dense optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_graft.solve import kernels
+from spacy_graft.solve.active import Active
+from spacy_graft.solve.likelihood import Likelihood
+from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
+from spacy_graft.solve.restricted import Restricted
+
+from naive import dense_optimum, log_loss
+
+seeds = st.integers(0, 10_000)
+
+
+def random_problem(seed, n_labels=3, n=12, n_columns=6, reference=False):
+    """Columns, all pairs active, soft targets, example and document weights; one document masked."""
+    rng = np.random.default_rng(seed)
+    matrix = (rng.random((n, n_columns)) < 0.4).astype(float)
+    starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=0))]).astype(np.int64)
+    documents = np.concatenate([np.flatnonzero(column) for column in matrix.T]).astype(np.int32)
+    rows = np.tile(np.arange(n_columns), n_labels)
+    labels = np.repeat(np.arange(n_labels), n_columns)
+    active = Active(starts, documents, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
+    raw = rng.uniform(0.05, 1.0, (n_labels + reference, n))
+    targets = (raw / raw.sum(axis=0))[:n_labels]
+    importance = rng.uniform(0.5, 2.0, n)
+    importance[0] = 0.0
+    return matrix, active, Likelihood(targets, importance, reference), rng.uniform(0.5, 1.5, n)
+
+
+def scores_of(matrix, active, scale, weights, intercepts):
+    by_pair = np.zeros((len(intercepts), matrix.shape[1]))
+    by_pair[active.labels, active.rows] = weights
+    return (matrix @ by_pair.T * scale[:, None] + intercepts).T
+
+
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_residuals_are_minus_the_gradient_of_the_loss(seed, n_labels, reference):
+    _, _, likelihood, _ = random_problem(seed, n_labels, reference=reference)
+    scores = np.random.default_rng(seed).normal(size=likelihood.targets.shape)
+    _, p = likelihood.loss_and_probabilities(scores)
+    direction = np.random.default_rng(seed + 1).normal(size=scores.shape)
+    h = 1e-5
+    up, p_up = likelihood.loss_and_probabilities(scores + h * direction)
+    down, p_down = likelihood.loss_and_probabilities(scores - h * direction)
+    assert (up - down) / (2 * h) == pytest.approx(-np.vdot(likelihood.residuals(p), direction), abs=1e-7)
+    moved = likelihood.importance * (p_up - p_down) / (2 * h)
+    np.testing.assert_allclose(likelihood.curve(p, direction), moved, atol=1e-8)
+
+
+@given(seeds, st.integers(2, 4))
+def test_loss_is_that_of_the_naive_twin(seed, n_labels):
+    _, _, likelihood, _ = random_problem(seed, n_labels)
+    scores = 30.0 * np.random.default_rng(seed).normal(size=likelihood.targets.shape)
+    loss, p = likelihood.loss_and_probabilities(scores)
+    assert loss == pytest.approx(log_loss(scores.T, likelihood.targets.T, likelihood.importance))
+    np.testing.assert_allclose(p.sum(axis=0), 1.0)
+
+
+def test_a_reference_class_is_a_label_of_score_zero():
+    _, _, likelihood, _ = random_problem(3, 2, reference=True)
+    scores = np.random.default_rng(3).normal(size=likelihood.targets.shape)
+    whole = Likelihood(np.vstack([likelihood.targets, 1 - likelihood.targets.sum(axis=0)]), likelihood.importance, False)
+    loss, p = likelihood.loss_and_probabilities(scores)
+    whole_loss, whole_p = whole.loss_and_probabilities(np.vstack([scores, np.zeros(scores.shape[1])]))
+    assert loss == pytest.approx(whole_loss)
+    np.testing.assert_allclose(p, whole_p[:2])
+    assert likelihood.entropy(p) == pytest.approx(whole.entropy(whole_p))
+
+
+def test_scores_beyond_the_range_of_exp_are_no_trouble():
+    likelihood = Likelihood(np.array([[1.0, 0.0]]), np.ones(2), True)
+    loss, p = likelihood.loss_and_probabilities(np.array([[800.0, -800.0]]))
+    assert loss == 0.0
+    np.testing.assert_array_equal(p, [[1.0, 0.0]])
+
+
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_optimal_intercepts_leave_no_gradient(seed, n_labels, reference):
+    reference = reference or n_labels == 1
+    _, _, likelihood, _ = random_problem(seed, n_labels, reference=reference)
+    scores = 3.0 * np.random.default_rng(seed).normal(size=likelihood.targets.shape)
+    shifted = scores + likelihood.optimal_intercepts(scores)[:, None]
+    _, p = likelihood.loss_and_probabilities(shifted)
+    np.testing.assert_allclose(likelihood.residuals(p).sum(axis=1), 0.0, atol=1e-8)
+
+
+@given(seeds, st.integers(1, 3))
+def test_products_with_the_columns(seed, n_labels):
+    matrix, active, _, _ = random_problem(seed, n_labels)
+    rng = np.random.default_rng(seed)
+    weights, values = rng.normal(size=len(active)), rng.normal(size=(n_labels, len(matrix)))
+    scores = np.zeros(values.shape)
+    kernels.spread(*active.pairs, weights, scores)
+    ones, none = np.ones(len(matrix)), np.zeros(n_labels)
+    np.testing.assert_allclose(scores, scores_of(matrix, active, ones, weights, none), atol=1e-12)
+    sums = np.empty(len(active))
+    kernels.collect(*active.pairs, values, sums)
+    np.testing.assert_allclose(sums, (values @ matrix)[active.labels, active.rows], atol=1e-12)
+
+
+def quadratic(seed, n_labels, reference, ridge=0.1):
+    matrix, active, likelihood, scale = random_problem(seed, n_labels, reference=reference)
+    rng = np.random.default_rng(seed)
+    active.weights[:] = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.5)
+    scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels))
+    _, p = likelihood.loss_and_probabilities(scores)
+    return matrix, QuadraticModel(active, likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2)
+
+
+@given(seeds, st.integers(1, 3), st.booleans())
+def test_minimum_of_the_quadratic_model(seed, n_labels, reference):
+    """No small move lowers the model from what it calls its minimum."""
+    matrix, model = quadratic(seed, n_labels, reference or n_labels == 1)
+    minimum = model.minimum(1e-9)
+    at_minimum = model.change(minimum)
+    np.testing.assert_allclose(
+        minimum.scores,
+        scores_of(matrix, model.active, model.scale, minimum.weights - model.active.weights, minimum.intercepts),
+        atol=1e-9,
+    )
+    assert at_minimum <= 1e-12
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        weights = minimum.weights + 1e-4 * rng.normal(size=len(minimum.weights)) * (rng.random(len(minimum.weights)) < 0.3)
+        intercepts = minimum.intercepts + 1e-4 * rng.normal(size=n_labels)
+        scores = scores_of(matrix, model.active, model.scale, weights - model.active.weights, intercepts)
+        assert model.change(Point(weights, intercepts, scores)) >= at_minimum - 1e-11
+
+
+@given(seeds, st.integers(1, 3), st.booleans())
+def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
+    matrix, model = quadratic(seed, n_labels, reference=True)
+    support = np.flatnonzero(model.active.weights)
+    if blocks:
+        model.blocks = LabelBlocks(model, support)
+    point = Point(model.active.weights.copy(), np.zeros(n_labels), np.zeros(model.probabilities.shape))
+    face = QuadraticFace(model, support)
+    towards, solved = face.solve(point, 1e-9, 200)
+    assert solved
+    weights = point.weights.copy()
+    weights[support] += towards.weights
+    signs = np.sign(model.active.weights[support])
+    r = model.gradient[support] - model.l1[support] * signs - 2 * model.l2[support] * weights[support]
+    curved = model.likelihood.curve(model.probabilities, towards.scores) * model.scale
+    r -= (curved @ matrix)[model.active.labels, model.active.rows][support]
+    np.testing.assert_allclose(r, 0.0, atol=1e-8)
+
+
+@given(seeds, st.integers(2, 4), st.sampled_from([0.0, 0.2]), st.sampled_from([0.1, 0.5, 2.0]))
+def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, ridge, l1):
+    matrix, active, likelihood, scale = random_problem(seed, n_labels)
+    intercepts, scores = np.zeros(n_labels), np.zeros(likelihood.targets.shape)
+    restricted = Restricted(likelihood, scale, l1, ridge)
+    assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
+    np.testing.assert_allclose(scores, scores_of(matrix, active, scale, active.weights, intercepts), atol=1e-8)
+    objective = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+    penalty = np.zeros((matrix.shape[1], n_labels))
+    penalty[active.rows, active.labels] = active.penalty
+    expected, _, _ = dense_optimum(
+        matrix * scale[:, None], likelihood.targets.T, likelihood.importance, l1, ridge, penalty
+    )
+    assert objective == pytest.approx(expected, rel=1e-6)
+
+
+@given(seeds)
+def test_objective_never_rises(seed):
+    _, active, likelihood, scale = random_problem(seed, 3)
+    rng = np.random.default_rng(seed)
+    active.weights[:] = 5.0 * rng.normal(size=len(active))
+    intercepts = np.zeros(3)
+    scores = np.zeros(likelihood.targets.shape)
+    kernels.spread(*active.pairs, active.weights, scores)
+    scores *= scale
+    restricted = Restricted(likelihood, scale, 0.5, 0.0)
+    last = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+    for tolerance in (10.0, 1.0, 0.1, 1e-3):
+        restricted.minimise(active, intercepts, scores, tolerance)
+        now = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+        assert now <= last + 1e-9
+        last = now
+
+
+def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
+    """At scores of 40 the likelihood has slope 1 and no curvature: plain Newton would go 10^17 far."""
+    starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
+    active = Active(starts, documents, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0]))
+    likelihood = Likelihood(np.array([[0.0, 1.0, 0.0]]), np.ones(3), True)
+    scores = np.array([[40.0, 40.0, 0.0]])
+    violation = Restricted(likelihood, np.ones(3), 0.01, 0.0).minimise(active, np.zeros(1), scores, 1e-8)
+    assert violation <= 1e-6
+    assert np.abs(active.weights).max() < 100
+
+
+def test_zeros_leave_and_columns_are_renumbered():
+    active = Active(
+        np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1]),
+        np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]),
+    )  # fmt: skip
+    left, used = active.without_zeros()
+    np.testing.assert_array_equal(used, [False, False, True])
+    np.testing.assert_array_equal(left.documents, [3, 4])
+    np.testing.assert_array_equal(left.rows, [0, 0])
+    np.testing.assert_array_equal(left.labels, [0, 1])
+    np.testing.assert_array_equal(left.penalty, [2.0, 4.0])
