@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -13,7 +15,7 @@ from spacy_graft.graft.learners import Grafting, GraftingPath
 from spacy_graft.graft.state import document_weights
 from spacy_graft.solve.likelihood import Likelihood
 
-from naive import dense_optimum, distinct_columns, log_loss, softmax
+from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from strategies import labelled, training_data
 
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
@@ -317,3 +319,24 @@ def test_senseless_options_are_refused(options):
 def test_senseless_path_options_are_refused(options):
     with pytest.raises(ValueError, match="GraftingPath: "):
         GraftingPath(**options)
+
+
+@few
+@given(labelled(labels=3), l1s, st.integers(1, 3))
+def test_several_blocks_are_one_space(corpus, l1, n_best):
+    """Two streams of the same documents, text and reversed text: the optimum over both matrices side by side."""
+    texts, targets = corpus
+    data = training_data(texts, targets)
+    backwards = stream_of([text[::-1] for text in texts])
+    data = replace(
+        data,
+        streams={"none": stream_of([""] * len(texts)), **data.streams, "backwards": backwards},
+        min_df={"none": 1, "characters": 1, "backwards": 1},
+        max_length={"none": None, "characters": 1, "backwards": None},
+    )
+    fit = run(Grafting(l1=l1, n_best=n_best, ridge=0.05, tol=1e-6), data)
+    forwards = distinct_columns(texts, max_length=1)[1]
+    both = np.hstack([forwards, distinct_columns([text[::-1] for text in texts])[1]])
+    optimum, _, _ = dense_optimum(both, targets, np.ones(len(texts)), l1, 0.05)
+    assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1 + optimum))
+    assert set(fit.solution().blocks) <= {"characters", "backwards"}

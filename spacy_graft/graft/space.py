@@ -69,7 +69,7 @@ class FeatureSpace:
 
     def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Make nodes active that are not, as the next rows; returns their columns (starts, documents)."""
-        starts, documents = [np.zeros(1, np.int64)], []
+        starts, documents = np.zeros(1, np.int64), [np.empty(0, np.int32)]
         for b, index in enumerate(self.indexes):
             of_block = nodes[blocks == b]
             new = np.unique(of_block[self.row_of_node[b][of_block] == FREE])
@@ -77,9 +77,9 @@ class FeatureSpace:
             self.blocks = np.concatenate([self.blocks, np.full(len(new), b)])
             self.nodes = np.concatenate([self.nodes, new])
             column_starts, column_documents = index.columns(new)
-            starts.append(starts[-1][-1] + column_starts[1:])
+            starts = np.concatenate([starts, starts[-1] + column_starts[1:]])
             documents.append(column_documents)
-        return np.concatenate(starts), np.concatenate(documents)
+        return starts, np.concatenate(documents)
 
     def keep_rows(self, kept: np.ndarray) -> None:
         """Free the nodes of the rows that are not ``kept`` (bool), and renumber the others."""
