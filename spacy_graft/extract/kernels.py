@@ -1,0 +1,88 @@
+"""Kernels of extraction: hash tables (see :mod:`spacy_graft.extract.hashing`), spelling, counting distinct symbols."""
+
+from .._numba import njit
+from .hashing import EMPTY
+
+SPACE = ord(" ")
+
+#: Letters that are copied at a time.
+CHUNK = 8
+
+
+@njit
+def find(key, slots, keys):
+    """Row of a key, or EMPTY."""
+    mask = slots.shape[0] - 1
+    slot = key & mask
+    while slots[slot] != EMPTY:
+        if keys[slots[slot]] == key:
+            return slots[slot]
+        slot = (slot + 1) & mask
+    return EMPTY
+
+
+@njit
+def enter(slots, keys, first, last):
+    """Put rows ``first`` to ``last - 1`` of ``keys`` into the table, where they are not yet."""
+    mask = slots.shape[0] - 1
+    for row in range(first, last):
+        slot = keys[row] & mask
+        while slots[slot] != EMPTY:
+            slot = (slot + 1) & mask
+        slots[slot] = row
+
+
+@njit
+def look_up(tokens, slots, keys, bounds, rows):
+    """Row of each token's text; returns how many letters the text has, or EMPTY if a row is missing.
+
+    Columns of ``tokens``: text, whether a space follows. The text of row r is ``letters[bounds[r] : bounds[r + 1]]``.
+    """
+    length = 0
+    missing = False
+    for token in range(tokens.shape[0]):
+        row = find(tokens[token, 0], slots, keys)
+        rows[token] = row
+        if row == EMPTY:
+            missing = True
+        else:
+            length += bounds[row + 1] - bounds[row] + tokens[token, 1]
+    return EMPTY if missing else length
+
+
+@njit
+def spell(tokens, rows, bounds, letters, text):
+    """Write the letters of the tokens, and the spaces that follow them, one after the other.
+
+    How long a word is cannot be foreseen, and a mispredicted branch costs more than a word. So letters are copied in
+    chunks, most words in a single one, and a space is written behind every word; what is too much is overwritten by
+    the next token. Both ``letters`` and ``text`` need CHUNK more places than they have letters.
+    """
+    end = 0
+    for token in range(tokens.shape[0]):
+        start = bounds[rows[token]]
+        size = bounds[rows[token] + 1] - start
+        for offset in range(0, size, CHUNK):
+            for k in range(offset, offset + CHUNK):
+                text[end + k] = letters[start + k]
+        end += size
+        text[end] = SPACE
+        end += tokens[token, 1]
+
+
+@njit
+def count_distinct(symbols, starts, last_document, table, counts):
+    """Number of distinct symbols of each document.
+
+    ``table`` is a hash table that never needs emptying: a slot is in use if ``last_document`` has this document.
+    """
+    mask = table.shape[0] - 1
+    for document in range(counts.shape[0]):
+        for position in range(starts[document], starts[document + 1]):
+            slot = symbols[position] & mask
+            while last_document[slot] == document and table[slot] != symbols[position]:
+                slot = (slot + 1) & mask
+            if last_document[slot] != document:
+                last_document[slot] = document
+                table[slot] = symbols[position]
+                counts[document] += 1

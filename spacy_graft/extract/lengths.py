@@ -1,0 +1,50 @@
+"""The length of documents, for document weights: how many distinct words they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .blocks import NgramBlock
+from .hashing import empty_slots, signed
+from .streams import Stream
+from .tokens import TokenNgrams
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+#: The words whose distinct ones are counted.
+WORDS = TokenNgrams("LOWER")
+
+
+def document_length(doc: Doc) -> int:
+    """Return the number of distinct words of a document, in lower case and without white space; at least 1."""
+    return max(1, len(set(WORDS.symbols(doc).tolist())))
+
+
+def document_lengths(words: Stream) -> np.ndarray:
+    """Return the length of each document.
+
+    Parameters
+    ----------
+    words : Stream
+        The symbols of :data:`WORDS`.
+
+    Returns
+    -------
+    float64 (n_documents)
+    """
+    from . import kernels
+
+    longest = int(np.diff(words.starts).max(initial=0))
+    last_document = empty_slots(longest)
+    counts = np.zeros(words.n_documents, np.int64)
+    table = np.empty(len(last_document), np.int64)
+    kernels.count_distinct(signed(words.symbols), words.starts, last_document, table, counts)
+    return np.maximum(counts, 1).astype(np.float64)
+
+
+def reads_words(block: NgramBlock) -> bool:
+    """Whether the symbols of a block are those of :data:`WORDS`."""
+    return isinstance(block, TokenNgrams) and block.attr == WORDS.attr

@@ -1,0 +1,117 @@
+"""Token n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from spacy.attrs import IDS
+
+from ..registry import graft_features
+from .blocks import check_limits
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+    from spacy.tokens import Doc
+
+#: The attributes of a token whose values are strings; the values of all others are integers.
+STRING_ATTRS = frozenset(
+    """DEP ENT_ID ENT_KB_ID ENT_TYPE LANG LEMMA LOWER MORPH NORM ORTH POS PREFIX SHAPE SUFFIX TAG""".split()
+)
+
+#: What must be annotated for an attribute to mean something. A document in which nothing is an entity has no ENT_TYPE,
+#: and relative heads are 0 without a parse, so these two are told by ENT_IOB and DEP.
+ANNOTATIONS = {
+    "DEP": "DEP",
+    "ENT_IOB": "ENT_IOB",
+    "ENT_TYPE": "ENT_IOB",
+    "HEAD": "DEP",
+    "LEMMA": "LEMMA",
+    "MORPH": "MORPH",
+    "POS": "POS",
+    "SENT_START": "SENT_START",
+    "TAG": "TAG",
+}
+
+
+@graft_features("spacy_graft.TokenNgrams.v1")
+@dataclass(frozen=True)
+class TokenNgrams:
+    """N-grams of a token attribute. Tokens of white space only are left out.
+
+    Parameters
+    ----------
+    attr : str
+        Any attribute that ``Doc.to_array`` knows: ``LOWER``, ``LEMMA``, ``POS``, ``SHAPE``, ``LENGTH``, ``IS_ALPHA``...
+    min_df : int
+        Least number of documents of a feature.
+    max_length : int, optional
+        Longest n-gram in tokens; any length if None.
+
+    Raises
+    ------
+    ValueError
+        If there is no such attribute, or ``min_df`` or ``max_length`` is less than 1.
+    """
+
+    attr: str = "LOWER"
+    min_df: int = 2
+    max_length: int | None = None
+
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if not IDS.get(self.attr):
+            known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
+            near = get_close_matches(self.attr.upper(), known)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}."
+            raise ValueError(f"TokenNgrams: tokens have no attribute {self.attr!r}; {hint}")
+
+    def check(self, doc: Doc) -> None:
+        """Raise a ValueError if the document has tokens, but the attribute has not been set."""
+        needed = ANNOTATIONS.get(self.attr)
+        if needed is not None and not doc.has_annotation(needed):
+            raise ValueError(
+                f"TokenNgrams(attr={self.attr!r}) needs documents annotated with {needed}, but this one is not: "
+                f"{doc[:10].text!r}. Add a component that sets {needed} before this one; in training, name it in "
+                f"[training.annotating_components] as well, or give it to the corpus."
+            )
+
+    def symbols(self, doc: Doc) -> np.ndarray:
+        """Return the values of the attribute: uint64, 1-D."""
+        values, is_space = doc.to_array([self.attr, "IS_SPACE"]).T
+        return values[is_space == 0]
+
+    def offsets(self, doc: Doc) -> np.ndarray:
+        """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2)."""
+        starts, lengths, is_space = doc.to_array(["IDX", "LENGTH", "IS_SPACE"]).T.astype(np.int32)
+        return np.stack((starts, starts + lengths), axis=1)[is_space == 0]
+
+    def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
+        """Return the strings of the values, or for an attribute with integer values, their digits."""
+        if self.attr in STRING_ATTRS:
+            return tuple(strings[value] for value in symbols.tolist())
+        return tuple(map(str, symbols.view(np.int64).tolist()))
+
+    def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
+        """Return the values of names, which are added to ``strings``: uint64, 1-D.
+
+        Raises
+        ------
+        ValueError
+            If the attribute has integer values, and a name is not an integer.
+        """
+        if self.attr in STRING_ATTRS:
+            return np.array([strings.add(name) for name in names], np.uint64)
+        try:
+            return np.array([int(name) for name in names], np.int64).view(np.uint64)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"Symbols of TokenNgrams(attr={self.attr!r}) are 64-bit integers: {error}") from error
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the n-gram with spaces between the tokens."""
+        return " ".join(names)

@@ -1,0 +1,235 @@
+"""Kernels of matching: Aho–Corasick automata that never step back.
+
+N-grams are written in *letters*: 1, 2, ... for the symbols that occur in them, 0 for all others. A *state* is the
+longest suffix of what has been read that begins an n-gram; its depth is the length of the suffix. While the automaton
+is built, states are numbered breadth first, 0 being the root, and are rows of ``trie`` (int32):
+
+======== ======================================================================================================
+LETTER   last letter of the suffix
+CHILD    first child; the children of state s are ``trie[s, CHILD]`` to ``trie[s + 1, CHILD] - 1``, sorted by letter
+FAIL     the state of the longest proper suffix that begins an n-gram
+DEPTH    length of the suffix
+FIRST    first of the n-grams (which are sorted) that begin with the suffix; ``STOP`` is behind the last one
+OUTPUT   the longest n-gram that is a suffix of the suffix; the number of n-grams if there is none
+PLACE    where the row of its transitions begins
+LAST     last cell of that row
+======== ======================================================================================================
+
+All transitions together would be a table of states × letters, most of it equal to the row of the root or to that of the
+last letter. So a state of depth 2 or more keeps only transitions to states of depth 3 or more, one of depth 1 those to
+depth 2, and the root (``root[letter]``) those to depth 1; these rows, being sparse, lie over each other in ``cells``.
+In the finished automaton a state *is* the place where its row begins: ``cells[state + letter]`` is a transition of
+the state if its OWNER is the state, and then leads to NEXT. No two states have the same place; the root has place 0
+and owns nothing.
+"""
+
+from .._numba import njit
+from ..extract.hashing import EMPTY
+from ..extract.kernels import find
+
+LETTER, CHILD, FAIL, DEPTH, FIRST, STOP, OUTPUT, PLACE, LAST = range(9)
+OWNER, NEXT, LINK = range(3)
+
+#: Owner of a cell that no row has taken.
+FREE = -1
+
+#: Where a row had to look at more places than this, the next ones start beyond half of them.
+PATIENCE = 8
+
+
+@njit
+def child(trie, root, state, letter):
+    """Child of a state by a letter; 0 if there is none."""
+    if state == 0:
+        return root[letter]
+    for candidate in range(trie[state, CHILD], trie[state + 1, CHILD]):
+        if trie[candidate, LETTER] == letter:
+            return candidate
+    return 0
+
+
+@njit(inline="always")
+def follow(trie, root, state, letter):
+    """State of the longest suffix of (state, letter) that begins an n-gram."""
+    target = child(trie, root, state, letter)
+    while target == 0 and state != 0:
+        state = trie[state, FAIL]
+        target = child(trie, root, state, letter)
+    return target
+
+
+@njit
+def grow_trie(letters, bounds, root, trie, shorter):
+    """All states of sorted n-grams, ``letters[bounds[f] : bounds[f + 1]]``; returns their number.
+
+    ``shorter[f]`` becomes the longest other n-gram that is a suffix of n-gram f.
+    """
+    none = bounds.shape[0] - 1
+    trie[0, STOP] = none
+    n_states = 1
+    state = 0
+    while state < n_states:
+        depth = trie[state, DEPTH]
+        feature = trie[state, FIRST]
+        trie[state, CHILD] = n_states
+        trie[state, OUTPUT] = none if state == 0 else trie[trie[state, FAIL], OUTPUT]
+        if bounds[feature + 1] - bounds[feature] == depth:
+            shorter[feature] = trie[state, OUTPUT]
+            trie[state, OUTPUT] = feature
+            feature += 1
+        while feature < trie[state, STOP]:
+            letter = letters[bounds[feature] + depth]
+            trie[n_states, LETTER] = letter
+            trie[n_states, DEPTH] = depth + 1
+            trie[n_states, FIRST] = feature
+            while feature < trie[state, STOP] and letters[bounds[feature] + depth] == letter:
+                feature += 1
+            trie[n_states, STOP] = feature
+            if state == 0:
+                root[letter] = n_states
+            else:
+                trie[n_states, FAIL] = follow(trie, root, trie[state, FAIL], letter)
+            n_states += 1
+        state += 1
+    trie[n_states, CHILD] = n_states
+    return n_states
+
+
+@njit(inline="always")
+def row_of(trie, state, cells, row):
+    """Transitions of a state, into the rows of ``row``: letters and targets; returns their number.
+
+    They are its children and, if that is of depth 2 or more, the row of the state's FAIL, whose cells are LAST of that
+    state, LINK of that cell, and so on to EMPTY. The third row says which state has had a letter last.
+    """
+    size = 0
+    for target in range(trie[state, CHILD], trie[state + 1, CHILD]):
+        letter = trie[target, LETTER]
+        row[0, size] = letter
+        row[1, size] = target
+        row[2, letter] = state
+        size += 1
+    fail = trie[state, FAIL]
+    cell = trie[fail, LAST] if trie[fail, DEPTH] > 1 else EMPTY
+    while cell != EMPTY:
+        letter = cell - trie[fail, PLACE]
+        if row[2, letter] != state:
+            row[0, size] = letter
+            row[1, size] = cells[cell, NEXT]
+            size += 1
+        cell = cells[cell, LINK]
+    return size
+
+
+@njit
+def fits(cells, place, row, size):
+    """Whether all cells of a row are free at this place."""
+    k = 0
+    while k < size and cells[place + row[0, k], OWNER] == FREE:
+        k += 1
+    return k == size
+
+
+@njit
+def place_rows(trie, n_states, cells, output, row):
+    """Find the first place for every row where it fits; returns the number of cells in use, EMPTY if there are too few.
+
+    ``output`` gets the OUTPUT of the state at each place, and must be EMPTY where there is none. PLACE and LAST of
+    ``trie`` and LINK of ``cells`` are filled on the way. NEXT is left a number of a state.
+    """
+    n_letters = row.shape[1] - 1
+    output[0] = trie[0, OUTPUT]
+    low = 1
+    end = n_letters + 1
+    for state in range(1, n_states):
+        size = row_of(trie, state, cells, row)
+        place = low
+        while output[place] != EMPTY or not fits(cells, place, row, size):
+            place += 1
+            if place + n_letters >= cells.shape[0]:
+                return EMPTY
+        if place - low > PATIENCE:
+            low += (place - low) // 2
+        output[place] = trie[state, OUTPUT]
+        trie[state, PLACE] = place
+        trie[state, LAST] = EMPTY
+        for k in range(size):
+            cell = place + row[0, k]
+            cells[cell, OWNER] = place
+            cells[cell, NEXT] = row[1, k]
+            cells[cell, LINK] = trie[state, LAST]
+            trie[state, LAST] = cell
+        end = max(end, place + n_letters + 1)
+    return end
+
+
+@njit(inline="always")
+def step(cells, state, alone, previous, letter):
+    """Next state. ``alone`` and ``previous`` are the states of this letter and of the one before by themselves.
+
+    What comes next in a text cannot be foreseen, and a mispredicted branch costs more than everything else here: so
+    all three places are read, and what is chosen is a matter of arithmetic. (Inlined, because LLVM turns it into
+    branches after all if it is a call.)
+    """
+    pair = previous + letter
+    deepest = alone + (cells[pair, NEXT] - alone) * (cells[pair, OWNER] == previous)
+    cell = state + letter
+    return deepest + (cells[cell, NEXT] - deepest) * (cells[cell, OWNER] == state)
+
+
+@njit
+def add_scores(automaton, symbols, starts, weights, totals, last_document, found):
+    """``totals[d] += Σ weights[row of f]`` over the n-grams f that document d has, however often it has them.
+
+    The sum is in the order in which the n-grams end in the document, those found as suffixes of others last.
+    ``last_document`` (n_features + 1, negative) says where an n-gram was seen last; ``found`` needs n_features + 2.
+    """
+    none = automaton.shorter.shape[0]
+    for document in range(starts.shape[0] - 1):
+        last_document[none] = document
+        n_found = 0
+        state = 0
+        previous = 0
+        for position in range(starts[document], starts[document + 1]):
+            letter = find(symbols[position], automaton.slots, automaton.keys) + 1
+            alone = automaton.root[letter]
+            state = step(automaton.cells, state, alone, previous, letter)
+            previous = alone
+            feature = automaton.output[state]
+            found[n_found] = feature
+            n_found += last_document[feature] != document  # no branch here either
+            last_document[feature] = document
+        k = 0
+        while k < n_found:
+            row = automaton.rows[found[k]]
+            for label in range(totals.shape[1]):
+                totals[document, label] += weights[row, label]
+            feature = automaton.shorter[found[k]]
+            if last_document[feature] != document:
+                last_document[feature] = document
+                found[n_found] = feature
+                n_found += 1
+            k += 1
+
+
+@njit
+def occurrences(automaton, symbols, found):
+    """Every occurrence as (row of the n-gram, start, end), in ``found`` while there is room; returns their number."""
+    none = automaton.shorter.shape[0]
+    n_found = 0
+    state = 0
+    previous = 0
+    for position in range(symbols.shape[0]):
+        letter = find(symbols[position], automaton.slots, automaton.keys) + 1
+        alone = automaton.root[letter]
+        state = step(automaton.cells, state, alone, previous, letter)
+        previous = alone
+        feature = automaton.output[state]
+        while feature != none:
+            if n_found < found.shape[0]:
+                found[n_found, 0] = automaton.rows[feature]
+                found[n_found, 1] = position + 1 - automaton.lengths[feature]
+                found[n_found, 2] = position + 1
+            n_found += 1
+            feature = automaton.shorter[feature]
+    return n_found

@@ -1,0 +1,82 @@
+"""Looking through a saved model before it is taken over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from spacy.strings import StringStore
+
+from ..extract.blocks import NgramBlock
+from .matching import rows_by_block, symbols_of
+from .table import FeatureTable, damaged, unpacked
+
+#: What a thinc model consists of, one entry a node.
+PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
+
+#: Attributes that are never saved: what a file has for them must not replace them.
+TRANSIENT = {"blocks", "matcher"}
+
+
+def check_message(message: Any, blocks: Mapping[str, NgramBlock]) -> None:
+    """Raise a ValueError if this is not what ``Model.to_dict`` gives for a sparse linear model over these blocks."""
+    node, attrs, params, shims = parts(message)
+    if not isinstance(node.get("name"), str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
+        raise damaged(f"it is another model, {node.get('name')!r}")
+    if TRANSIENT.intersection(attrs) or not {"features", "mean_scale"}.issubset(attrs):
+        raise damaged(f"it has the attributes {', '.join(map(repr, attrs)) or 'none'}")
+    mean_scale = {attr: unpacked(value) for attr, value in attrs.items()}["mean_scale"]
+    if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
+        raise damaged(f"its scale of document weights is {mean_scale!r}")
+    features = FeatureTable.from_bytes(attrs["features"])
+    check_params(params, features)
+    check_features(features, blocks)
+
+
+def parts(message: Any) -> list[Any]:
+    """Return node, attributes, parameters and shims of the only node."""
+    for part, kind in PARTS.items():
+        nodes = message.get(part) if isinstance(message, dict) else None
+        if not isinstance(nodes, list) or len(nodes) != 1 or not isinstance(nodes[0], kind):
+            raise damaged(f"it has no {part!r} of a single thinc model")
+    return [message[part][0] for part in PARTS]
+
+
+def check_params(params: dict[str, Any], features: FeatureTable) -> None:
+    """Raise a ValueError if ``W`` and ``b`` are not those of the features."""
+    if set(params) != {"W", "b"}:
+        raise damaged(f"it has the parameters {', '.join(map(repr, params))} instead of W and b")
+    if params["W"] is None and params["b"] is None and not features.n_features:
+        return
+    for name, param in params.items():
+        if not isinstance(param, np.ndarray) or param.dtype.newbyteorder("=") != np.float64:
+            raise damaged(f"{name} is no array of 64-bit floating point numbers")
+        if not np.isfinite(param).all():
+            raise damaged(f"{name} has values that are not finite")
+    check_shapes(features, params["W"], params["b"])
+
+
+def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
+    """Raise a ValueError if there is not one row of weights a feature, and one column a label."""
+    if intercepts.ndim != 1 or weights.shape != (features.n_features, len(intercepts)):
+        raise ValueError(
+            f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has "
+            f"{intercepts.shape}: they do not belong together."
+        )
+
+
+def check_features(features: FeatureTable, blocks: Mapping[str, NgramBlock]) -> None:
+    """Raise a ValueError if these are no features of these blocks."""
+    strings = StringStore()
+    for name, rows in rows_by_block(features, blocks).items():
+        ngrams = [features.ngrams[row] for row in rows.tolist()]
+        longest = max(map(len, ngrams))
+        limit = blocks[name].max_length
+        if limit is not None and longest > limit:
+            raise ValueError(
+                f"The model has an n-gram of {longest} symbols in block {name!r}, but its config allows {limit} "
+                f"(max_length). Use the config that it was trained with."
+            )
+        symbols_of(blocks[name], ngrams, strings)

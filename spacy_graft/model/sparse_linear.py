@@ -1,0 +1,215 @@
+"""The model as thinc sees it: scores of documents, weights, bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from spacy.tokens import Doc
+from thinc.api import Model, NumpyOps
+from thinc.types import Floats1d, Floats2d
+
+from ..extract.blocks import NgramBlock
+from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
+from ..extract.streams import Stream
+from ..registry import registry
+from .loading import check_message, check_shapes
+from .matching import Blocks, Matcher
+from .table import FeatureTable, unpacked
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+    from ..graft.solution import Solution
+    from .automaton import Automaton
+
+SparseLinearT = Model[list[Doc], np.ndarray]
+
+
+class SparseLinearModel(Model[list[Doc], np.ndarray]):
+    """A thinc model that looks through what it is to load first: it takes over all of it or nothing."""
+
+    def from_bytes(self, bytes_data: bytes) -> SparseLinearModel:
+        """Load what ``to_bytes`` wrote. Nothing in it is executed.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are damaged, those of another model or of a newer version, or do not fit the blocks.
+        """
+        return self.from_dict(unpacked(bytes_data))
+
+    def from_dict(self, msg: dict[str, Any]) -> SparseLinearModel:
+        """Load what ``to_dict`` gave, as :meth:`from_bytes`."""
+        check_message(msg, self.attrs["blocks"])
+        super().from_dict(msg)
+        return self
+
+    def _copy(self, seen: dict[int, Any] | None = None) -> SparseLinearModel:
+        return SparseLinear(self.attrs["blocks"]).from_dict(self.to_dict())
+
+
+@registry.architectures("spacy_graft.SparseLinear.v1")
+def SparseLinear(blocks: dict[str, NgramBlock]) -> SparseLinearModel:
+    """Linear model over the n-grams that documents have: f_i = b + a_i Σ_k W_k [document i has feature k].
+
+    Input are documents, output the scores of labels: float64 (n_documents, n_labels). Sums are made in an order that
+    depends on nothing but the document, so scores are the same to the last bit in any batch and after loading.
+
+    The model is not trained by gradients but given weights by :func:`set_solution`; until then it has no features, and
+    after ``model.initialize(Y=...)`` all scores are 0.
+
+    Parameters
+    ----------
+    blocks : dict of str to NgramBlock
+        What features are n-grams of; they come from the config and are not saved.
+
+    Notes
+    -----
+    Parameters ``W``, float64 (n_features, n_labels), and ``b``, float64 (n_labels). Attributes ``features`` (a
+    :class:`~spacy_graft.model.table.FeatureTable`) and ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``,
+    or 1 if it is 0.
+    """
+    return SparseLinearModel(
+        "sparse_linear",
+        forward,
+        init=init,
+        params={"W": None, "b": None},
+        attrs={"blocks": Blocks(blocks), "matcher": Matcher(), "features": FeatureTable.empty(), "mean_scale": 0.0},
+        ops=NumpyOps(),
+    )
+
+
+def init(model: SparseLinearT, X: Any = None, Y: np.ndarray | None = None) -> None:
+    """Remove all features; ``Y``, float (n, n_labels), tells the number of labels."""
+    if Y is not None:
+        set_weights(model, FeatureTable.empty(), np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1]), 0.0)
+
+
+def forward(model: SparseLinearT, docs: list[Doc], is_train: bool) -> tuple[np.ndarray, Callable[[Any], list[Any]]]:
+    """Return scores; the callback does nothing, for there is nothing that a gradient would change."""
+    return scores(model, docs), lambda d_scores: []
+
+
+def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore) -> None:
+    """Give the model the features and weights that training found.
+
+    Parameters
+    ----------
+    model : Model
+        A ``spacy_graft.SparseLinear.v1``.
+    solution : Solution
+        Its arrays are copied.
+    strings : StringStore
+        That of the vocab of the training documents.
+    """
+    blocks: Blocks = model.attrs["blocks"]
+
+    def named(ngrams: Sequence[np.ndarray]) -> tuple[tuple[str, ...], ...]:
+        pairs = zip(solution.blocks, ngrams, strict=True)
+        return tuple(blocks[block].names(ngram, strings) for block, ngram in pairs)
+
+    ngrams, longest = named(solution.ngrams), named(solution.longest)
+    features = FeatureTable(tuple(solution.blocks), ngrams, longest, np.array(solution.df, np.int32))
+    set_weights(model, features, solution.weights, solution.intercepts, solution.mean_scale)
+
+
+def set_weights(
+    model: SparseLinearT, features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray, mean_scale: float
+) -> None:
+    """Give the model features and weights, which are copied."""
+    check_shapes(features, weights, intercepts)
+    model.attrs["features"] = features
+    model.attrs["mean_scale"] = float(mean_scale)
+    model.set_param("W", cast(Floats2d, np.array(weights, np.float64, order="C")))
+    model.set_param("b", cast(Floats1d, np.array(intercepts, np.float64)))
+
+
+def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
+    """Return the scores of all labels: float64 (n_documents, n_labels)."""
+    weights, intercepts = parameters(model)
+    mean_scale: float = model.attrs["mean_scale"]
+    pairs = automata(model, docs)
+    blocks = [block for block, _ in pairs]
+    words = next(filter(reads_words, blocks), WORDS)
+    streams = read([*blocks, words] if mean_scale else blocks, docs)
+    totals = np.zeros((len(docs), len(intercepts)))
+    for block, automaton in pairs:
+        automaton.add_scores(streams[block], weights, totals)
+    if mean_scale:
+        totals *= (mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
+    return intercepts + totals
+
+
+def matches(model: SparseLinearT, doc: Doc) -> np.ndarray:
+    """Return every occurrence of every feature in a document.
+
+    Returns
+    -------
+    int64 (n_occurrences, 3)
+        The feature, and the first symbol and the symbol behind the last one in the stream of its block, whose
+        ``offsets`` tell the characters. Block by block, in the order of ends.
+    """
+    found = [np.empty((0, 3), np.int64)]
+    for block, automaton in automata(model, [doc]):
+        found.append(automaton.occurrences(read([block], [doc])[block].symbols))
+    return np.concatenate(found)
+
+
+def contributions(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray, float]:
+    """Take the scores of a document apart: they are ``b + scale * weights.sum(axis=0)``.
+
+    Returns
+    -------
+    features : int64 (n)
+        The features that the document has, in ascending order.
+    weights : float64 (n, n_labels)
+        Their weights.
+    scale : float
+        The document weight.
+    """
+    features = np.unique(matches(model, doc)[:, 0])
+    mean_scale: float = model.attrs["mean_scale"]
+    scale = mean_scale / math.sqrt(document_length(doc)) if mean_scale else 1.0
+    return features, parameters(model)[0][features], scale
+
+
+def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``W`` and ``b`` as the kernels read them.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or they are not those of the features.
+    """
+    if not (model.has_param("W") and model.has_param("b")):
+        raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
+    weights = np.ascontiguousarray(model.get_param("W"), np.float64)
+    intercepts = np.asarray(model.get_param("b"), np.float64)
+    check_shapes(model.attrs["features"], weights, intercepts)
+    return weights, intercepts
+
+
+def automata(model: SparseLinearT, docs: Sequence[Doc]) -> list[tuple[NgramBlock, Automaton]]:
+    """Return each block that has features, and their automaton; without documents, none."""
+    if not docs:
+        return []
+    blocks: Blocks = model.attrs["blocks"]
+    matcher: Matcher = model.attrs["matcher"]
+    found = matcher.automata(model.attrs["features"], blocks, docs[0].vocab.strings)
+    return [(blocks[name], automaton) for name, automaton in found.items()]
+
+
+def read(blocks: Iterable[NgramBlock], docs: Sequence[Doc]) -> dict[NgramBlock, Stream]:
+    """Return the symbols of documents, which must have the annotations that the blocks need.
+
+    A document is read for all blocks before the next, while it is in the cache of the processor.
+    """
+    parts: dict[NgramBlock, list[np.ndarray]] = {block: [] for block in blocks}
+    for doc in docs:
+        for block, symbols in parts.items():
+            block.check(doc)
+            symbols.append(block.symbols(doc))
+    return {block: Stream.join(symbols, block.dtype) for block, symbols in parts.items()}

@@ -1,0 +1,1 @@
+"""What spaCy sees: components, readers, loggers. The only room that knows ``Language``."""

@@ -1,0 +1,120 @@
+"""Training documents, read once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from ..extract.blocks import NgramBlock
+from ..extract.lengths import document_length, document_lengths, reads_words
+from ..extract.streams import Stream
+from ..graft.data import TrainingData
+from .targets import Target, TargetReader
+
+
+class ExtractedCorpus:
+    """Symbols and targets of the documents met so far; the documents themselves are not kept.
+
+    Memory: the symbols (4 bytes a character, 8 a token and attribute), 9 bytes a document and label.
+    """
+
+    def __init__(self, blocks: Mapping[str, NgramBlock], reader: TargetReader) -> None:
+        self.blocks = blocks
+        self.reader = reader
+        self._symbols: dict[str, list[np.ndarray]] = {name: [] for name in blocks}
+        #: The block whose symbols are the words that tell a document's length; without one, lengths are kept.
+        self._words = next((name for name, block in blocks.items() if reads_words(block)), None)
+        self._lengths: list[int] = []
+        self._targets: list[Target] = []
+        self._seen: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._targets)
+
+    def add(self, example: Example) -> None:
+        """Extract an example: symbols and length of the predicted document, targets of the reference."""
+        target = self.reader.read(example.reference)
+        self._extract(example.predicted, target, fingerprint(example, target))
+
+    def add_unseen(self, example: Example) -> None:
+        """The same, unless there is an example of the same text, targets and weight already."""
+        target = self.reader.read(example.reference)
+        key = fingerprint(example, target)
+        if key not in self._seen:
+            self._extract(example.predicted, target, key)
+
+    def _extract(self, doc: Doc, target: Target, key: int) -> None:
+        symbols = {name: self._symbols_of(block, doc) for name, block in self.blocks.items()}
+        self._targets.append(target)
+        for name, part in symbols.items():
+            self._symbols[name].append(part)
+        if self._words is None:
+            self._lengths.append(document_length(doc))
+        self._seen.add(key)
+
+    @staticmethod
+    def _symbols_of(block: NgramBlock, doc: Doc) -> np.ndarray:
+        block.check(doc)
+        return block.symbols(doc)
+
+    def training_data(self) -> TrainingData:
+        """All documents as the learners take them.
+
+        Raises
+        ------
+        ValueError
+            If no document has a symbol.
+
+        Warns
+        -----
+        UserWarning
+            If a label is not positive in any document.
+        """
+        targets = np.array([target.values for target in self._targets])
+        self._check_symbols()
+        self._check_positives(targets)
+        streams = {name: self._joined(name) for name in self.blocks}
+        return TrainingData(
+            streams=streams,
+            min_df={name: block.min_df for name, block in self.blocks.items()},
+            max_length={name: block.max_length for name, block in self.blocks.items()},
+            targets=targets,
+            known=np.array([target.known for target in self._targets]),
+            example_weights=np.array([target.weight for target in self._targets]),
+            lengths=np.array(self._lengths, np.float64)
+            if self._words is None
+            else document_lengths(streams[self._words]),
+            labels=tuple(self.reader.labels),
+            exclusive=self.reader.exclusive,
+        )
+
+    def _joined(self, name: str) -> Stream:
+        """The block's stream; what it was joined from become views of it, so that nothing is held twice."""
+        stream = Stream.join(self._symbols[name], self.blocks[name].dtype)
+        self._symbols[name] = np.split(stream.symbols, stream.starts[1:-1])
+        return stream
+
+    def _check_symbols(self) -> None:
+        if not any(len(symbols) for parts in self._symbols.values() for symbols in parts):
+            raise ValueError(
+                f"[{self.reader.component}] All {len(self)} training documents are empty: there is nothing to learn "
+                f"from. The blocks looked for: {', '.join(map(repr, self.blocks))}."
+            )
+
+    def _check_positives(self, targets: np.ndarray) -> None:
+        never = [label for label, total in zip(self.reader.labels, targets.sum(axis=0), strict=True) if total == 0.0]
+        if never:
+            warnings.warn(
+                f"[{self.reader.component}] No training document is positive for {', '.join(map(repr, never))}: "
+                f"the component will hardly ever predict {'it' if len(never) == 1 else 'them'}.",
+                stacklevel=2,
+            )
+
+
+def fingerprint(example: Example, target: Target) -> int:
+    """Equal for two examples of the same text and target."""
+    return hash((example.reference.text, target.values.tobytes(), target.known.tobytes(), target.weight))

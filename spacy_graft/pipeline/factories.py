@@ -1,0 +1,140 @@
+"""Factories: how a config becomes a component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from spacy.language import Language
+
+from ..extract.blocks import NgramBlock
+from ..extract.characters import CharacterNgrams
+from ..extract.tokens import TokenNgrams
+from ..model.sparse_linear import SparseLinear
+from .textcat import TextCatGraft, TextCatGraftMultilabel
+from .training import Learner
+
+Component = TypeVar("Component", bound=TextCatGraft)
+
+#: What a component is made with where its config says nothing. ``features`` is null here because spaCy merges a
+#: component's config into its default: blocks listed here would join those of every user.
+DEFAULT_CONFIG: dict[str, Any] = {
+    "features": None,
+    "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1"},
+    "threshold": 0.5,
+}
+SCORE_WEIGHTS: dict[str, float | None] = {
+    "cats_score": 1.0,
+    "cats_score_desc": None,
+    "cats_micro_p": None,
+    "cats_micro_r": None,
+    "cats_micro_f": None,
+    "cats_macro_p": None,
+    "cats_macro_r": None,
+    "cats_macro_f": None,
+    "cats_macro_auc": None,
+    "cats_f_per_type": None,
+}
+
+
+def default_blocks() -> dict[str, NgramBlock]:
+    """The blocks of a component whose config has ``features = null``: words and characters, of any length."""
+    return {"words": TokenNgrams(attr="LOWER", min_df=2), "characters": CharacterNgrams(min_df=3)}
+
+
+@Language.factory(
+    "textcat_graft",
+    assigns=["doc.cats"],
+    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": "spacy_graft.textcat_scorer.v1"}},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_textcat_graft(
+    nlp: Language,
+    name: str,
+    features: dict[str, Any] | None,
+    learner: Learner,
+    threshold: float,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> TextCatGraft:
+    """Classifier of documents whose labels exclude each other.
+
+    Parameters
+    ----------
+    nlp : Language
+    name : str
+    features : dict of str to block, optional
+        Feature blocks by name, each made by one of ``@graft_features``. If any is given, these are all there are; null
+        stands for :func:`default_blocks`.
+    learner : Learner
+        One of ``@graft_learners``.
+    threshold : float
+        Not used: one label always holds.
+    scorer : callable, optional
+    """
+    return make(TextCatGraft, nlp, name, features, learner, threshold, scorer)
+
+
+@Language.factory(
+    "textcat_graft_multilabel",
+    assigns=["doc.cats"],
+    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": "spacy.textcat_multilabel_scorer.v2"}},
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_textcat_graft_multilabel(
+    nlp: Language,
+    name: str,
+    features: dict[str, Any] | None,
+    learner: Learner,
+    threshold: float,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> TextCatGraftMultilabel:
+    """Classifier of documents of which any number of labels may hold.
+
+    Parameters
+    ----------
+    nlp : Language
+    name : str
+    features : dict of str to block, optional
+        As for ``textcat_graft``.
+    learner : Learner
+        One of ``@graft_learners``.
+    threshold : float
+        From which probability on the scorer counts a label as predicted.
+    scorer : callable, optional
+    """
+    return make(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer)
+
+
+def make(
+    component: type[Component],
+    nlp: Language,
+    name: str,
+    features: dict[str, Any] | None,
+    learner: Learner,
+    threshold: float,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> Component:
+    blocks = default_blocks() if features is None else features
+    check(name, blocks, learner)
+    return component(
+        nlp.vocab,
+        SparseLinear(blocks),
+        name,
+        blocks=blocks,
+        learner=learner,
+        threshold=threshold,
+        scorer=scorer,
+    )
+
+
+def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
+    """Raise a ValueError if a config has something else where blocks and a learner belong."""
+    if not blocks:
+        raise ValueError(f"[{name}] There are no feature blocks. Give one at least, or null for the default.")
+    for block_name, block in blocks.items():
+        if not hasattr(block, "symbols"):
+            raise ValueError(
+                f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
+            )
+    if not isinstance(learner, Learner):
+        raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")

@@ -1,0 +1,112 @@
+"""The table of the train loop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+from spacy.language import Language
+from spacy.training.loggers import setup_table
+from tqdm import tqdm
+from wasabi import Printer
+
+from .textcat import TextCatGraft
+
+Info = dict[str, Any]
+LogStep = Callable[[Info | None], None]
+SPACING = 2
+
+
+def console_logger(
+    progress_bar: bool = False,
+) -> Callable[[Language, IO[str], IO[str]], tuple[LogStep, Callable[[], None]]]:
+    """spaCy's table, with three columns for each graft component: ``spacy_graft.ConsoleLogger.v1``.
+
+    C/C_MAX is the penalty in units of the smallest one whose model is empty, ACTIVE the number of features, and GAP the
+    duality gap in units of the objective at zero weights.
+
+    Parameters
+    ----------
+    progress_bar : bool
+        Whether a terminal also shows how many of ``[training] max_steps`` are done.
+    """
+
+    def setup(
+        nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr
+    ) -> tuple[LogStep, Callable[[], None]]:
+        table = Table(nlp, stdout)
+        # disable=None: nothing where there is no terminal.
+        total = nlp.config["training"]["max_steps"] or None
+        bar = tqdm(total=total, disable=None if progress_bar else True, leave=False, file=stderr)
+
+        def log_step(info: Info | None) -> None:
+            bar.update(1)
+            if info is not None:
+                table.write(info)
+
+        return log_step, bar.close
+
+    return setup
+
+
+class Table:
+    """Prints its header at once, and a row for each evaluation."""
+
+    def __init__(self, nlp: Language, stdout: IO[str]) -> None:
+        self.stdout = stdout
+        self.printer = Printer(no_print=True)
+        trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
+        self.losses = list(trained)
+        self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
+        weights = nlp.config["training"]["score_weights"]
+        self.scores = [name for name, weight in weights.items() if weight is not None]
+        header, self.widths, self.aligns = setup_table(
+            cols=[
+                "E",
+                "#",
+                *(f"Loss {name}" for name in self.losses),
+                *(column for _ in self.grafts for column in ("C/C_max", "Active", "Gap")),
+                *self.scores,
+                "Score",
+            ],
+            widths=[3, 6, *[8] * len(self.losses), *[8, 7, 8] * len(self.grafts), *[6] * len(self.scores), 6],
+        )
+        self._print(header)
+        self._print(["-" * width for width in self.widths])
+
+    def write(self, info: Info) -> None:
+        self._print(
+            [
+                info["epoch"],
+                info["step"],
+                *(f"{float(info['losses'][name]):.4f}" for name in self.losses),
+                *(cell for pipe in self.grafts.values() for cell in cells(pipe)),
+                *(score_cell(name, info["other_scores"].get(name, 0.0)) for name in self.scores),
+                f"{float(info['score']):.2f}",
+            ]
+        )
+
+    def _print(self, row: list[Any]) -> None:
+        text = self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING)
+        tqdm.write(text, file=self.stdout)  # around the progress bar
+        self.stdout.flush()
+
+
+def cells(component: TextCatGraft) -> tuple[str, str, str]:
+    """C / C_max, active features and gap."""
+    report = component.report
+    if report is None:
+        return "-", "-", "-"
+    return f"{report.l1_ratio:.5f}", str(report.n_active), f"{report.relative_gap:.1e}"
+
+
+def score_cell(name: str, score: Any) -> str:
+    """Scores but that of speed are shown in per cent."""
+    try:
+        number = float(score)
+    except TypeError:
+        raise ValueError(
+            f"The score {name!r} is a {type(score).__name__}, and a log table takes numbers only."
+        ) from None
+    return f"{number if name == 'speed' else 100.0 * number:.2f}"

@@ -1,0 +1,410 @@
+"""The components."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from spacy.errors import Errors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example, validate_examples
+from spacy.vocab import Vocab
+from thinc.api import Model, Optimizer
+
+from ..extract.blocks import NgramBlock
+from ..graft.report import Report
+from ..graft.solution import Solution
+from ..model.sparse_linear import contributions, set_solution
+from .corpus import ExtractedCorpus
+from .explain import Contribution, Explanation, Feature
+from .targets import TargetReader
+from .training import Examples, Learner, Training, annotated
+
+#: The attribute of the model that keeps the report.
+REPORT = "report"
+
+
+class TextCatGraft(TrainablePipe):
+    """Text classifier of mutually exclusive labels: multinomial logistic regression over a few named features.
+
+    A training step is one step of the learner on the whole corpus, not on the batch: a grafting round, or a point of
+    the path of C. Batches only say which documents there are.
+
+    Parameters
+    ----------
+    vocab : Vocab
+    model : Model
+        A ``spacy_graft.SparseLinear.v1`` over the same blocks.
+    name : str
+    blocks : mapping of str to NgramBlock
+        The feature blocks, by name.
+    learner : Learner
+    threshold : float
+        From which probability on the scorer takes a label for predicted; exclusive labels have no use for it.
+    scorer : callable, optional
+
+    Attributes
+    ----------
+    training : Training, optional
+        Corpus and fit, while it is trained. Assign None to let go of their memory.
+    report : Report, optional
+        How training stood when the weights were made; None if they were not trained. It is saved, but for the seconds,
+        which would make no two files alike.
+    """
+
+    exclusive: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[list[Doc], np.ndarray],
+        name: str = "textcat_graft",
+        *,
+        blocks: Mapping[str, NgramBlock],
+        learner: Learner,
+        threshold: float,
+        scorer: Callable[..., dict[str, Any]] | None,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.blocks = dict(blocks)
+        self.learner = learner
+        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
+        self.scorer = scorer
+        self.training: Training | None = None
+        self.report: Report | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> tuple[str, ...]:
+        """What ``init labels`` saves, and ``initialize`` takes as ``labels``."""
+        return self.labels
+
+    def add_label(self, label: str) -> int:
+        """Add a label, before the component is initialized.
+
+        Returns
+        -------
+        int
+            0 if the component has the label already, else 1.
+        """
+        if label in self.labels:
+            return 0
+        if self.is_initialized:
+            raise ValueError(
+                f"[{self.name}] The label {label!r} cannot be added to a component that is initialized. Initialize it "
+                f"again, with examples of all labels or with [initialize.components.{self.name}] labels. Its labels: "
+                f"{', '.join(map(repr, self.labels))}."
+            )
+        self._append_label(label)
+        return 1
+
+    def _append_label(self, label: str) -> None:
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        self.cfg["labels"].append(label)
+        self.vocab.strings.add(label)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether the model has weights, if only for the intercepts."""
+        return bool(self.model.has_param("b"))
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Examples],
+        *,
+        nlp: Language | None = None,
+        labels: Iterable[str] | None = None,
+    ) -> None:
+        """Set the labels and remember where the corpus is; it is read at the first update.
+
+        Parameters
+        ----------
+        get_examples : callable
+            The training corpus, or a part of it where it is streamed.
+        nlp : Language, optional
+        labels : iterable of str, optional
+            As ``init labels`` saves them; without them they come from the examples.
+        """
+        if not callable(get_examples):
+            raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        added_by_hand = () if self.is_initialized else self.labels
+        found = self._labels_of(get_examples) if labels is None else labels
+        self.cfg["labels"] = []
+        for label in dict.fromkeys([*added_by_hand, *found]):
+            self._append_label(label)
+        annotated_at_all = any(example.reference.cats for example in self._checked(get_examples()))
+        self._check_labels()
+        self._set_solution(empty_solution(len(self.labels)))
+        source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
+        # Without any annotation it is no corpus: spaCy makes up a document where there are no examples (assemble).
+        self.training = self._new_training(source if annotated_at_all else None)
+
+    def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
+        """Labels in the order of their first appearance."""
+        return list(
+            dict.fromkeys(label for example in self._checked(get_examples()) for label in example.reference.cats)
+        )
+
+    def _checked(self, examples: Examples) -> Examples:
+        """The examples; an error where there are none, or something else."""
+        example = None
+        for example in examples:
+            validate_examples([example], f"{type(self).__name__}.initialize")
+            yield example
+        if example is None:
+            raise ValueError(f"[{self.name}] There are no examples to initialize with: is the training corpus empty?")
+
+    def _check_labels(self) -> None:
+        if len(self.labels) < 2:
+            raise ValueError(
+                f"[{self.name}] Labels that exclude each other must be two at least; the examples have "
+                f"{', '.join(map(repr, self.labels)) or 'none'}. Annotate doc.cats with all labels, list them in "
+                f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
+            )
+
+    def _new_training(self, source: Callable[[], Examples] | None = None) -> Training:
+        reader = TargetReader(self.name, self.labels, self.exclusive)
+        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source)
+
+    def update(
+        self,
+        examples: Examples,
+        *,
+        drop: float = 0.0,
+        sgd: Optimizer | None = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Note examples that are not in the corpus, and the loss.
+
+        Parameters
+        ----------
+        examples : iterable of Example
+        drop : float
+            Without effect: nothing here is random.
+        sgd : Optimizer, optional
+            Without effect, but if it is given, :meth:`finish_update` follows.
+        losses : dict of str to float, optional
+            Gets the objective a document under the component's name.
+        """
+        losses = {} if losses is None else losses
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.update")
+        self._require_initialized()
+        if self.training is None:
+            self.training = self._resumed_training()
+        self.training.meet(examples)
+        fit = self.training.fit
+        losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit)
+        self.training.losses = losses
+        if sgd:
+            self.finish_update(sgd)
+        return losses
+
+    def _resumed_training(self) -> Training:
+        if self.model.attrs["features"].n_features:
+            warnings.warn(
+                f"[{self.name}] The documents that this component was trained on are not kept with it. Training begins "
+                f"again with those that update gets; the present model is replaced.",
+                stacklevel=3,
+            )
+        return self._new_training()
+
+    def finish_update(self, sgd: Optimizer | None = None) -> None:
+        """One step of the learner on the whole corpus; nothing once it has finished.
+
+        Parameters
+        ----------
+        sgd : Optimizer, optional
+            Without effect.
+        """
+        if self.training is None:
+            return
+        fit = self.training.step()
+        if fit is not None:
+            self.take_over(fit.solution(), fit.report)
+            self.training.losses[self.name] = self.training.loss(fit)
+
+    def take_over(self, solution: Solution, report: Report) -> None:
+        """Make what a fit has found the component's own."""
+        self._set_solution(solution)
+        self.report = report.copy()
+        self.model.attrs[REPORT] = {**asdict(report), "seconds": {}}
+
+    def _set_solution(self, solution: Solution) -> None:
+        set_solution(self.model, solution, self.vocab.strings)
+        self.model.attrs.pop(REPORT, None)
+        self.report = None
+
+    def predict(self, docs: Iterable[Doc]) -> np.ndarray:
+        """Probabilities.
+
+        Returns
+        -------
+        float64 (documents, labels)
+        """
+        self._require_initialized()
+        return self._probabilities(self.model.predict(list(docs)))
+
+    def _require_initialized(self) -> None:
+        if not self.is_initialized:
+            raise ValueError(
+                f"[{self.name}] The component has no weights yet. Train it, with spacy train or spacy_graft.fit, or "
+                f"load a trained pipeline."
+            )
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Softmax."""
+        exp = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return exp / exp.sum(axis=1, keepdims=True)
+
+    def set_annotations(self, docs: Iterable[Doc], scores: np.ndarray) -> None:
+        """Write probabilities into ``doc.cats``."""
+        labels = self.labels
+        for doc, row in zip(docs, scores.tolist(), strict=True):
+            doc.cats.update(zip(labels, row, strict=True))
+
+    def get_loss(self, examples: Examples, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Mean log-loss a document of probabilities, and its gradient over linear scores, times documents.
+
+        Parameters
+        ----------
+        examples : iterable of Example
+        scores : float64 (documents, labels)
+            As :meth:`predict` gives them.
+        """
+        reader = TargetReader(self.name, self.labels, self.exclusive)
+        targets = [reader.read(example.reference) for example in examples]
+        values = np.array([target.values for target in targets])
+        weights = np.array([target.known * target.weight for target in targets])
+        loss = float((weights * self._log_losses(values, scores)).sum() / len(targets))
+        return loss, weights * (scores - values)
+
+    def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        """Σ over labels is the loss of a document."""
+        return -targets * log(probabilities)
+
+    def _batch_loss(self, examples: list[Example]) -> float:
+        if not examples:
+            return 0.0
+        return self.get_loss(examples, self.predict(example.predicted for example in examples))[0]
+
+    def rehearse(self, examples: Examples, **kwargs: Any) -> dict[str, float]:
+        """Refuse: rehearsal nudges weights by gradients, which an exact optimum has no use for."""
+        raise NotImplementedError(
+            f"[{self.name}] Rehearsal is for components trained by gradient descent. Leave this one out, with "
+            f"nlp.rehearse(..., exclude=[{self.name!r}]), and train it on old and new examples together."
+        )
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> TextCatGraft:
+        super().from_bytes(bytes_data, exclude=exclude)
+        return self._loaded()
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> TextCatGraft:
+        super().from_disk(path, exclude=exclude)
+        return self._loaded()
+
+    def _loaded(self) -> TextCatGraft:
+        """Forget what belonged to the weights of before, and check that labels and weights belong together."""
+        self.training = None
+        self.report = restored(self.model.attrs.get(REPORT))
+        if self.is_initialized:
+            n_weights = len(self.model.get_param("b"))
+            if n_weights != len(self.labels):
+                raise ValueError(
+                    f"[{self.name}] The model has weights for {n_weights} labels, and the component {len(self.labels)} "
+                    f"labels: {', '.join(map(repr, self.labels))}. The files are not of one model."
+                )
+        return self
+
+    def features(self) -> list[Feature]:
+        """The features of the model, in the order of its weights."""
+        table = self.model.attrs["features"]
+        weights = self.model.get_param("W").tolist()
+        return [
+            Feature(self._text(k), table.blocks[k], int(table.df[k]), dict(zip(self.labels, weights[k], strict=True)))
+            for k in range(len(weights))
+        ]
+
+    def _text(self, feature: int) -> str:
+        table = self.model.attrs["features"]
+        return self.blocks[table.blocks[feature]].text(table.ngrams[feature])
+
+    def explain(self, doc: Doc, label: str | None = None) -> Explanation:
+        """Take the score of a label apart.
+
+        Parameters
+        ----------
+        doc : Doc
+        label : str, optional
+            By default the one of the highest probability.
+        """
+        probabilities = self.predict([doc])[0]
+        column = int(probabilities.argmax()) if label is None else self._column(label)
+        features, rows, scale = contributions(self.model, doc)
+        values = scale * rows[:, column]
+        table = self.model.attrs["features"]
+        intercept = float(self.model.get_param("b")[column])
+        return Explanation(
+            label=self.labels[column],
+            probability=float(probabilities[column]),
+            score=intercept + float(values.sum()),
+            intercept=intercept,
+            contributions=tuple(
+                Contribution(self._text(features[k]), table.blocks[features[k]], float(values[k]))
+                for k in np.argsort(-np.abs(values), kind="stable")
+            ),
+        )
+
+    def _column(self, label: str) -> int:
+        if label not in self.labels:
+            raise ValueError(
+                f"[{self.name}] There is no label {label!r}. The labels: {', '.join(map(repr, self.labels))}."
+            )
+        return self.labels.index(label)
+
+
+class TextCatGraftMultilabel(TextCatGraft):
+    """The same with one independent logistic regression a label; labels missing from ``cats`` are masked."""
+
+    exclusive: ClassVar[bool] = False
+
+    def _check_labels(self) -> None:
+        self._require_labels()
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Logistic function, by halves so that nothing overflows."""
+        small = np.exp(-np.abs(scores))
+        return np.where(scores >= 0.0, 1.0, small) / (1.0 + small)
+
+    def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        return -targets * log(probabilities) - (1.0 - targets) * log(1.0 - probabilities)
+
+
+def restored(saved: Any) -> Report | None:
+    """The report from the attributes of a loaded model; what this version does not know is passed over."""
+    if not isinstance(saved, dict):
+        return None
+    return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
+
+
+def log(probabilities: np.ndarray) -> np.ndarray:
+    """Finite also where a probability has been rounded to 0."""
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+
+
+def empty_solution(n_labels: int) -> Solution:
+    """No features, and all labels alike."""
+    return Solution([], [], [], np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)

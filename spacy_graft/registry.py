@@ -1,0 +1,24 @@
+"""Registries of our own beside spaCy's: what a config may name after ``@graft_features`` and its like.
+
+Importing this module makes them known to spaCy. Names registered by other packages under the entry points
+``spacy_graft_features``, ``spacy_graft_learners`` and ``spacy_graft_networks`` are found as well.
+"""
+
+from __future__ import annotations
+
+import catalogue
+from spacy.util import registry
+
+__all__ = ["graft_features", "graft_learners", "graft_networks", "registry"]
+
+#: Feature blocks: what documents are cut into, see :class:`spacy_graft.extract.blocks.NgramBlock`.
+graft_features = catalogue.create("spacy", "graft_features", entry_points=True)
+
+#: Learners: how the weights are found.
+graft_learners = catalogue.create("spacy", "graft_learners", entry_points=True)
+
+#: Networks of features: which weights are pulled together.
+graft_networks = catalogue.create("spacy", "graft_networks", entry_points=True)
+
+for _registry in (graft_features, graft_learners, graft_networks):
+    setattr(registry, _registry.namespace[-1], _registry)

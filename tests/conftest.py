@@ -1,0 +1,185 @@
+"""A small corpus, and a pipeline trained on it by ``spacy train``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from hypothesis import settings
+from spacy.language import Language
+from spacy.tokens import DocBin
+from spacy.training import Example
+
+#: Compilation is not an example's fault.
+settings.register_profile("graft", deadline=None)
+settings.load_profile("graft")
+
+REPOSITORY = Path(__file__).parents[1]
+CONFIG = REPOSITORY / "configs" / "default.cfg"
+#: Words that tell the label; the phrases are made of common words, so that n-grams have something to say.
+TELLING = {
+    "food": ["the soup of the day", "salt", "a spoon of sugar", "baked", "roast potatoes"],
+    "music": ["the song of the year", "violin", "a choir of boys", "in a minor key", "drums"],
+    "sport": ["the match of the season", "goal", "a team of eleven", "extra time", "referee"],
+}
+COMMON = "the of a in and it was there with some more than we had before they came to see what".split()
+#: Few points, so that a fit takes no time.
+PATH: dict[str, Any] = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 6, "l1_min_ratio": 0.05}
+WORDS = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2}}
+
+Record = dict[str, Any]
+
+
+def make_records(n: int, seed: int = 0) -> list[Record]:
+    """Labelled texts, the labels in turn."""
+    rng = random.Random(seed)
+    labels = list(TELLING)
+    records = []
+    for i in range(n):
+        label = labels[i % len(labels)]
+        words = rng.choices(COMMON, k=10)
+        for phrase in rng.choices(TELLING[label], k=2):
+            words.insert(rng.randrange(len(words) + 1), phrase)
+        records.append({"id": i, "text": " ".join(words), "label": label})
+    return records
+
+
+def one_hot(label: str) -> dict[str, float]:
+    return {other: float(other == label) for other in TELLING}
+
+
+def make_example(nlp: Language, text: str, cats: dict[str, Any]) -> Example:
+    doc = nlp.make_doc(text)
+    reference = doc.copy()
+    reference.cats = cats
+    return Example(doc, reference)
+
+
+def make_examples(nlp: Language, records: Iterable[Record]) -> list[Example]:
+    return [make_example(nlp, record["text"], one_hot(record["label"])) for record in records]
+
+
+def make_nlp(factory: str = "textcat_graft", **config: Any) -> Language:
+    """A blank pipeline with one graft component over words."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory, config={"features": WORDS, "learner": PATH, **config})
+    return nlp
+
+
+def recorded(function: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:
+    """The function, which also appends its last argument to ``calls``."""
+
+    def call(*arguments: Any) -> Any:
+        calls.append(arguments[-1])
+        return function(*arguments)
+
+    return call
+
+
+def write_jsonl(path: Path, records: Iterable[Any]) -> Path:
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def run(*arguments: object, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, on the installed package."""
+    result = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tempfile.gettempdir(),
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+    )
+    if check and result.returncode != 0:
+        raise AssertionError(f"{arguments} failed:\n{result.stdout}\n{result.stderr}")
+    return result
+
+
+@pytest.fixture(scope="session")
+def train_records() -> list[Record]:
+    return make_records(120, seed=0)
+
+
+@pytest.fixture(scope="session")
+def dev_records() -> list[Record]:
+    return make_records(30, seed=1)
+
+
+@pytest.fixture(scope="session")
+def blank() -> Language:
+    """A tokenizer; not to be changed."""
+    return spacy.blank("en")
+
+
+@pytest.fixture
+def nlp() -> Language:
+    return make_nlp()
+
+
+@pytest.fixture
+def examples(nlp: Language, train_records: list[Record]) -> list[Example]:
+    return make_examples(nlp, train_records)
+
+
+@pytest.fixture
+def dev(nlp: Language, dev_records: list[Record]) -> list[Example]:
+    return make_examples(nlp, dev_records)
+
+
+@pytest.fixture(scope="session")
+def corpus(
+    tmp_path_factory: pytest.TempPathFactory, blank: Language, train_records: list[Record], dev_records: list[Record]
+) -> Path:
+    """A folder with train.jsonl.gz, dev.jsonl, train.spacy and dev.spacy."""
+    folder = tmp_path_factory.mktemp("corpus")
+    write_jsonl(folder / "train.jsonl.gz", train_records)
+    write_jsonl(folder / "dev.jsonl", dev_records)
+    for name, records in (("train", train_records), ("dev", dev_records)):
+        docs = [example.reference for example in make_examples(blank, records)]
+        DocBin(docs=docs).to_disk(folder / f"{name}.spacy")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def training(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The output folder of ``spacy train`` with the shipped config, and what it printed."""
+    output = tmp_path_factory.mktemp("training")
+    result = run(
+        *("-m", "spacy", "train", CONFIG, "--output", output),
+        *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"),
+        *("--training.max_steps", 6),
+    )
+    return output, result
+
+
+@pytest.fixture(scope="session")
+def model(training: tuple[Path, subprocess.CompletedProcess[str]]) -> Path:
+    """The best model of that training."""
+    return training[0] / "model-best"
+
+
+@pytest.fixture(scope="session")
+def fitted(train_records: list[Record]) -> Language:
+    """A pipeline trained in this process; not to be changed."""
+    return train_fully(make_nlp(), train_records)
+
+
+def train_fully(nlp: Language, records: Iterable[Record]) -> Language:
+    """Train as a loop would, to the end of the path."""
+    examples = make_examples(nlp, records)
+    nlp.initialize(lambda: examples)
+    for _ in range(PATH["steps"]):
+        nlp.update(examples[:8])
+    return nlp

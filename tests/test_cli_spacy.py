@@ -1,0 +1,177 @@
+"""spaCy's own commands, run on our components."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+
+from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
+
+Training = tuple[Path, subprocess.CompletedProcess[str]]
+TITLES = ["E", "#", "LOSS TEXTC...", "C/C_MAX", "ACTIVE", "GAP", "CATS_SCORE", "SCORE"]
+
+
+def rows_of(output: str) -> list[dict[str, float]]:
+    """The log table, by title."""
+    lines = output.splitlines()
+    (header,) = (i for i, line in enumerate(lines) if line.split()[:2] == ["E", "#"])
+    assert re.split(r"\s{2,}", lines[header].strip()) == TITLES
+    rows = [line.split() for line in lines[header + 2 :] if re.match(r"\s*\d+\s+\d+\s", line)]
+    return [dict(zip(TITLES, map(float, row), strict=True)) for row in rows]
+
+
+def test_train_prints_a_row_a_point(training: Training) -> None:
+    rows = rows_of(training[1].stdout)
+    assert [row["#"] for row in rows] == list(range(len(rows)))
+    ratios = [row["C/C_MAX"] for row in rows]
+    assert ratios == sorted(ratios, reverse=True)
+    assert all(row["GAP"] <= 1e-3 for row in rows)
+    assert rows[-1]["ACTIVE"] > rows[0]["ACTIVE"]
+    assert rows[-1]["LOSS TEXTC..."] < rows[0]["LOSS TEXTC..."] < 1.2
+
+
+def test_train_keeps_the_best_model(training: Training) -> None:
+    output, result = training
+    rows = rows_of(result.stdout)
+    best = max(rows, key=lambda row: (row["CATS_SCORE"], row["#"]))  # of equal ones spaCy keeps the last
+    report = spacy.load(output / "model-best").get_pipe("textcat_graft").report  # type: ignore[attr-defined]
+    assert report.n_active == best["ACTIVE"]
+    meta = json.loads((output / "model-best" / "meta.json").read_text())
+    assert meta["performance"]["cats_score"] == pytest.approx(best["CATS_SCORE"] / 100, abs=1e-4)
+    assert "textcat_graft_loss" in meta["performance"]
+
+
+def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
+    result = run(
+        *("-m", "spacy", "train", CONFIG, "--output", tmp_path, "--training.patience", 2),
+        *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "train.jsonl.gz"),
+    )
+    rows = rows_of(result.stdout)
+    best = max(range(len(rows)), key=lambda i: (rows[i]["CATS_SCORE"], -i))
+    assert len(rows) == best + 2 + 1
+
+
+@pytest.mark.parametrize("name", ["default.cfg", "ngrams.cfg"])
+def test_shipped_configs_are_complete(name: str, corpus: Path) -> None:
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+    result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)
+    assert "Config is valid" in result.stdout
+
+
+def test_debug_data(corpus: Path) -> None:
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+    result = run("-m", "spacy", "debug", "data", CONFIG, *paths)
+    assert "120 training docs" in result.stdout
+    assert "30 evaluation docs" in result.stdout
+
+
+def test_evaluate(model: Path, corpus: Path, tmp_path: Path) -> None:
+    run("-m", "spacy", "evaluate", model, corpus / "dev.spacy", "--output", tmp_path / "metrics.json")
+    metrics = json.loads((tmp_path / "metrics.json").read_text())
+    assert metrics["cats_macro_f"] > 0.9
+    assert set(metrics["cats_f_per_type"]) == {"food", "music", "sport"}
+
+
+def test_package_is_installed_and_loaded(model: Path, tmp_path: Path) -> None:
+    run("-m", "spacy", "package", model, tmp_path, "--build", "wheel", "--name", "grafted", "--version", "1.2.3")
+    (wheel,) = tmp_path.glob("*/dist/*.whl")
+    target = tmp_path / "installed"
+    run("-m", "pip", "install", wheel, "--quiet", "--no-deps", "--no-index", "--target", target)
+    code = "import spacy; print(spacy.load('en_grafted')('salt and sugar').cats['food'])"
+    assert float(run("-c", code, PYTHONPATH=str(target)).stdout) > 0.5
+    meta = json.loads((target / "en_grafted" / "meta.json").read_text())
+    assert any(requirement.startswith("spacy-graft>=") for requirement in meta["requirements"])
+
+
+def test_assemble_takes_a_trained_component(model: Path, tmp_path: Path) -> None:
+    config = f"""
+    [nlp]
+    lang = "en"
+    pipeline = ["sentencizer", "topic"]
+
+    [components]
+
+    [components.sentencizer]
+    factory = "sentencizer"
+
+    [components.topic]
+    source = "{model.as_posix()}"
+    component = "textcat_graft"
+    """
+    (tmp_path / "config.cfg").write_text(dedent(config))
+    run("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
+    text = "a goal in extra time"
+    assert spacy.load(tmp_path / "assembled")(text).cats == spacy.load(model)(text).cats
+
+
+def test_assemble_takes_a_component_without_examples(tmp_path: Path) -> None:
+    """spaCy makes up a document, which must not be trained on."""
+    config = """
+    [nlp]
+    lang = "en"
+    pipeline = ["textcat_graft"]
+
+    [components]
+
+    [components.textcat_graft]
+    factory = "textcat_graft"
+
+    [initialize]
+
+    [initialize.components]
+
+    [initialize.components.textcat_graft]
+    labels = ["yes", "no"]
+    """
+    (tmp_path / "config.cfg").write_text(dedent(config))
+    run("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
+    assert spacy.load(tmp_path / "assembled")("x y z").cats == {"yes": 0.5, "no": 0.5}
+
+
+def test_labels_are_saved_and_taken(corpus: Path, tmp_path: Path) -> None:
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+    run("-m", "spacy", "init", "labels", CONFIG, tmp_path, *paths)
+    assert json.loads((tmp_path / "textcat_graft.json").read_text()) == ["food", "music", "sport"]
+
+
+def test_threshold_is_found(tmp_path: Path, train_records: list[Record]) -> None:
+    records = [{**record, "label": [record["label"]]} for record in train_records]
+    data = write_jsonl(tmp_path / "train.jsonl", records)
+    text = CONFIG.read_text().replace("textcat_graft", "textcat_graft_multilabel")
+    text = text.replace("spacy_graft.textcat_scorer.v1", "spacy.textcat_multilabel_scorer.v2")
+    (tmp_path / "config.cfg").write_text(text)
+    run(
+        *("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, "--training.max_steps", 2),
+        *("--paths.train", data, "--paths.dev", data),
+    )
+    nlp = spacy.load(tmp_path / "model-last")
+    docs = []
+    for record in train_records:
+        docs.append(nlp.make_doc(record["text"]))
+        docs[-1].cats = {label: float(label == record["label"]) for label in ("food", "music", "sport")}
+    DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
+    result = run(
+        *("-m", "spacy", "find-threshold", tmp_path / "model-last", tmp_path / "dev.spacy"),
+        *("textcat_graft_multilabel", "threshold", "cats_macro_f", "--n_trials", 4),
+    )
+    assert re.search(r"Best threshold: 0\.\d+", result.stdout)
+
+
+def test_benchmark_speed(model: Path, corpus: Path) -> None:
+    result = run(
+        *("-m", "spacy", "benchmark", "speed", model, corpus / "dev.spacy"),
+        *("--batches", 30, "--batch-size", 4, "--warmup", 1),
+    )
+    assert re.search(r"Mean: \d+\.\d words/s", result.stdout)
+
+
+def test_info_lists_the_component(model: Path) -> None:
+    result = run("-m", "spacy", "info", model)
+    assert "textcat_graft" in result.stdout

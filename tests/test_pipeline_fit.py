@@ -1,0 +1,123 @@
+"""``spacy_graft.fit``."""
+
+from __future__ import annotations
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
+from spacy_graft.pipeline.fit import split
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+ONE_C = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def test_one_c_is_trained_to_the_certificate(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner=ONE_C)
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    assert report is component_of(nlp).report
+    assert report.finished
+    assert report.relative_gap <= 1e-3
+    assert report.l1 == 1.0
+    assert nlp("roast potatoes and salt").cats["food"] > 0.5
+
+
+def test_the_point_that_scores_best_on_dev_is_kept(train_records: list[Record], dev: list[Example]) -> None:
+    nlp = make_nlp()
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev)
+    kept = nlp.evaluate(dev)["cats_score"]
+    scores = []
+    again = make_nlp()
+    examples = make_examples(again, train_records)
+    again.initialize(lambda: examples)
+    for _ in range(PATH["steps"]):
+        again.update(examples[:2])
+        scores.append(again.evaluate(dev)["cats_score"])
+        if scores[-1] > max(scores[:-1], default=-1.0):
+            best = component_of(again).report
+    assert kept == max(scores)
+    assert best is not None
+    assert report.l1 == best.l1
+    assert report.seconds
+
+
+def test_without_dev_the_point_is_chosen_on_documents_held_out(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    records = [*train_records, *({**record, "text": f"then {record['text']}"} for record in train_records)]
+    report = spacy_graft.fit(nlp, make_examples(nlp, records))
+    assert 0.05 <= report.l1_ratio < 1.0
+    assert component_of(nlp).features()[0].df > 0
+    assert nlp("roast potatoes and salt").cats["food"] > 0.5
+    # All documents are trained on in the end.
+    telling = {feature.text: feature.df for feature in component_of(nlp).features()}
+    n_docs = sum("salt" in record["text"].split() for record in records)
+    assert telling["salt"] == n_docs
+
+
+def test_a_path_on_few_documents_is_gone_down_to_its_end(nlp: Language, examples: list[Example]) -> None:
+    report = spacy_graft.fit(nlp, examples[:30])
+    assert report.finished
+    assert report.l1_ratio == pytest.approx(0.05)
+
+
+def test_held_out_documents_are_every_tenth_of_each_label(blank: Language) -> None:
+    examples = [make_example(blank, str(i), {"a": float(i % 2), "b": float(i % 2 == 0)}) for i in range(60)]
+    kept, held_out = split(examples)
+    assert [example.text for example in held_out] == ["18", "19", "38", "39", "58", "59"]
+    assert len(kept) == 54
+
+
+def test_components_before_annotate_and_are_left_alone() -> None:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("attribute_ruler")
+    ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})  # type: ignore[attr-defined]
+    ruler.add(patterns=[[{"LOWER": {"NOT_IN": ["salt"]}}]], attrs={"POS": "VERB"})  # type: ignore[attr-defined]
+    features = {"pos": {**WORDS["words"], "attr": "POS"}}
+    nlp.add_pipe("textcat_graft", config={"features": features, "learner": ONE_C})
+    texts = ["salt", "run"] * 10
+    examples = [make_example(nlp, text, {"food": float(text == "salt"), "not": float(text == "run")}) for text in texts]
+    spacy_graft.fit(nlp, examples)
+    assert nlp("Salt").cats["food"] > 0.5
+    assert {feature.text for feature in component_of(nlp).features()} <= {"NOUN", "VERB"}
+    assert not examples[0].predicted.has_annotation("POS")
+
+
+def test_dev_without_examples(nlp: Language, examples: list[Example]) -> None:
+    with pytest.raises(ValueError, match="There are no dev examples"):
+        spacy_graft.fit(nlp, examples, dev=[])
+
+
+def test_training_is_let_go(nlp: Language, examples: list[Example]) -> None:
+    spacy_graft.fit(nlp, examples[:30])
+    assert component_of(nlp).training is None
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(
+    nlp: Language, examples: list[Example], capfd: pytest.CaptureFixture[str]
+) -> None:
+    spacy_graft.fit(nlp, examples[:30])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("names", [[], ["one", "two"]])
+def test_there_must_be_one_component(names: list[str], examples: list[Example]) -> None:
+    nlp = spacy.blank("en")
+    for name in names:
+        nlp.add_pipe("textcat_graft", name=name)
+    with pytest.raises(ValueError, match=rf"the pipeline has {len(names)} enabled: {', '.join(names) or 'none'}"):
+        spacy_graft.fit(nlp, examples)
+
+
+def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
+    assert spacy_graft.__version__ == "0.1.0"
+    with pytest.raises(AttributeError, match="no attribute 'train'"):
+        spacy_graft.train  # noqa: B018

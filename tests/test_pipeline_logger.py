@@ -1,0 +1,99 @@
+"""``spacy_graft.ConsoleLogger.v1``."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from thinc.api import Config
+
+from conftest import make_nlp
+from spacy_graft.graft.report import Report
+from spacy_graft.pipeline.logger import console_logger
+from spacy_graft.pipeline.textcat import TextCatGraft, empty_solution
+
+
+def log(nlp: Language, infos: list[dict[str, Any] | None], **options: Any) -> tuple[list[str], str]:
+    """Lines of the table, and what went to the other stream."""
+    nlp.config = Config(nlp.config).merge({"training": {"max_steps": 5, "eval_frequency": 1}})
+    stdout, stderr = io.StringIO(), io.StringIO()
+    log_step, finalize = console_logger(**options)(nlp, stdout, stderr)
+    for info in infos:
+        log_step(info)
+    finalize()
+    return stdout.getvalue().splitlines(), stderr.getvalue()
+
+
+def info_of(nlp: Language, **scores: Any) -> dict[str, Any]:
+    losses = dict.fromkeys(nlp.pipe_names, 0.25)
+    return {"epoch": 0, "step": 3, "losses": losses, "other_scores": scores, "score": 0.5}
+
+
+def give_report(nlp: Language, name: str = "textcat_graft", **values: Any) -> None:
+    component = nlp.get_pipe(name)
+    assert isinstance(component, TextCatGraft)
+    component.cfg["labels"] = ["a", "b"]
+    component.take_over(empty_solution(2), Report(**values))
+
+
+def test_columns_of_a_graft_component() -> None:
+    nlp = make_nlp()
+    give_report(nlp, l1=2.0, l1_max=16.0, n_active=1234, relative_gap=0.00042)
+    lines, _ = log(nlp, [info_of(nlp, cats_score=0.875), None])
+    assert lines[0].split() == ["E", "#", "LOSS", "TEXTC...", "C/C_MAX", "ACTIVE", "GAP", "CATS_SCORE", "SCORE"]
+    assert set(lines[1]) == {"-", " "}
+    assert lines[2].split() == ["0", "3", "0.2500", "0.12500", "1234", "4.2e-04", "87.50", "0.50"]
+    assert len(lines) == 3
+
+
+def test_a_component_without_report() -> None:
+    nlp = make_nlp()
+    assert log(nlp, [info_of(nlp)])[0][2].split()[3:6] == ["-", "-", "-"]
+
+
+def test_several_components() -> None:
+    nlp = make_nlp()
+    nlp.add_pipe("textcat_graft_multilabel", name="second")
+    give_report(nlp, l1=1.0, l1_max=1.0, n_active=7, relative_gap=0.1)
+    give_report(nlp, "second", l1=1.0, l1_max=2.0, n_active=8, relative_gap=0.2)
+    lines, _ = log(nlp, [info_of(nlp)])
+    assert lines[0].split().count("ACTIVE") == 2
+    assert lines[2].split()[4:10] == ["1.00000", "7", "1.0e-01", "0.50000", "8", "2.0e-01"]
+
+
+def test_a_pipeline_without_graft_components() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat")
+    lines, _ = log(nlp, [info_of(nlp, cats_score=1.0)])
+    assert lines[0].split() == ["E", "#", "LOSS", "TEXTCAT", "CATS_SCORE", "SCORE"]
+    assert lines[2].split() == ["0", "3", "0.2500", "100.00", "0.50"]
+
+
+def test_speed_is_no_share() -> None:
+    nlp = make_nlp()
+    nlp.config["training"]["score_weights"]["speed"] = 0.0
+    assert "1234.50" in log(nlp, [info_of(nlp, speed=1234.5)])[0][2]
+
+
+def test_scores_must_be_numbers() -> None:
+    nlp = make_nlp()
+    with pytest.raises(ValueError, match="The score 'cats_score' is a dict"):
+        log(nlp, [info_of(nlp, cats_score={})])
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp = make_nlp()
+    assert log(nlp, [None, info_of(nlp)], progress_bar=True)[1] == ""
+    monkeypatch.setattr(io, "StringIO", Terminal)
+    lines, progress = log(nlp, [None, info_of(nlp)], progress_bar=True)
+    assert len(lines) == 3
+    assert "/5 [" in progress
+    assert log(nlp, [None, info_of(nlp)])[1] == ""

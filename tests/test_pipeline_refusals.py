@@ -1,0 +1,183 @@
+"""What a component does not take, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+from conftest import WORDS, make_example, make_nlp
+
+CATS: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
+
+
+def start(nlp: Language, cats: list[dict[str, Any]], text: str = "some words", **settings: Any) -> None:
+    """Initialize, and run the first step, which reads the corpus."""
+    examples = [make_example(nlp, text, each) for each in cats]
+    component: Any = nlp.get_pipe(nlp.pipe_names[-1])
+    component.initialize(lambda: examples, nlp=nlp, **settings)
+    nlp.update(examples)
+
+
+def test_no_examples(nlp: Language) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] There are no examples to initialize with"):
+        start(nlp, [])
+
+
+def test_something_else_than_examples(nlp: Language) -> None:
+    with pytest.raises(TypeError, match="E978"):
+        nlp.initialize(lambda: [nlp.make_doc("text")])  # type: ignore[list-item]
+
+
+def test_something_else_than_a_callback(nlp: Language) -> None:
+    component: Any = nlp.get_pipe("textcat_graft")
+    with pytest.raises(TypeError, match="E930"):
+        component.initialize([])
+
+
+@pytest.mark.parametrize("cats", [[{"a": 1.0}], [{}], [{"a": 1.0}, {"a": 1.0}]])
+def test_one_label_that_excludes_none(nlp: Language, cats: list[dict[str, float]]) -> None:
+    with pytest.raises(ValueError, match=r"must be two at least; the examples have ('a'|none)\. .*multilabel"):
+        start(nlp, cats)
+
+
+def test_no_label_of_several() -> None:
+    with pytest.raises(ValueError, match="E143"):
+        start(make_nlp("textcat_graft_multilabel"), [{}])
+
+
+def test_one_label_that_may_hold_or_not() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    start(nlp, [{"a": 1.0}, {"a": 0.0}])
+    assert set(nlp("some words").cats) == {"a"}
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0, 1.5, "1"])
+def test_values_that_are_no_probability(nlp: Language, value: Any) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] document 'some words' has .* for the label 'b'"):
+        start(nlp, [*CATS, {"a": 0.0, "b": value}])
+
+
+@pytest.mark.parametrize("cats", [{}, {"a": 0.0, "b": 0.0}, {"a": 1.0, "b": 1.0}, {"a": 0.5}])
+def test_exclusive_labels_that_do_not_sum_to_one(nlp: Language, cats: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The labels of document 'some words' sum to"):
+        start(nlp, [*CATS, cats])
+
+
+def test_labels_that_initialize_did_not_name(nlp: Language) -> None:
+    with pytest.raises(
+        ValueError, match=r"has the label 'b', which the component does not have\. Its labels: 'a', 'c'"
+    ):
+        start(nlp, CATS, labels=["a", "c"])
+
+
+def test_labels_that_come_later(nlp: Language) -> None:
+    start(nlp, CATS)
+    with pytest.raises(
+        ValueError, match=r"'later' has the label 'new'.*\[initialize.components.textcat_graft\] labels"
+    ):
+        nlp.update([make_example(nlp, "later", {"new": 1.0})])
+
+
+def test_labels_that_are_no_strings(nlp: Language) -> None:
+    component: Any = nlp.get_pipe("textcat_graft")
+    with pytest.raises(ValueError, match="E187"):
+        component.add_label(3)
+    with pytest.raises(ValueError, match="E187"):
+        start(nlp, CATS, labels=["a", 3])
+
+
+@pytest.mark.parametrize("text", ["", " \n "])
+def test_documents_without_anything(nlp: Language, text: str) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] All 2 training documents are empty.*'words'"):
+        start(nlp, CATS, text=text)
+
+
+def test_label_that_is_never_positive(nlp: Language) -> None:
+    with pytest.warns(UserWarning, match=r"\[textcat_graft\] No training document is positive for 'c'"):
+        start(nlp, [*CATS, {"a": 1.0, "c": 0.0}])
+    cats = nlp("some words").cats
+    assert cats["c"] == min(cats.values())
+
+
+def test_label_that_is_never_positive_of_several() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    with pytest.warns(UserWarning, match=r"No training document is positive for 'b', 'c'"):
+        start(nlp, [{"a": 1.0, "b": 0.0, "c": 0.0}, {"a": 0.0, "b": 0.0}])
+    cats = nlp("some words").cats
+    assert cats["b"] < 0.5
+    assert cats["c"] < 0.5
+
+
+def test_min_df_above_the_number_of_documents_leaves_the_intercepts() -> None:
+    nlp = make_nlp(features={"words": {**WORDS["words"], "min_df": 100}})
+    start(nlp, [*CATS, CATS[0], CATS[0]])
+    assert nlp("some words").cats["a"] == pytest.approx(0.75)
+    component: Any = nlp.get_pipe("textcat_graft")
+    assert component.features() == []
+
+
+def test_name_that_is_taken(nlp: Language) -> None:
+    with pytest.raises(ValueError, match="E007"):
+        nlp.add_pipe("textcat_graft")
+
+
+def test_no_feature_blocks() -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] There are no feature blocks"):
+        make_nlp(features={})
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [({"min_df": 0}, "min_df"), ({"max_length": 0}, "max_length"), ({"attr": "LOWERS"}, "LOWER")]
+)
+def test_options_of_blocks(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_nlp(features={"words": {**WORDS["words"], **option}})
+
+
+def test_something_else_than_a_block() -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The feature block 'words' is 3, and none of"):
+        make_nlp(features={"words": 3})
+
+
+@pytest.mark.parametrize("learner", [{"@optimizers": "Adam.v1"}, {"@graft_features": "spacy_graft.TokenNgrams.v1"}])
+def test_something_else_than_a_learner(learner: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The learner is .*, and none of"):
+        make_nlp(learner=learner)
+
+
+def test_running_without_weights(nlp: Language) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The component has no weights yet"):
+        nlp("some words")
+    with pytest.raises(ValueError, match="no weights yet"):
+        nlp.update([make_example(nlp, "some words", CATS[0])])
+
+
+def test_rehearsal(fitted: Language) -> None:
+    examples: list[Example] = [make_example(fitted, "some words", {})]
+    with pytest.raises(NotImplementedError, match=r"\[textcat_graft\] Rehearsal is .*exclude=\['textcat_graft'\]"):
+        fitted.rehearse(examples, sgd=fitted.create_optimizer())
+
+
+def test_explaining_a_label_there_is_not(fitted: Language) -> None:
+    component: Any = fitted.get_pipe("textcat_graft")
+    with pytest.raises(ValueError, match=r"There is no label 'war'\. The labels: 'food', 'music', 'sport'"):
+        component.explain(fitted("salt"), label="war")
+
+
+def test_errors_of_a_document_go_to_the_error_handler(fitted: Language) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat_graft", source=fitted)
+    seen: list[str] = []
+    nlp.set_error_handler(lambda name, component, docs, error: seen.append(name))  # type: ignore[arg-type, return-value]
+    component: Any = nlp.get_pipe("textcat_graft")
+    component.model, model = spacy.blank("en"), component.model
+    try:
+        assert list(nlp.pipe(["a", "b"])) == []
+    finally:
+        component.model = model
+        component.set_error_handler(spacy.util.raise_error)
+    assert seen

@@ -1,0 +1,78 @@
+"""What ``doc.cats`` may say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+
+from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, TargetReader, describe
+
+LABELS = ("a", "b", "c")
+EXCLUSIVE = TargetReader("sorter", LABELS, exclusive=True)
+MULTILABEL = TargetReader("sorter", LABELS, exclusive=False)
+
+
+def doc_of(cats: dict[str, Any], text: str = "a text", user_data: dict[str, Any] | None = None) -> Doc:
+    words = text.split()
+    doc = Doc(Vocab(), words, spaces=[True] * (len(words) - 1) + [False])
+    doc.cats = cats
+    doc.user_data.update(user_data or {})
+    return doc
+
+
+def test_exclusive_labels_left_out_are_zero() -> None:
+    target = EXCLUSIVE.read(doc_of({"b": 1.0}))
+    assert target.values.tolist() == [0.0, 1.0, 0.0]
+    assert target.known.all()
+    assert target.weight == 1.0
+
+
+def test_soft_targets_are_kept_and_sum_to_one() -> None:
+    target = EXCLUSIVE.read(doc_of({"a": 0.3, "b": 0.7004}))
+    assert target.values.sum() == pytest.approx(1.0, abs=1e-15)
+    assert target.values[1] / target.values[0] == pytest.approx(0.7004 / 0.3)
+
+
+def test_several_labels_left_out_are_unknown() -> None:
+    target = MULTILABEL.read(doc_of({"a": 1, "c": np.float32(0.0)}))
+    assert target.values.tolist() == [1.0, 0.0, 0.0]
+    assert target.known.tolist() == [True, False, True]
+
+
+def test_weight_is_read() -> None:
+    assert MULTILABEL.read(doc_of({}, user_data={WEIGHT_KEY: 2})).weight == 2.0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.5, 1.5, "1", None, [1.0]])
+@pytest.mark.parametrize("reader", [EXCLUSIVE, MULTILABEL])
+def test_bad_values_are_named(reader: TargetReader, value: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"\[sorter\] document 'a text' has .* for the label 'b'.* numbers from 0 to 1"
+    ):
+        reader.read(doc_of({"a": 0.0, "b": value}))
+
+
+@pytest.mark.parametrize("cats", [{}, {"a": 0.0}, {"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.498}])
+def test_exclusive_labels_must_sum_to_one(cats: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"\[sorter\] The labels of document 'a text' sum to .* and not to 1"):
+        EXCLUSIVE.read(doc_of(cats))
+
+
+def test_unknown_label_is_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"'a text' has the label 'd'.*'a', 'b', 'c'"):
+        MULTILABEL.read(doc_of({"a": 1.0, "d": 0.0}))
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf"), "2"])
+def test_bad_weights_are_named(weight: Any) -> None:
+    with pytest.raises(ValueError, match=r"'a text' has .* for its weight"):
+        EXCLUSIVE.read(doc_of({"a": 1.0}, user_data={WEIGHT_KEY: weight}))
+
+
+def test_documents_are_called_by_id_or_beginning() -> None:
+    assert describe(doc_of({}, "x" * 41)) == f"document '{'x' * 40}…'"
+    assert describe(doc_of({}, user_data={ID_KEY: 7})) == "document 7"

@@ -1,0 +1,169 @@
+"""``spacy_graft.JsonlCorpus.v1``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spacy.language import Language
+
+from conftest import make_nlp, recorded, write_jsonl
+from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
+from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
+
+
+def cats_of(corpus: JsonlCorpus, nlp: Language) -> list[dict[str, float]]:
+    return [example.reference.cats for example in corpus(nlp)]
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus.jsonl.gz"])
+def test_strings_are_the_one_label_that_holds(tmp_path: Path, blank: Language, name: str) -> None:
+    path = write_jsonl(tmp_path / name, [{"text": "One.", "label": "b"}, {"text": "Two, too.", "label": "a"}])
+    examples = list(JsonlCorpus(path)(blank))
+    assert [example.predicted.text for example in examples] == ["One.", "Two, too."]
+    assert [example.reference.cats for example in examples] == [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}]
+    assert [token.text for token in examples[1].predicted] == ["Two", ",", "too", "."]
+    assert not examples[0].predicted.cats
+
+
+def test_lists_are_all_labels_that_hold(tmp_path: Path, blank: Language) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": ["a", "c"]}, {"text": "y", "label": []}])
+    assert cats_of(JsonlCorpus(path), blank) == [{"a": 1.0, "c": 1.0}, {"a": 0.0, "c": 0.0}]
+
+
+def test_objects_are_taken_as_they_are(tmp_path: Path, blank: Language) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": {"b": 0.25, "a": 1}}, {"text": "y", "label": "c"}])
+    assert cats_of(JsonlCorpus(path), blank) == [{"b": 0.25, "a": 1.0}, {"a": 0.0, "b": 0.0, "c": 1.0}]
+
+
+def test_labels_of_the_component_are_zero_where_the_file_lacks_them(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "dev.jsonl", [{"text": "x", "label": "b"}, {"text": "y", "label": "new"}])
+    nlp = make_nlp()
+    other = nlp.add_pipe("textcat")
+    for label in ("a", "b"):
+        nlp.get_pipe("textcat_graft").add_label(label)  # type: ignore[attr-defined]
+        other.add_label(f"not {label}")  # type: ignore[attr-defined]
+    assert cats_of(JsonlCorpus(path), nlp)[0] == {"a": 0.0, "b": 1.0, "new": 0.0}
+
+
+def test_fields_and_limit(tmp_path: Path, blank: Language) -> None:
+    records = [{"body": str(i), "topic": f"t{i}", "key": f"k{i}", "counts": i + 0.5} for i in range(5)]
+    path = write_jsonl(tmp_path / "c.jsonl", records)
+    corpus = JsonlCorpus(path, "body", "topic", id_field="key", weight_field="counts", limit=2)
+    docs = [example.reference for example in corpus(blank)]
+    assert [doc.text for doc in docs] == ["0", "1"]
+    assert list(docs[0].cats) == ["t0", "t1"]
+    assert docs[1].user_data[ID_KEY] == "k1"
+    assert docs[1].user_data[WEIGHT_KEY] == 1.5
+
+
+def test_text_is_kept_as_it_is(tmp_path: Path, blank: Language) -> None:
+    texts = ["", "  ", "a\u0000b", "天气😀", "line\nbreak\u2028", "x" * 5000]
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": text, "label": "a"} for text in texts])
+    assert [example.predicted.text for example in JsonlCorpus(path)(blank)] == texts
+
+
+def test_byte_order_mark_and_empty_lines_are_skipped(tmp_path: Path, blank: Language) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"text": "x", "label": "a"}\r\n\r\n{"text": "y", "label": "b"}')
+    assert [example.predicted.text for example in JsonlCorpus(path)(blank)] == ["x", "y"]
+
+
+GOOD = b'{"text": "x", "label": "a", "id": 1, "weight": 1}'
+BAD_LINES = {
+    "cut off": (b'{"text": "x", "label"', "not JSON"),
+    "no object": (b'["x", "a"]', "a JSON object is expected, not a list"),
+    "no text": (b'{"label": "a", "id": 2, "weight": 1}', "there is no 'text'. The keys: 'label', 'id', 'weight'"),
+    "text is a number": (b'{"text": 3, "label": "a", "id": 2, "weight": 1}', "'text', must be a string, not 3"),
+    "no label": (b'{"text": "x", "id": 2, "weight": 1}', "there is no 'label'"),
+    "label is null": (b'{"text": "x", "label": null, "id": 2, "weight": 1}', "'label', must be .*, not null"),
+    "label is a number": (b'{"text": "x", "label": 1, "id": 2, "weight": 1}', "'label', must be .*, not 1"),
+    "label in list": (b'{"text": "x", "label": ["a", {}], "id": 2, "weight": 1}', "a label must be .*, not an object"),
+    "probability": (b'{"text": "x", "label": {"a": 2}, "id": 2, "weight": 1}', "'a' must have a number from 0 to 1"),
+    "not a number": (b'{"text": "x", "label": {"a": NaN}, "id": 2, "weight": 1}', "number from 0 to 1, not NaN"),
+    "truth": (b'{"text": "x", "label": {"a": true}, "id": 2, "weight": 1}', "number from 0 to 1, not true"),
+    "half a pair": (b'{"text": "x\\ud800", "label": "a", "id": 2, "weight": 1}', r"surrogate pair, \\ud800 at .* 1"),
+    "half a pair in label": (b'{"text": "x", "label": "\\udc00", "id": 2, "weight": 1}', r"surrogate pair, \\udc00"),
+    "not UTF-8": (b'{"text": "\xff", "label": "a", "id": 2, "weight": 1}', "not UTF-8"),
+    "no id": (b'{"text": "x", "label": "a", "weight": 1}', "there is no 'id'"),
+    "id is a list": (b'{"text": "x", "label": "a", "id": [], "weight": 1}', "'id', must be a string or an integer"),
+    "same id": (b'{"text": "y", "label": "a", "id": 1, "weight": 1}', "the id 1 is that of line 1, too"),
+    "no weight": (b'{"text": "x", "label": "a", "id": 2}', "there is no 'weight'"),
+    "weight 0": (b'{"text": "x", "label": "a", "id": 2, "weight": 0}', "weight', must be a positive finite number"),
+    "weight is huge": (b'{"text": "x", "label": "a", "id": 2, "weight": 1e999}', "positive finite number, not Inf"),
+    "deep": (b'{"text": ' + b"[" * 100_000, "not JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_bad_lines_are_named_by_file_and_number(tmp_path: Path, blank: Language, case: str) -> None:
+    line, message = BAD_LINES[case]
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(GOOD + b"\n\n" + line + b"\n")
+    with pytest.raises(BadLineError, match=rf"bad\.jsonl, line 3: .*{message}"):
+        list(JsonlCorpus(path, id_field="id", weight_field="weight")(blank))
+
+
+def test_texts_longer_than_spacy_takes_are_named(
+    tmp_path: Path, blank: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blank, "max_length", 3)
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "four", "label": "a"}])
+    with pytest.raises(BadLineError, match=r"line 1: \[E088\]"):
+        list(JsonlCorpus(path)(blank))
+
+
+def test_truncated_gzip_is_named(tmp_path: Path, blank: Language) -> None:
+    records = [{"text": f"{i * 7919 % 1000}", "label": "a"} for i in range(1000)]
+    path = write_jsonl(tmp_path / "c.jsonl.gz", records)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(BadLineError, match=r"c\.jsonl\.gz, line \d+: (the compressed file is damaged|not JSON)"):
+        list(JsonlCorpus(path)(blank))
+
+
+def test_gzip_that_is_none_is_named(tmp_path: Path, blank: Language) -> None:
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(GOOD)
+    with pytest.raises(BadLineError, match=r"line 1: the compressed file is damaged here"):
+        list(JsonlCorpus(path)(blank))
+
+
+def test_corrupt_gzip_is_named(tmp_path: Path, blank: Language) -> None:
+    data = bytearray(gzip.compress(b"\n".join([GOOD] * 1000)))
+    data[30] ^= 0xFF
+    path = tmp_path / "c.jsonl.gz"
+    path.write_bytes(data)
+    with pytest.raises(BadLineError, match=r"c\.jsonl\.gz, line \d+"):
+        list(JsonlCorpus(path)(blank))
+
+
+def test_missing_path_says_where_to_set_it() -> None:
+    with pytest.raises(ValueError, match=r"--paths\.train"):
+        JsonlCorpus(None)
+
+
+def test_missing_file(tmp_path: Path, blank: Language) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.jsonl"):
+        list(JsonlCorpus(tmp_path / "none.jsonl")(blank))
+
+
+def test_files_are_streamed(tmp_path: Path, blank: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels need one pass; after it a document is made when it is asked for."""
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": str(i), "label": "a"} for i in range(10)])
+    made: list[str] = []
+    monkeypatch.setattr(blank, "make_doc", recorded(blank.make_doc, made))
+    next(iter(JsonlCorpus(path)(blank)))
+    assert made == ["0"]
+
+
+def test_labels_are_read_once(tmp_path: Path, blank: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}])
+    corpus = JsonlCorpus(path)
+    parsed: list[Any] = []
+    monkeypatch.setattr("spacy_graft.pipeline.reader.json.loads", recorded(json.loads, parsed))
+    list(corpus(blank))
+    list(corpus(blank))
+    assert len(parsed) == 3
