@@ -20,6 +20,8 @@ from strategies import labelled, training_data
 
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
 few = settings(max_examples=40)
+#: A path of pure L1, as single fits are by default.
+PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False}
 
 
 def run(learner, data):
@@ -200,7 +202,7 @@ def test_path_is_the_same_as_single_fits_and_its_points_are_certified():
     texts = ["".join(rng.choice(list("abcd "), 20)) for _ in range(40)]
     targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
     data = training_data(texts, targets)
-    path = GraftingPath(l1_min_ratio=0.1, steps=4, tol=1e-7).start(data)
+    path = GraftingPath(l1_min_ratio=0.1, steps=4, tol=1e-7, **PLAIN).start(data)
     seen = []
     while not path.finished:
         path.step()
@@ -222,11 +224,24 @@ def test_c_max_is_where_the_model_becomes_empty():
     assert with_cut.l1_max == pytest.approx(l1_max)
 
 
+def test_an_elastic_net_path_is_the_same_as_single_fits():
+    """With the defaults of the path: ratio weights, length normalisation, ridge."""
+    rng = np.random.default_rng(6)
+    texts = ["".join(rng.choice(list("abcd "), 20)) for _ in range(40)]
+    targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
+    data = training_data(texts, targets, lengths=np.array([len(set(t)) for t in texts], float))
+    path = run(GraftingPath(l1_min_ratio=0.1, steps=3, tol=1e-7), data)
+    defaults = {"ridge": 5.0, "penalty_weights": "ratio", "length_normalisation": True}
+    single = run(Grafting(l1=path.report.l1, tol=1e-7, **defaults), data)
+    assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
+    assert path.report.converged
+
+
 def test_path_stops_before_more_features_than_allowed():
     rng = np.random.default_rng(2)
     texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(60)]
     targets = np.eye(2)[rng.integers(0, 2, 60)]
-    fit = run(GraftingPath(l1_min_ratio=0.01, steps=20, max_features=10), training_data(texts, targets))
+    fit = run(GraftingPath(l1_min_ratio=0.01, steps=20, max_features=10, **PLAIN), training_data(texts, targets))
     assert 0 < fit.report.n_active <= 10
     assert len(fit.solution().ngrams) == fit.report.n_active
 
@@ -236,8 +251,8 @@ def test_refit_keeps_the_features_and_lowers_the_loss():
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(50)]
     targets = np.eye(2)[[int("ab" in t) for t in texts]]
     data = training_data(texts, targets)
-    plain = run(GraftingPath(l1_min_ratio=0.2, steps=3), data).solution()
-    refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, refit=0.01), data).solution()
+    plain = run(GraftingPath(l1_min_ratio=0.2, steps=3, **PLAIN), data).solution()
+    refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, refit=0.01, **PLAIN), data).solution()
     assert list(map(text_of, plain.ngrams)) == list(map(text_of, refit.ngrams))
     ones = np.ones(50)
     losses = [log_loss(scores_of(s, texts, ones), targets, ones) for s in (plain, refit)]

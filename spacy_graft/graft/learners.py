@@ -85,6 +85,9 @@ class GraftingPath(Penalty):
 
     Evaluation on held-out documents chooses among them, so that nobody tunes C.
 
+    The defaults are those of an elastic net that does well without tuning (design §3): ratio weights, length
+    normalisation, and enough ridge that some thousands of features share the work.
+
     Attributes
     ----------
     l1_min_ratio : float
@@ -98,7 +101,10 @@ class GraftingPath(Penalty):
         Meinshausen 2007); None keeps the weights of the path.
     """
 
-    l1_min_ratio: float = 0.01
+    ridge: float = 5.0
+    penalty_weights: PenaltyWeights = "ratio"
+    length_normalisation: bool = True
+    l1_min_ratio: float = 0.001
     steps: int = 20
     max_features: int | None = None
     refit: float | None = None

@@ -19,7 +19,7 @@ def lanes_of(values: np.ndarray) -> list[np.ndarray]:
 
 
 def sums_by_node(
-    level: np.ndarray, bounds: np.ndarray, events: np.ndarray, values: np.ndarray, dtype: type = np.float64
+    level: np.ndarray, bounds: np.ndarray, events: np.ndarray, values: np.ndarray, dtype: type[np.floating] = np.float64
 ) -> np.ndarray:
     """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
     sums = np.empty((len(level), values.shape[1]), dtype)

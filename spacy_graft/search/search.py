@@ -18,8 +18,9 @@ DESCENT_PRICE = 4
 class Search:
     """Exact n-best searches over an index whose active nodes and residuals change from round to round.
 
-    The first search with settled residuals makes a pass that remembers bounds; later ones descend while the bounds,
-    loosened by how far residuals moved, leave little enough to read, and stream otherwise. Both give the same result.
+    In the early rounds of a fit the full pass is the cheaper by far. Once residuals settle, a pass remembers bounds;
+    later searches descend while these, loosened by how far residuals moved, leave little to read. Both strategies give
+    the same result.
 
     Parameters
     ----------
@@ -50,24 +51,22 @@ class Search:
         active : bool (rows, labels)
             Pairs that are in the model.
         """
-        if self.descent.residuals is not None and self._descent_pays(residuals, threshold):
+        if self._near(self.descent.residuals, residuals, threshold) and self._descent_pays(residuals, threshold):
             return self.descent.best(residuals, threshold, wanted, active)
-        if self._settled(residuals, threshold):
+        if self._near(self.last, residuals, threshold):
             self.descent.remember(residuals)
             return self.descent.best(residuals, threshold, wanted, active)
         self.last = residuals.copy()
-        return best_by_stream(
-            self.index, residuals, threshold, wanted, self.inverse_weights, self.row_of_node, active
-        )
+        return best_by_stream(self.index, residuals, threshold, wanted, self.inverse_weights, self.row_of_node, active)
 
     def _descent_pays(self, residuals: np.ndarray, threshold: float) -> bool:
         lane_tables = -(-residuals.shape[1] // tree.LANES)
         affordable = len(self.index.events) * lane_tables // DESCENT_PRICE
         return self.descent.cost(residuals, threshold) < affordable
 
-    def _settled(self, residuals: np.ndarray, threshold: float) -> bool:
-        """Whether a node of a thousand documents moved by less than a tenth of the threshold since the last pass."""
-        if self.last is None:
+    def _near(self, before: np.ndarray | None, residuals: np.ndarray, threshold: float) -> bool:
+        """Whether residuals have moved, but the gradient of a thousand documents by under a tenth of the threshold."""
+        if before is None:
             return False
-        moved = np.sqrt(((residuals - self.last) ** 2).sum(axis=0).max(initial=0.0))
-        return bool(moved * np.sqrt(1000.0) < 0.1 * threshold)
+        moved = np.sqrt(((residuals - before) ** 2).sum(axis=0).max(initial=0.0))
+        return bool(0.0 < moved * np.sqrt(1000.0) < 0.1 * threshold)

@@ -1,0 +1,106 @@
+"""What the benchmarks share: data, measurement in a process of its own, and Markdown tables."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: One thread everywhere, so that seconds can be compared. Set before numpy's libraries are loaded in a child.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def pin_threads() -> None:
+    """One thread for this process and its children."""
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A measured call: what it returned, user CPU seconds, and the peak of memory above where it began, in MB."""
+
+    result: Any
+    seconds: float
+    megabytes: float
+
+
+def measured(function: Callable[..., Any], *arguments: Any, repeat: int = 1) -> Run:
+    """Call in a new process each time; the median of the seconds, the largest memory.
+
+    The function may return a generator: what it does before its first ``yield`` (imports, compilation, reading) is not
+    counted, and what it yields second is the result.
+    """
+    runs = [_in_child(function, arguments) for _ in range(repeat)]
+    return Run(runs[0].result, statistics.median(run.seconds for run in runs), max(run.megabytes for run in runs))
+
+
+def _in_child(function: Callable[..., Any], arguments: Sequence[Any]) -> Run:
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_run, args=(sender, function, arguments))
+    child.start()
+    sender.close()
+    try:
+        run = receiver.recv()
+    except EOFError:
+        raise RuntimeError(f"{function.__name__}{arguments} died; see above.") from None
+    finally:
+        child.join()
+    return Run(*run)
+
+
+def _run(sender: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+    stages = function(*arguments)
+    next(stages)
+    memory, start = peak_megabytes(), time.process_time()
+    result = next(stages)
+    seconds = time.process_time() - start
+    sender.send((result, seconds, peak_megabytes() - memory))
+
+
+def peak_megabytes() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """All records of a .jsonl.gz file."""
+    with gzip.open(path, "rt", encoding="utf8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def texts_and_labels(data: Path, name: str, split: str = "train") -> tuple[list[str], list[str]]:
+    """Texts (with the subject line before, where there is one) and labels of a set."""
+    records = read_jsonl(data / name / f"{split}.jsonl.gz")
+    texts = [f"{r['subject']}\n{r['text']}" if "subject" in r else r["text"] for r in records]
+    return texts, [r["label"] for r in records]
+
+
+def one_hot(labels: Sequence[str]) -> np.ndarray:
+    """Float64 (documents, labels), labels sorted."""
+    names, index = np.unique(labels, return_inverse=True)
+    return np.eye(len(names))[index]
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Markdown, under a line that says when and where."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scikit-learn", "spacy"))
+    print(f"\n### {title}\n\n{date.today()}, {platform.machine()}, {os.cpu_count()} shared cores, one thread; ", end="")
+    print(f"Python {platform.python_version()}, {packages}.\n")
+    print("| " + " | ".join(header) + " |")
+    print("|" + " --- |" * len(header))
+    for row in rows:
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)

@@ -1,0 +1,147 @@
+"""How fast documents are scored: the tokenizer alone, and the tokenizer with a model of 3,000 features.
+
+    python benchmarks/inference.py [--data texts.jsonl.gz]
+
+Features are drawn at random from the documents, which are of 4,000 characters each: from the key ``text`` of the lines
+of a file, or made up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import spacy
+import typer
+from spacy.tokens import Doc
+
+from spacy_graft.extract.blocks import NgramBlock
+from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.tokens import TokenNgrams
+from spacy_graft.graft.solution import Solution
+from spacy_graft.model.matching import compiled
+from spacy_graft.model.sparse_linear import SparseLinear, set_solution
+
+BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams()}
+#: Shortest and longest n-gram.
+LENGTHS = {"words": (1, 3), "characters": (2, 8)}
+FEATURES = 1500
+CHARACTERS = 4000
+DOCUMENTS = 250
+REPEATS = 9
+
+#: What a process does that loads a model and scores its first document.
+FIRST_CALL = """
+import sys
+from time import perf_counter
+import spacy
+from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.tokens import TokenNgrams
+from spacy_graft.model.sparse_linear import SparseLinear
+doc = spacy.blank("en")("The first document.")
+model = SparseLinear({"words": TokenNgrams(), "characters": CharacterNgrams()})
+start = perf_counter()
+model.from_disk(sys.argv[1])
+loaded = perf_counter()
+model.predict([doc])
+print(loaded - start, perf_counter() - loaded)
+"""
+
+
+def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with the key 'text'.")] = None) -> None:
+    """Score documents, and print how long it takes."""
+    texts = cut(made_up_text() if data is None else " ".join(read(data)))
+    nlp = spacy.blank("en")
+    docs = list(nlp.pipe(texts))
+    model = SparseLinear(BLOCKS)
+    set_solution(model, drawn(docs), nlp.vocab.strings)
+    model.predict(docs)
+
+    alone, both = alternately(lambda: list(nlp.pipe(texts)), lambda: model.predict(list(nlp.pipe(texts))))
+    print(f"{len(texts)} documents of {np.mean([len(doc) for doc in docs]):.0f} tokens, {2 * FEATURES} features")
+    print(f"tokenizer alone      {len(texts) / alone:8.0f} documents/s")
+    print(f"tokenizer and model  {len(texts) / both:8.0f} documents/s  ({alone / both:.1%})")
+    for name, block in BLOCKS.items():
+        print(f"reading {name:<12} {best(lambda b=block: [b.symbols(doc) for doc in docs]) / len(docs) * 1e6:8.1f} µs")
+    building = best(lambda: compiled(model.attrs["features"], BLOCKS, nlp.vocab.strings))
+    print(f"building automata    {building * 1e3:8.1f} ms")
+    with tempfile.TemporaryDirectory() as folder:
+        model.to_disk(Path(folder, "model"))
+        for state in ("nothing compiled", "from cache"):
+            load, first = first_call(folder)
+            print(f"{state}: loading {load * 1e3:.0f} ms, first document {first:.2f} s")
+
+
+def read(path: Path) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf8") as lines:
+        return [json.loads(line)["text"] for line in lines]
+
+
+def made_up_text() -> str:
+    """Words with Zipf's frequencies, some with punctuation or contracted."""
+    rng = random.Random(0)
+    words = ["".join(rng.choices("etaoinshrdlcumwfgypbvk", k=rng.randint(1, 9))) for _ in range(20_000)]
+    weights = [1.0 / rank for rank in range(1, len(words) + 1)]
+    marks = [*[""] * 14, ",", ",", ".", "\n", "'s", "n't"]
+    chosen = rng.choices(words, weights, k=DOCUMENTS * CHARACTERS // 4)
+    return " ".join(word + rng.choice(marks) for word in chosen)
+
+
+def cut(text: str) -> list[str]:
+    return [text[start : start + CHARACTERS] for start in range(0, len(text) - CHARACTERS, CHARACTERS)][:DOCUMENTS]
+
+
+def drawn(docs: list[Doc]) -> Solution:
+    """Random n-grams of the documents, with random weights."""
+    rng = np.random.default_rng(0)
+    blocks, ngrams = [], []
+    for name, block in BLOCKS.items():
+        found: dict[bytes, np.ndarray] = {}
+        while len(found) < FEATURES:
+            symbols = block.symbols(docs[rng.integers(len(docs))])
+            length = rng.integers(LENGTHS[name][0], LENGTHS[name][1] + 1)
+            start = rng.integers(len(symbols) - length)
+            ngram = symbols[start : start + length]
+            found[ngram.tobytes()] = ngram
+        blocks += [name] * FEATURES
+        ngrams += found.values()
+    n = len(ngrams)
+    return Solution(blocks, ngrams, ngrams, np.ones(n, np.int32), rng.standard_normal((n, 2)), np.zeros(2), 1.0)
+
+
+def best(task: Callable[[], Any]) -> float:
+    return alternately(task)[0]
+
+
+def alternately(*tasks: Callable[[], Any]) -> list[float]:
+    """Shortest time of each task, all run in turn, since a busy machine is not equally busy all the time."""
+    times = []
+    for _ in range(REPEATS):
+        for task in tasks:
+            start = perf_counter()
+            task()
+            times.append(perf_counter() - start)
+    return [min(times[k :: len(tasks)]) for k in range(len(tasks))]
+
+
+def first_call(folder: str) -> tuple[float, float]:
+    """Seconds of loading and of the first document in a process of its own, with numba's cache in this folder."""
+    command = [sys.executable, "-c", FIRST_CALL, str(Path(folder, "model"))]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    load, first = map(float, output.split())
+    return load, first
+
+
+if __name__ == "__main__":
+    typer.run(main)

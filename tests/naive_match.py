@@ -1,0 +1,33 @@
+"""Plain twins of extraction and matching: every n-gram looked for at every position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.tokens import Doc
+
+
+def lower_text(doc: Doc) -> str:
+    return "".join(token.text_with_ws.lower() for token in doc)
+
+
+def words(doc: Doc) -> list[str]:
+    return [token.lower_ for token in doc if not token.is_space]
+
+
+def occurrences(symbols: Sequence[object], ngrams: Sequence[Sequence[object]]) -> list[tuple[int, int, int]]:
+    """(n-gram, start, end), by end, those with the same end longest first."""
+    found = [
+        (k, start, start + len(ngram))
+        for k, ngram in enumerate(ngrams)
+        for start in range(len(symbols) - len(ngram) + 1)
+        if list(symbols[start : start + len(ngram)]) == list(ngram)
+    ]
+    return sorted(found, key=lambda occurrence: (occurrence[2], occurrence[1]))
+
+
+def sums(documents: Sequence[Sequence[object]], ngrams: Sequence[Sequence[object]], weights: np.ndarray) -> np.ndarray:
+    """Weights of the n-grams that each document has, once each."""
+    present = [sorted({k for k, _, _ in occurrences(document, ngrams)}) for document in documents]
+    return np.array([weights[found].sum(axis=0) for found in present]).reshape(len(documents), weights.shape[1])

@@ -1,0 +1,269 @@
+"""Feature blocks: symbols, their places in the text and their names."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import example, given
+from hypothesis import strategies as st
+from spacy.attrs import IDS
+from spacy.strings import StringStore
+from spacy.tokens import Doc
+
+import naive_match
+from conftest import run
+from spacy_graft.extract import spelling
+from spacy_graft.extract.blocks import NgramBlock
+from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
+from spacy_graft.extract.streams import Stream
+from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
+from spacy_graft.registry import graft_features, registry
+
+ATTRS = sorted(filter(None, IDS))
+BLOCKS: list[NgramBlock] = [CharacterNgrams(), CharacterNgrams(lowercase=False), *map(TokenNgrams, ATTRS)]
+
+#: Combining marks, right to left, beyond the basic plane, joined, growing in lower case, NUL, white space of all kinds.
+TEXTS = [
+    "",
+    " ",
+    "Hello, World!",
+    "e\u0301 é ÅNGSTRÖM",
+    "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "很好吃。不好",
+    "👩\u200d👩\u200d👧 🇩🇪 ok",
+    "İstanbul Iİİ",
+    "ΟΔΟΣ ΣΑΣ",
+    "a\x00b \x00",
+    " two  spaces\n\n\ttab\u00a0hard\u3000wide ",
+]
+
+texts = st.one_of(st.sampled_from(TEXTS), st.text(max_size=40), st.text(alphabet="aİΣσ \n👩\u0301", max_size=20))
+
+
+@pytest.fixture(scope="module")
+def annotated() -> Doc:
+    """Every attribute that a pipeline may set is set, some to different values."""
+    doc = Doc(
+        spacy.blank("en").vocab,
+        words=["The", "cats", "\n", "sat", "."],
+        spaces=[True, False, False, False, False],
+        tags=["DT", "NNS", "_SP", "VBD", "."],
+        pos=["DET", "NOUN", "SPACE", "VERB", "PUNCT"],
+        morphs=["Definite=Def", "Number=Plur", "", "Tense=Past", ""],
+        lemmas=["the", "cat", "\n", "sit", "."],
+        heads=[1, 3, 1, 3, 3],
+        deps=["det", "nsubj", "", "ROOT", "punct"],
+        ents=["O", "B-ANIMAL", "O", "O", "O"],
+        sent_starts=[True, False, False, False, False],
+    )
+    doc[1].ent_kb_id_ = "Q146"
+    return doc
+
+
+@given(text=texts)
+@example(text="word " * 2000)
+def test_characters_are_those_of_the_text(blank, text):
+    doc = blank.make_doc(text)
+    symbols = CharacterNgrams(lowercase=False).symbols(doc)
+    assert symbols.dtype == np.uint32
+    assert "".join(map(chr, symbols)) == text
+    assert "".join(map(chr, CharacterNgrams().symbols(doc))) == naive_match.lower_text(doc)
+
+
+@given(text=texts, lowercase=st.booleans())
+def test_characters_know_where_they_are(blank, text, lowercase):
+    doc = blank.make_doc(text)
+    block = CharacterNgrams(lowercase=lowercase)
+    symbols, offsets = block.symbols(doc), block.offsets(doc)
+    assert offsets.shape == (len(symbols), 2)
+    assert offsets.dtype == np.int32
+    for symbol, (start, end) in zip(symbols, offsets, strict=True):
+        place = doc.text[start:end]
+        assert len(place) == 1
+        assert chr(symbol) in (place.lower() + "ς" * (place == "Σ") if lowercase else place)
+
+
+def test_a_letter_that_grows_keeps_its_place(blank):
+    doc = blank.make_doc("xİy")
+    assert CharacterNgrams().names(CharacterNgrams().symbols(doc), doc.vocab.strings) == ("x", "i", "\u0307", "y")
+    assert CharacterNgrams().offsets(doc).tolist() == [[0, 1], [1, 2], [1, 2], [2, 3]]
+
+
+def test_a_million_characters(blank):
+    doc = Doc(blank.vocab, words=["x" * 999] * 1000)
+    symbols = CharacterNgrams().symbols(doc)
+    assert len(symbols) == len(doc.text) == 10**6
+    assert set(symbols[999::1000].tolist()) == {ord(" ")}
+    assert len(CharacterNgrams().offsets(doc)) == 10**6
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_spelling_forgets_when_it_is_full(blank, monkeypatch, lowercase):
+    monkeypatch.setattr(spelling, "CAPACITY", 3)
+    speller = spelling.Spelling(lowercase)
+    for text in ["One two", "Three four five", "five SIX", "", "One two Three four five", "seven"] * 2:
+        expected = text.lower() if lowercase else text
+        assert "".join(map(chr, speller.symbols(blank.make_doc(text)))) == expected
+    assert speller.size == 1
+
+
+def test_spelling_in_threads(blank):
+    docs = [blank.make_doc(f"{text} {k}") for k in range(20) for text in TEXTS]
+    block = CharacterNgrams(lowercase=False)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda doc: "".join(map(chr, block.symbols(doc))), docs))
+    assert found == [doc.text for doc in docs]
+
+
+@given(text=texts)
+def test_words(blank, text):
+    doc = blank.make_doc(text)
+    block = TokenNgrams()
+    symbols = block.symbols(doc)
+    assert symbols.dtype == np.uint64
+    assert list(block.names(symbols, doc.vocab.strings)) == naive_match.words(doc)
+    places = [doc.text[start:end].lower() for start, end in block.offsets(doc)]
+    assert places == [token.text.lower() for token in doc if not token.is_space]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+def test_names_are_the_same_in_every_vocab(blank, annotated, block):
+    for doc in [annotated, *map(blank.make_doc, TEXTS)]:
+        symbols = block.symbols(doc)
+        assert symbols.dtype == block.dtype
+        assert symbols.shape == (len(block.offsets(doc)),)
+        names = block.names(symbols, doc.vocab.strings)
+        strings = StringStore()
+        values = block.values(names, strings)
+        assert values.dtype == block.dtype
+        np.testing.assert_array_equal(values, symbols)
+        assert block.names(values, strings) == names
+
+
+@pytest.mark.parametrize("attr", sorted(STRING_ATTRS - {"LANG"}))
+def test_string_attributes_have_strings(annotated, attr):
+    names = TokenNgrams(attr).names(TokenNgrams(attr).symbols(annotated), annotated.vocab.strings)
+    expected = [getattr(token, f"{attr.lower()}_", None) for token in annotated if not token.is_space]
+    if attr == "MORPH":
+        expected = [str(token.morph) or "_" for token in annotated if not token.is_space]
+    assert list(names) == expected
+
+
+@pytest.mark.parametrize(
+    ("attr", "names"),
+    [
+        ("LENGTH", ("3", "4", "3", "1")),
+        ("IS_ALPHA", ("1", "1", "1", "0")),
+        ("HEAD", ("1", "2", "0", "-1")),
+        ("SENT_START", ("1", "-1", "-1", "-1")),
+    ],
+)
+def test_integer_attributes_have_digits(annotated, attr, names):
+    assert TokenNgrams(attr).names(TokenNgrams(attr).symbols(annotated), annotated.vocab.strings) == names
+
+
+def test_text_for_people():
+    assert CharacterNgrams().text(("n", "o", "t", " ")) == "not "
+    assert TokenNgrams().text(("not", "good")) == "not good"
+
+
+@pytest.mark.parametrize(
+    ("block", "names"),
+    [
+        (CharacterNgrams(), ("a", "bc")),
+        (CharacterNgrams(), ("",)),
+        (TokenNgrams("LENGTH"), ("three",)),
+        (TokenNgrams("HEAD"), (str(2**63),)),
+    ],
+    ids=repr,
+)
+def test_names_that_a_block_cannot_have(block, names):
+    with pytest.raises(ValueError, match=f"Symbols of {type(block).__name__}"):
+        block.values(names, StringStore())
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=repr)
+def test_annotated_documents_are_fine(annotated, block):
+    block.check(annotated)
+
+
+@pytest.mark.parametrize("attr", ["POS", "TAG", "LEMMA", "DEP", "MORPH", "ENT_TYPE", "HEAD"])
+def test_missing_annotation(blank, attr):
+    block = TokenNgrams(attr)
+    with pytest.raises(
+        ValueError, match=rf"{attr}.*annotated with {ANNOTATIONS[attr]}, .*'Some text'.*Add a component"
+    ):
+        block.check(blank.make_doc("Some text"))
+    block.check(blank.make_doc(""))
+
+
+def test_documents_without_entities_are_annotated_too(blank):
+    doc = blank.make_doc("Nobody here")
+    doc.ents = []
+    TokenNgrams("ENT_TYPE").check(doc)
+
+
+@pytest.mark.parametrize(
+    ("attr", "hint"),
+    [("LEMA", "did you mean LEMMA"), ("lower", "did you mean LOWER"), ("XYZZY", "there are DEP, ENT_ID"), ("", "are")],
+)
+def test_unknown_attribute(attr, hint):
+    with pytest.raises(ValueError, match=f"no attribute '{attr}'; .*{hint}"):
+        TokenNgrams(attr)
+
+
+@pytest.mark.parametrize("block", [CharacterNgrams, TokenNgrams])
+@pytest.mark.parametrize("option", ["min_df", "max_length"])
+@pytest.mark.parametrize("value", [0, -1, 2.5])
+def test_limits(block, option, value):
+    with pytest.raises(
+        ValueError, match=f"{block.__name__}: {option} must be an integer of at least 1, but is {value}"
+    ):
+        block(**{option: value})
+
+
+@pytest.mark.parametrize("block", [*BLOCKS, CharacterNgrams(min_df=7, max_length=3)], ids=repr)
+def test_blocks_are_values(block):
+    copy = pickle.loads(pickle.dumps(block))
+    assert copy == block
+    assert hash(copy) == hash(block)
+    with pytest.raises(AttributeError):
+        block.min_df = 1
+
+
+def test_config():
+    config = {
+        "features": {
+            "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "NORM"},
+            "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "max_length": None, "min_df": 9},
+        }
+    }
+    blocks = registry.resolve(config)["features"]
+    assert blocks == {"words": TokenNgrams("NORM"), "characters": CharacterNgrams(min_df=9)}
+    assert {"spacy_graft.TokenNgrams.v1", "spacy_graft.CharacterNgrams.v1"} <= set(graft_features.get_all())
+
+
+@given(some=st.lists(texts, max_size=5))
+def test_document_lengths(blank, some):
+    docs = [blank.make_doc(text) for text in some]
+    lengths = document_lengths(Stream.join([WORDS.symbols(doc) for doc in docs], WORDS.dtype))
+    assert lengths.dtype == np.float64
+    assert lengths.tolist() == [max(1, len(set(naive_match.words(doc)))) for doc in docs]
+    assert lengths.tolist() == [document_length(doc) for doc in docs]
+
+
+def test_what_reads_words():
+    assert reads_words(TokenNgrams(min_df=5))
+    assert not reads_words(TokenNgrams("ORTH"))
+    assert not reads_words(CharacterNgrams())
+
+
+def test_nothing_is_compiled_at_import():
+    modules = ["registry", "extract.characters", "extract.tokens", "extract.lengths", "model.sparse_linear"]
+    imports = "; ".join(f"import spacy_graft.{module}" for module in modules)
+    run("-c", f"{imports}; import sys; assert 'numba' not in sys.modules")
