@@ -51,7 +51,9 @@ def trained(data: Path, megabytes: int, l1: float) -> Iterator[dict[str, Any]]:
     compile_kernels()
     yield {}
     l1 = max(1.0, l1 * len(texts))
-    fit = to_the_end(Grafting(l1=l1, n_best=None, tol=1e-3), training_data({"characters": character_stream(texts)}, targets))
+    fit = to_the_end(
+        Grafting(l1=l1, n_best=None, tol=1e-3), training_data({"characters": character_stream(texts)}, targets)
+    )
     yield {"characters": sum(map(len, texts)), "documents": len(texts), "l1": l1, "report": fit.report.to_dict()}
 
 

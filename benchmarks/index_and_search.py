@@ -1,6 +1,6 @@
 """Points 1 and 2: the index, and one search over all of it.
 
-    python benchmarks/index_and_search.py --data DATA
+python benchmarks/index_and_search.py --data DATA
 """
 
 from __future__ import annotations

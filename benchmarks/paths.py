@@ -1,6 +1,6 @@
 """Point 6: training with the choice of C, beside peers that choose theirs on the same dev split.
 
-    python benchmarks/paths.py --data DATA [--slow]
+python benchmarks/paths.py --data DATA [--slow]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import measured, one_hot, pin_threads, print_table, texts_and_labels
+from common import measured, pin_threads, print_table, texts_and_labels
 
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
 Scored = Iterator[dict[str, Any]]
@@ -74,13 +74,9 @@ def scikit(data: Path, name: str, lang: str, kind: str) -> Scored:
 
     parts = splits(data, name)
     yield {}
-    analyser: dict[str, Any] = (
-        {"analyzer": "char", "ngram_range": (1, 3)} if lang == "zh" else {"ngram_range": (1, 2)}
-    )
+    analyser: dict[str, Any] = {"analyzer": "char", "ngram_range": (1, 3)} if lang == "zh" else {"ngram_range": (1, 2)}
     binary: dict[str, Any] = {"binary": True, "use_idf": False, "norm": None}
-    vectorizer = TfidfVectorizer(
-        min_df=2, **analyser, **(binary if kind == "binary L1" else {"sublinear_tf": True})
-    )
+    vectorizer = TfidfVectorizer(min_df=2, **analyser, **(binary if kind == "binary L1" else {"sublinear_tf": True}))
     matrices = {"train": vectorizer.fit_transform(parts["train"][0])}
     matrices |= {part: vectorizer.transform(parts[part][0]) for part in ("dev", "test")}
 
@@ -157,7 +153,9 @@ def fast_text(data: Path, name: str, lang: str) -> Scored:
     best: tuple[float, list[str], str] = (-1.0, [], "")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.txt"
-        file.write_text("".join(f"__label__{y.replace(' ', '_')} {clean(x)}\n" for x, y in zip(*parts["train"], strict=True)))
+        file.write_text(
+            "".join(f"__label__{y.replace(' ', '_')} {clean(x)}\n" for x, y in zip(*parts["train"], strict=True))
+        )
         back = {y.replace(" ", "_"): y for y in parts["train"][1]}
         for epochs in (5, 25, 50):
             model = fasttext.train_supervised(
@@ -240,7 +238,14 @@ def main(
                 label, f"{run.seconds:.1f}", f"{run.megabytes:,.0f}", f"{run.result['f1']:.3f}",
                 f"{features:,}" if features >= 0 else "not counted", run.result["chosen"],
             ])  # fmt: skip
-        header = ("what", "CPU s, with the choice of settings", "MB above start", "macro-F1, test", "features", "chosen on dev")
+        header = (
+            "what",
+            "CPU s, with the choice of settings",
+            "MB above start",
+            "macro-F1, test",
+            "features",
+            "chosen on dev",
+        )
         print_table(f"Path and peers on {name}", header, rows)
 
 

@@ -1,6 +1,6 @@
 """One C, from Python strings to the certificate, beside enumeration and liblinear.
 
-    python benchmarks/training.py --data DATA [--peers] [--newsgroups]
+python benchmarks/training.py --data DATA [--peers] [--newsgroups]
 """
 
 from __future__ import annotations

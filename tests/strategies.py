@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from spacy_graft.graft.data import TrainingData
-
 from naive import stream_of
+from spacy_graft.graft.data import TrainingData
 
 #: Few symbols, so that n-grams repeat within and across documents; of several scripts.
 ALPHABETS = ["ab", "abc ", "好评差", "a😀é\x00"]
@@ -15,9 +14,7 @@ ALPHABETS = ["ab", "abc ", "好评差", "a😀é\x00"]
 
 def corpora(min_size: int = 1, max_size: int = 8, max_length: int = 14) -> st.SearchStrategy[list[str]]:
     return st.sampled_from(ALPHABETS).flatmap(
-        lambda alphabet: st.lists(
-            st.text(alphabet=alphabet, max_size=max_length), min_size=min_size, max_size=max_size
-        )
+        lambda alphabet: st.lists(st.text(alphabet=alphabet, max_size=max_length), min_size=min_size, max_size=max_size)
     )
 
 

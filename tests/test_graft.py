@@ -10,12 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
 from spacy_graft.graft.learners import Grafting, GraftingPath
 from spacy_graft.graft.state import document_weights
 from spacy_graft.solve.likelihood import Likelihood
-
-from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from strategies import labelled, training_data
 
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
@@ -146,9 +145,10 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
         solver="liblinear", l1_ratio=1.0, C=0.5, tol=1e-9, max_iter=100_000, intercept_scaling=1e4
     )
     liblinear.fit(matrix, y)
-    expected = log_loss(
-        np.column_stack([np.zeros(60), liblinear.decision_function(matrix)]), np.eye(2)[y], np.ones(60)
-    ) + 2.0 * np.abs(liblinear.coef_).sum()
+    expected = (
+        log_loss(np.column_stack([np.zeros(60), liblinear.decision_function(matrix)]), np.eye(2)[y], np.ones(60))
+        + 2.0 * np.abs(liblinear.coef_).sum()
+    )
     assert fit.report.objective == pytest.approx(expected, rel=1e-5)
     support = {names[k] for k in np.flatnonzero(np.abs(liblinear.coef_[0]) > 1e-6)}
     assert {text_of(ngram) for ngram in fit.solution().ngrams} == support

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import ngram_documents, stream_of
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index.ngrams import NgramIndex
-
-from naive import ngram_documents, stream_of
 from strategies import corpora
 
 min_dfs = st.integers(1, 4)

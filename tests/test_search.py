@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.kernels import EQUAL, FREE
 from spacy_graft.search.search import Search
 from spacy_graft.search.stream import best_by_stream
-
-from naive import stream_of
 from strategies import corpora
 
 
@@ -67,7 +66,7 @@ def assert_same(found, naive, threshold, wanted, n_labels):
     violating = naive.violating(threshold)
     assert found.count == len(violating)
     expected = sorted(violating.items(), key=lambda item: (-item[1], item[0]))[:wanted]
-    assert list(zip(found.nodes, found.labels)) == [pair for pair, _ in expected]
+    assert list(zip(found.nodes, found.labels, strict=True)) == [pair for pair, _ in expected]
     np.testing.assert_allclose(found.ratios, [ratio for _, ratio in expected])
     for y in range(n_labels):
         of_label = [ratio for (_, label), ratio in violating.items() if label == y]

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.likelihood import Likelihood
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
-
-from naive import dense_optimum, log_loss
 
 seeds = st.integers(0, 10_000)
 
@@ -66,7 +65,9 @@ def test_loss_is_that_of_the_naive_twin(seed, n_labels):
 def test_a_reference_class_is_a_label_of_score_zero():
     _, _, likelihood, _ = random_problem(3, 2, reference=True)
     scores = np.random.default_rng(3).normal(size=likelihood.targets.shape)
-    whole = Likelihood(np.vstack([likelihood.targets, 1 - likelihood.targets.sum(axis=0)]), likelihood.importance, False)
+    whole = Likelihood(
+        np.vstack([likelihood.targets, 1 - likelihood.targets.sum(axis=0)]), likelihood.importance, False
+    )
     loss, p = likelihood.loss_and_probabilities(scores)
     whole_loss, whole_p = whole.loss_and_probabilities(np.vstack([scores, np.zeros(scores.shape[1])]))
     assert loss == pytest.approx(whole_loss)
@@ -128,7 +129,9 @@ def test_minimum_of_the_quadratic_model(seed, n_labels, reference):
     assert at_minimum <= 1e-12
     rng = np.random.default_rng(seed)
     for _ in range(20):
-        weights = minimum.weights + 1e-4 * rng.normal(size=len(minimum.weights)) * (rng.random(len(minimum.weights)) < 0.3)
+        weights = minimum.weights + 1e-4 * rng.normal(size=len(minimum.weights)) * (
+            rng.random(len(minimum.weights)) < 0.3
+        )
         intercepts = minimum.intercepts + 1e-4 * rng.normal(size=n_labels)
         scores = scores_of(matrix, model.active, model.scale, weights - model.active.weights, intercepts)
         assert model.change(Point(weights, intercepts, scores)) >= at_minimum - 1e-11

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .data import TrainingData
 from .learners import GraftingPath
-from .report import Report
 from .solution import Solution
 from .state import GraftState
 

@@ -14,9 +14,6 @@ from ..index.kernels import LANES
 FREE, EQUAL = -1, -2
 
 
-
-
-
 @njit
 def keep_best(ratios, keys, count, wanted):
     """Move the ``wanted`` best of ``count`` candidates to the front, by (ratio, then key); returns the worst kept."""

@@ -101,7 +101,9 @@ class QuadraticModel:
         """Largest violation of the optimality conditions, over pairs (in units of |v| / λ) and intercepts."""
         weights = self.active.weights
         v = self.gradient - 2.0 * self.l2 * weights
-        of_pairs = np.where(weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights)))
+        of_pairs = np.where(
+            weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights))
+        )
         return float(max((of_pairs / self.active.penalty).max(initial=0.0), np.abs(self.intercept_gradient).max()))
 
     def penalty(self, weights: np.ndarray) -> float:

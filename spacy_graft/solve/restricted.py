@@ -69,7 +69,9 @@ class Restricted:
             promised = min(model.change(minimum), 0.0)
             length = 1.0
             while length > SHORTEST:
-                weights = minimum.weights if length == 1.0 else active.weights + length * (minimum.weights - active.weights)
+                weights = (
+                    minimum.weights if length == 1.0 else active.weights + length * (minimum.weights - active.weights)
+                )
                 new_scores = scores + length * minimum.scores
                 new_loss, p = self.likelihood.loss_and_probabilities(new_scores)
                 if new_loss + model.penalty(weights) <= before + SUFFICIENT * length * promised:
