@@ -150,6 +150,11 @@ def fast_text(data: Path, name: str, lang: str) -> Scored:
     def clean(text: str) -> str:
         return " ".join(list(text) if lang == "zh" else text.lower().split())
 
+    def predicted(model: Any, text: str) -> str:
+        # The compiled module, since the wrapper's predict needs a numpy before 2.
+        (_, label), *_ = model.f.predict(text + "\n", 1, 0.0, "strict")
+        return str(label).removeprefix("__label__")
+
     best: tuple[float, list[str], str] = (-1.0, [], "")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.txt"
@@ -161,11 +166,7 @@ def fast_text(data: Path, name: str, lang: str) -> Scored:
             model = fasttext.train_supervised(
                 str(file), wordNgrams=2, epoch=epochs, lr=0.5, thread=1, verbose=0, bucket=200_000
             )
-            # The compiled module, since the wrapper's predict needs a numpy before 2.
-            scored = {
-                part: [back[model.f.predict(clean(text) + "\n", 1, 0.0, "strict")[0][1].removeprefix("__label__")] for text in parts[part][0]]
-                for part in ("dev", "test")
-            }  # fmt: skip
+            scored = {part: [back[predicted(model, clean(x))] for x in parts[part][0]] for part in ("dev", "test")}
             score = macro_f1(parts["dev"][1], scored["dev"])
             if score > best[0]:
                 best = (score, scored["test"], f"epochs = {epochs}")
@@ -183,8 +184,13 @@ def spacy_textcat(data: Path, name: str, lang: str, architecture: str, epochs: i
     fix_random_seed(0)
     yield {}
     nlp = spacy.blank(lang)
-    bow = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True, "ngram_size": 2, "no_output_layer": False,
-           "length": 262144}  # fmt: skip
+    bow = {
+        "@architectures": "spacy.TextCatBOW.v3",
+        "exclusive_classes": True,
+        "ngram_size": 2,
+        "no_output_layer": False,
+        "length": 262144,
+    }
     config = {"model": bow} if architecture == "BOW" else {}
     component = nlp.add_pipe("textcat", config=config)
     examples = [

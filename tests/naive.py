@@ -63,7 +63,7 @@ def dense_optimum(
     penalty: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b)."""
-    n, columns = matrix.shape
+    columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty = np.ones((columns, labels)) if penalty is None else penalty
     size = columns * labels

@@ -116,7 +116,7 @@ def test_penalty_weights_are_columns_divided(corpus, kind, l1):
     texts, targets = corpus
     data = training_data(texts, targets)
     fit = run(Grafting(l1=l1, penalty_weights=kind, tol=1e-7), data)
-    names, matrix = distinct_columns(texts)
+    _, matrix = distinct_columns(texts)
     inverse = inverse_weights_of(kind, matrix, targets)
     optimum, _, _ = dense_optimum(matrix * inverse, targets, np.ones(len(texts)), l1)
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
@@ -156,7 +156,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
 
 @given(labelled(labels=3, soft=True), st.floats(0.01, 10.0), st.sampled_from([0.0, 0.1, 1.0]))
 def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
-    """At any model the certificate's number is a dual objective of a feasible point, computed here by its definition."""
+    """At any model the certificate is the dual objective of a feasible point, computed here by its definition."""
     texts, targets = corpus
     _, matrix = distinct_columns(texts)
     n, labels = targets.shape

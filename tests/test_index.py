@@ -48,7 +48,7 @@ def test_one_node_of_each_distinct_column_is_named_by_its_shortest_ngram(texts, 
     columns = [tuple(documents[starts[c] : starts[c + 1]]) for c in range(len(chosen))]
     assert sorted(columns) == sorted(by_documents)
     longest = index.longest_ngrams(chosen)
-    for column, node, longest_ngram in zip(columns, chosen, longest):
+    for column, node, longest_ngram in zip(columns, chosen, longest, strict=True):
         assert len(index.ngram(node)) == min(map(len, by_documents[column]))
         assert text_of(index.ngram(node)) in by_documents[column]
         assert len(longest_ngram) == max(map(len, by_documents[column]))

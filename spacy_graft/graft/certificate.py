@@ -12,8 +12,8 @@ def dual_value(
 ) -> float:
     """Dual objective at the better of two points made from the model's probabilities.
 
-    Point one is r = (1 - c) q + c p with c = min(1, C / peak): its gradient is c v, which no feature's penalty cuts off,
-    so that D = Σ s H(r). With a ridge, r = p is feasible too, at the price of the penalty's conjugate:
+    Point one is r = (1 - c) q + c p with c = min(1, C / peak): its gradient is c v, within every feature's penalty, so
+    that D = Σ s H(r). With a ridge, r = p is feasible too, at the price of the penalty's conjugate:
     D = Σ s H(p) - Σ max(|v| / λ - C, 0)² / (4 β).
 
     Parameters

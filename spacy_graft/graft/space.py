@@ -42,7 +42,7 @@ class FeatureSpace:
         self.row_of_node = [np.where(index.distinct, FREE, EQUAL).astype(np.int32) for index in self.indexes]
         self.searches = [
             Search(index, inverse, rows)
-            for index, inverse, rows in zip(self.indexes, self.inverse_weights, self.row_of_node)
+            for index, inverse, rows in zip(self.indexes, self.inverse_weights, self.row_of_node, strict=True)
         ]
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
@@ -113,7 +113,7 @@ class FeatureSpace:
         longest = list(shortest)
         for b, index in enumerate(self.indexes):
             here = np.flatnonzero(blocks == b)
-            for i, ngram in zip(here, index.longest_ngrams(nodes[here])):
+            for i, ngram in zip(here, index.longest_ngrams(nodes[here]), strict=True):
                 shortest[i] = index.ngram(nodes[i])
                 longest[i] = ngram
         return shortest, longest

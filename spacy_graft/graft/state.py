@@ -245,7 +245,7 @@ class GraftState:
         weights[self.active.rows, self.active.labels] = pair_weights
         blocks, nodes = self.space.blocks, self.space.nodes
         ngrams, longest = self.space.ngrams(blocks, nodes)
-        df = np.array([self.space.indexes[b].df[k] for b, k in zip(blocks, nodes)], np.int32)
+        df = np.array([self.space.indexes[b].df[k] for b, k in zip(blocks, nodes, strict=True)], np.int32)
         return Solution(
             [self.space.names[b] for b in blocks], ngrams, longest, df,
             self.problems.weights_by_label(weights),

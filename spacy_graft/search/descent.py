@@ -1,6 +1,6 @@
 """The pruned descent: from the root of the tree, past every subtree that a bound rules out.
 
-Two bounds rule a subtree out. The *prefix bound* (Ifrim, Bakir & Weikum, KDD 2008, theorem 1): for a node s and label y,
+Two bounds rule a subtree out. The *prefix bound* (Ifrim, Bakir & Weikum, KDD 2008, theorem 1): for node s and label y,
 max(Σ_i∈s max(δ_iy, 0), Σ_i∈s max(-δ_iy, 0)) bounds |v| of s and of every extension. And the *remembered bound*: the
 largest ratio below s at the last full pass, plus what the residuals can have moved since, for df documents at most
 min(√df ‖Δ‖₂, df ‖Δ‖∞, ‖Δ‖₁). The second costs two comparisons a node and no look at documents; it is what makes the

@@ -23,7 +23,7 @@ from .likelihood import Likelihood
 
 #: Where the curvature is taken, from the probabilities (0) to the targets (1).
 TOWARDS_TARGETS = 0.05
-#: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, the others on the support.
+#: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
 #: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
 FLAT = 1e-10
@@ -296,7 +296,7 @@ class LabelBlocks:
         p = model.probabilities[label]
         root = np.sqrt(model.likelihood.importance * p * (1.0 - p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
-        for column, j in zip(dense, members):
+        for column, j in zip(dense, members, strict=True):
             documents = active.documents[active.starts[active.rows[j]] : active.starts[active.rows[j] + 1]]
             column[documents] = root[documents]
         gram = (dense @ dense.T).astype(np.float64)
