@@ -42,7 +42,7 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
 
     from spacy_graft.index.ngrams import NgramIndex
     from spacy_graft.search.descent import Descent
-    from spacy_graft.search.kernels import EQUAL, FREE
+    from spacy_graft.search.kernels import EQUAL, FREE, Sought
     from spacy_graft.search.stream import best_by_stream
 
     texts, _ = texts_and_labels(data, name)
@@ -55,15 +55,17 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
     weights = np.empty((built.n_nodes, 0), np.float32)
     rows = np.where(built.distinct, FREE, EQUAL).astype(np.int32)
     active = np.zeros((0, n_labels), np.bool_)
-    threshold = best_by_stream(built, residuals, 0.0, 1000, weights, rows, active).ratios[-1]
-    seconds = {"full pass": timed(lambda: best_by_stream(built, residuals, threshold, 100, weights, rows, active))}
-    plain = Descent(built, weights, rows)
-    seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, threshold, 100, active), 1)
-    descent = Descent(built, weights, rows)
-    descent.remember(residuals)
+    everything = Sought(weights, rows, active, 0.0, 1000, n_labels)
+    threshold = float(best_by_stream(built, residuals, everything).ratios[-1])
+    sought = Sought(weights, rows, active, threshold, 100, n_labels)
+    seconds = {"full pass": timed(lambda: best_by_stream(built, residuals, sought))}
+    plain = Descent(built, weights)
+    seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, sought), 1)
+    descent = Descent(built, weights)
+    descent.remember(residuals, sought)
     for moved in (0.0, 0.001, 0.01):
         now = residuals * (1.0 + moved * rng.normal(size=residuals.shape))
-        seconds[f"remembered, moved {moved:g}"] = timed(lambda now=now: descent.best(now, threshold, 100, active))
+        seconds[f"remembered, moved {moved:g}"] = timed(lambda now=now: descent.best(now, sought))
     yield {"characters": sum(map(len, texts)), "seconds": seconds}
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.descent import Descent
-from spacy_graft.search.kernels import EQUAL, FREE
+from spacy_graft.search.kernels import EQUAL, FREE, Sought
 from spacy_graft.search.search import Search
 from spacy_graft.search.stream import best_by_stream
 from strategies import corpora
@@ -77,19 +77,20 @@ def assert_same(found, naive, threshold, wanted, n_labels):
 @given(**cases)
 def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    found = best_by_stream(index, residuals, threshold, wanted, inverse, rows, active)
+    found = best_by_stream(index, residuals, Sought(inverse, rows, active, threshold, wanted, n_labels))
     assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
 
 
 @given(**cases, moved=st.sampled_from([0.0, 0.125, 2.0]), remembers=st.booleans())
 def test_descent_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, moved, remembers):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    descent = Descent(index, inverse, rows)
+    sought = Sought(inverse, rows, active, threshold, wanted, n_labels)
+    descent = Descent(index, inverse)
     if remembers:
-        descent.remember(residuals)
+        descent.remember(residuals, sought)
         rng = np.random.default_rng(seed)
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
-    found = descent.best(residuals, threshold, wanted, active)
+    found = descent.best(residuals, sought)
     assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
 
 
@@ -110,6 +111,6 @@ def test_more_candidates_than_room_keep_the_best():
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
     index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
-    found = best_by_stream(index, residuals, 0.0, 50, inverse, rows, active)
+    found = best_by_stream(index, residuals, Sought(inverse, rows, active, 0.0, 50, 3))
     assert found.count > 4096
     assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

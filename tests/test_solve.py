@@ -98,11 +98,11 @@ def test_products_with_the_columns(seed, n_labels):
     rng = np.random.default_rng(seed)
     weights, values = rng.normal(size=len(active)), rng.normal(size=(n_labels, len(matrix)))
     scores = np.zeros(values.shape)
-    kernels.spread(*active.pairs, weights, scores)
+    kernels.spread(active.pairs, weights, scores)
     ones, none = np.ones(len(matrix)), np.zeros(n_labels)
     np.testing.assert_allclose(scores, scores_of(matrix, active, ones, weights, none), atol=1e-12)
     sums = np.empty(len(active))
-    kernels.collect(*active.pairs, values, sums)
+    kernels.collect(active.pairs, values, sums)
     np.testing.assert_allclose(sums, (values @ matrix)[active.labels, active.rows], atol=1e-12)
 
 
@@ -179,7 +179,7 @@ def test_objective_never_rises(seed):
     active.weights[:] = 5.0 * rng.normal(size=len(active))
     intercepts = np.zeros(3)
     scores = np.zeros(likelihood.targets.shape)
-    kernels.spread(*active.pairs, active.weights, scores)
+    kernels.spread(active.pairs, active.weights, scores)
     scores *= scale
     restricted = Restricted(likelihood, scale, 0.5, 0.0)
     last = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)

@@ -120,7 +120,7 @@ class GraftState:
 
     def _certify(self, l1: float, found: Found) -> None:
         values = np.empty(len(self.active))
-        kernels.collect(*self.active.pairs, self.residuals * self.scale, values)
+        kernels.collect(self.active.pairs, self.residuals * self.scale, values)
         ratios = np.abs(values) / self.active.penalty
         objective = dual = slack = 0.0
         for problem in self.problems.problems:

@@ -18,9 +18,22 @@ The contract of the arrays, once for the whole room:
 Everything is linear in the number of symbols but for a binary search over the stack of open intervals.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._numba import njit
+
+
+class Tree(NamedTuple):
+    """The nodes as the kernels take them; see above."""
+
+    first: np.ndarray
+    df: np.ndarray
+    level: np.ndarray
+    bounds: np.ndarray
+    events: np.ndarray
+
 
 #: Labels that one pass over the events sums together: a document's values are one cache line.
 LANES = 8
@@ -240,16 +253,17 @@ def levels_and_shortest(first, longest):
 
 
 @njit
-def columns(chosen, first, df, bounds, events, n_documents):
+def columns(tree, chosen, n_documents):
     """Documents of the chosen nodes, sorted, one after the other; returns (starts, documents)."""
     starts = np.zeros(chosen.shape[0] + 1, np.int64)
     for c in range(chosen.shape[0]):
-        starts[c + 1] = starts[c] + df[chosen[c]]
+        starts[c + 1] = starts[c] + tree.df[chosen[c]]
     documents = np.empty(starts[-1], np.int32)
+    bounds, events = tree.bounds, tree.events
     net = np.zeros(n_documents, np.int32)
     for c in range(chosen.shape[0]):
         filled = starts[c]
-        runs = range(2 * first[chosen[c]], 2 * chosen[c] + 2)
+        runs = range(2 * tree.first[chosen[c]], 2 * chosen[c] + 2)
         for run in runs:
             sign = 1 - 2 * (run & 1)
             for e in range(bounds[run], bounds[run + 1]):
@@ -299,12 +313,13 @@ def simplest_of_equal(fingerprints, df, shortest):
 
 
 @njit
-def node_sums(level, bounds, events, lanes, carried, begin, end, sums):
+def node_sums(tree, lanes, carried, begin, end, sums):
     """Sums over the distinct documents of nodes ``begin .. end`` into ``sums``, in post-order.
 
     ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
     all zero before the first call. Costs one row of ``lanes`` an event.
     """
+    level, bounds, events = tree.level, tree.bounds, tree.events
     for k in range(begin, end):
         below = carried[level[k] + 1]
         a0, a1, a2, a3 = below[0], below[1], below[2], below[3]

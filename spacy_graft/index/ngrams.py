@@ -75,11 +75,17 @@ class NgramIndex:
         nodes, bounds, events = interval_nodes(suffixes, lcp, documents[suffixes], runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
-        fingerprints = sums_by_node(level, bounds, events, fingerprint_numbers(stream.n_documents))
+        tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
+        fingerprints = sums_by_node(tree, fingerprint_numbers(stream.n_documents))
         distinct = kernels.simplest_of_equal(fingerprints, nodes[:, 2], shortest)
         return cls(
             symbols, alphabet, nodes, level, shortest, bounds, events, distinct, stream.n_documents, min_df
         )  # fmt: skip
+
+    @property
+    def tree(self) -> kernels.Tree:
+        """The nodes as kernels take them."""
+        return kernels.Tree(self.first, self.df, self.level, self.bounds, self.events)
 
     @property
     def n_nodes(self) -> int:
@@ -99,13 +105,11 @@ class NgramIndex:
 
     def columns(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Documents of the chosen nodes: (starts int64, documents int32), each node's sorted."""
-        return kernels.columns(
-            np.asarray(chosen, np.int64), self.first, self.df, self.bounds, self.events, self.n_documents
-        )
+        return kernels.columns(self.tree, np.asarray(chosen, np.int64), self.n_documents)
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-        return sums_by_node(self.level, self.bounds, self.events, values, dtype)
+        return sums_by_node(self.tree, values, dtype)
 
     def ngram(self, node: int) -> np.ndarray:
         """The shortest n-gram of a node, in the stream's own symbols."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from . import kernels
@@ -18,17 +20,28 @@ def lanes_of(values: np.ndarray) -> list[np.ndarray]:
     return tables
 
 
-def sums_by_node(
-    level: np.ndarray, bounds: np.ndarray, events: np.ndarray, values: np.ndarray, dtype: type[np.floating] = np.float64
-) -> np.ndarray:
-    """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-    sums = np.empty((len(level), values.shape[1]), dtype)
-    buffer = np.empty((kernels.CHUNK, kernels.LANES))
+def passes(tree: kernels.Tree, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
+    """Sum ``values`` (n_documents, k) over the distinct documents of each node, a chunk of nodes and lanes at a time.
+
+    Yields
+    ------
+    (first column, first node, last node + 1, sums)
+        ``sums`` is float64 (nodes, LANES) and overwritten by the next chunk.
+    """
+    n_nodes = len(tree.level)
+    sums = np.empty((kernels.CHUNK, kernels.LANES))
     for i, lanes in enumerate(lanes_of(values)):
-        carried = np.zeros((int(level.max(initial=0)) + 2, kernels.LANES))
-        out = sums[:, i * kernels.LANES : (i + 1) * kernels.LANES]
-        for begin in range(0, len(level), kernels.CHUNK):
-            end = min(begin + kernels.CHUNK, len(level))
-            kernels.node_sums(level, bounds, events, lanes, carried, begin, end, buffer)
-            out[begin:end] = buffer[: end - begin, : out.shape[1]]
-    return sums
+        carried = np.zeros((int(tree.level.max(initial=0)) + 2, kernels.LANES))
+        for begin in range(0, n_nodes, kernels.CHUNK):
+            end = min(begin + kernels.CHUNK, n_nodes)
+            kernels.node_sums(tree, lanes, carried, begin, end, sums)
+            yield i * kernels.LANES, begin, end, sums
+
+
+def sums_by_node(tree: kernels.Tree, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
+    """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
+    found = np.empty((len(tree.level), values.shape[1]), dtype)
+    for column, begin, end, sums in passes(tree, values):
+        out = found[begin:end, column : column + kernels.LANES]
+        out[:] = sums[: end - begin, : out.shape[1]]
+    return found

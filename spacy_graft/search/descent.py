@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..index import kernels as tree
 from ..index.ngrams import NgramIndex
-from ..index.sums import lanes_of
+from ..index.sums import passes
 from . import kernels
 from .violations import Candidates, Violations
 
@@ -24,65 +23,47 @@ class Descent:
     Memory: 8 bytes a node for the remembered bounds, 4 more where there are penalty weights; a copy of the residuals.
     """
 
-    def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> None:
+    def __init__(self, index: NgramIndex, inverse_weights: np.ndarray) -> None:
         self.index = index
-        self.inverse_weights = inverse_weights
-        self.row_of_node = row_of_node
+        self.largest_inverse = np.empty(0, np.float32)
         if inverse_weights.shape[1]:
             self.largest_inverse = kernels.peaks_below(index.level, inverse_weights.max(axis=1))
-        else:
-            self.largest_inverse = np.empty(0, np.float32)
         self.peaks = np.full(index.n_nodes, np.inf, np.float32)
         self.peaks_below = self.peaks
         self.residuals: np.ndarray | None = None
 
-    def remember(self, residuals: np.ndarray) -> None:
+    def remember(self, residuals: np.ndarray, sought: kernels.Sought) -> None:
         """A full pass that keeps every node's largest ratio, and the largest below each node.
 
         Parameters
         ----------
         residuals : float64 (documents, labels)
             a_i δ_iy.
+        sought : Sought
+            Only its penalty weights matter: active pairs are remembered as well.
         """
-        index = self.index
-        self.peaks = np.zeros(index.n_nodes, np.float32)
-        sums = np.empty((tree.CHUNK, tree.LANES))
-        for i, lanes in enumerate(lanes_of(residuals)):
-            carried = np.zeros((int(index.level.max(initial=0)) + 2, tree.LANES))
-            for begin in range(0, index.n_nodes, tree.CHUNK):
-                end = min(begin + tree.CHUNK, index.n_nodes)
-                tree.node_sums(index.level, index.bounds, index.events, lanes, carried, begin, end, sums)
-                kernels.note_peaks(
-                    sums, begin, end, i * tree.LANES, residuals.shape[1], self.inverse_weights, self.peaks
-                )
-        self.peaks_below = kernels.peaks_below(index.level, self.peaks)
+        self.peaks = np.zeros(self.index.n_nodes, np.float32)
+        for label, begin, end, sums in passes(self.index.tree, residuals):
+            kernels.note_peaks(sums, begin, end, label, sought, self.peaks)
+        self.peaks_below = kernels.peaks_below(self.index.level, self.peaks)
         self.residuals = residuals.copy()
 
-    def movement(self, residuals: np.ndarray) -> np.ndarray:
-        """How far residuals are from the remembered ones: largest ‖Δ‖₁, ‖Δ‖₂ and ‖Δ‖∞ of a label."""
-        if self.residuals is None:
-            return np.full(3, np.inf)
-        moved = np.abs(residuals - self.residuals)
-        norms = np.array([moved.sum(axis=0), np.sqrt((moved**2).sum(axis=0)), moved.max(axis=0, initial=0.0)])
-        return np.asarray(norms.max(axis=1, initial=0.0))
+    def remembered(self, residuals: np.ndarray) -> kernels.Remembered:
+        """The bounds, and how far residuals have moved from those that they were made with."""
+        movement = np.full(3, np.inf)
+        if self.residuals is not None:
+            moved = np.abs(residuals - self.residuals)
+            norms = (moved.sum(axis=0), np.sqrt((moved**2).sum(axis=0)), moved.max(axis=0, initial=0.0))
+            movement = np.array([norm.max(initial=0.0) for norm in norms])
+        return kernels.Remembered(self.peaks, self.peaks_below, self.largest_inverse, movement)
 
-    def cost(self, residuals: np.ndarray, threshold: float) -> int:
+    def cost(self, residuals: np.ndarray, sought: kernels.Sought) -> int:
         """Events that a descent would read at the most."""
-        index = self.index
-        return int(
-            kernels.events_to_read(
-                index.first, index.df, index.bounds, self.row_of_node, residuals.shape[1], self.peaks,
-                self.peaks_below, self.largest_inverse, self.movement(residuals), threshold,
-            )
-        )  # fmt: skip
+        return int(kernels.events_to_read(self.index.tree, sought, self.remembered(residuals)))
 
-    def best(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Violations:
-        """The ``wanted`` pairs with the largest |v| / λ above ``threshold``, as :func:`best_by_stream` finds them."""
-        index = self.index
-        candidates = Candidates(wanted, residuals.shape[1])
-        kernels.descend(
-            index.first, index.df, index.bounds, index.events, np.ascontiguousarray(residuals), self.inverse_weights,
-            self.row_of_node, active, self.peaks, self.peaks_below, self.largest_inverse, self.movement(residuals),
-            threshold, wanted, *candidates.arrays,
-        )  # fmt: skip
+    def best(self, residuals: np.ndarray, sought: kernels.Sought) -> Violations:
+        """The ``wanted`` pairs with the largest |v| / λ above the threshold, as :func:`best_by_stream` finds them."""
+        candidates = Candidates(sought)
+        bounds = self.remembered(residuals)
+        kernels.descend(self.index.tree, np.ascontiguousarray(residuals), sought, bounds, candidates.found)
         return candidates.violations()

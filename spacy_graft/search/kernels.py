@@ -1,60 +1,127 @@
 """Kernels of the search: which (node, label) pairs violate the optimality condition most.
 
-The arrays of the tree are those of :mod:`spacy_graft.index.kernels`. A pair's *ratio* is |v_ky| / λ_ky; it may enter
-if its ratio is above C. ``row_of_node`` says what a node is: :data:`FREE`, :data:`EQUAL`, or the row of an active node
-in ``active`` (rows × labels), which tells the labels for which it is in the model already.
+A pair's *ratio* is |v_ky| / λ_ky; it may enter if its ratio is above C. The nodes are those of
+:mod:`spacy_graft.index.kernels`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .._numba import njit
 from ..index.kernels import LANES
 
-#: A node that is in the model for no label, and one that has the documents of another node.
+#: What ``row_of_node`` says of a node that is in the model for no label, and of one that has another node's documents.
 FREE, EQUAL = -1, -2
 
 
+class Sought(NamedTuple):
+    """The pairs that a search looks for.
+
+    Attributes
+    ----------
+    inverse_weights : float32 (n_nodes, 0, 1 or labels)
+        1 / λ_ky; no columns where all are 1, one where all labels share it.
+    row_of_node : int32 (n_nodes)
+        ``FREE``, ``EQUAL``, or the row of an active node in ``active``.
+    active : bool (rows, labels)
+        The pairs that are in the model, and not looked for.
+    threshold : float
+        C.
+    wanted : int
+        How many of the pairs above C are wanted.
+    n_labels : int
+    """
+
+    inverse_weights: np.ndarray
+    row_of_node: np.ndarray
+    active: np.ndarray
+    threshold: float
+    wanted: int
+    n_labels: int
+
+
+class Found(NamedTuple):
+    """What a search fills.
+
+    Attributes
+    ----------
+    ratios : float64, keys : int64
+        Candidates; a key is node * labels + label.
+    counters : float64 (3)
+        Candidates, violations, floor: a ratio below the floor is not among the best.
+    peaks, excess : float64 (labels)
+        Largest ratio, and Σ (ratio - C)², of the violations.
+    """
+
+    ratios: np.ndarray
+    keys: np.ndarray
+    counters: np.ndarray
+    peaks: np.ndarray
+    excess: np.ndarray
+
+
+class Remembered(NamedTuple):
+    """Bounds of an earlier pass.
+
+    Attributes
+    ----------
+    peaks, peaks_below : float32 (n_nodes)
+        Largest ratio of each node, and of its subtree.
+    largest_inverse : float32 (n_nodes or 0)
+        Largest 1 / λ of the subtree; empty where all are 1.
+    movement : float64 (3)
+        How far residuals have moved since: ‖Δ‖₁, ‖Δ‖₂ and ‖Δ‖∞.
+    """
+
+    peaks: np.ndarray
+    peaks_below: np.ndarray
+    largest_inverse: np.ndarray
+    movement: np.ndarray
+
+
 @njit
-def keep_best(ratios, keys, count, wanted):
+def keep_best(found, count, wanted):
     """Move the ``wanted`` best of ``count`` candidates to the front, by (ratio, then key); returns the worst kept."""
-    order = np.argsort(-ratios[:count], kind="mergesort")
-    worst = ratios[order[wanted - 1]]
-    tied = np.flatnonzero(ratios[:count] == worst)
-    tied = tied[np.argsort(keys[tied], kind="mergesort")]
-    above = np.flatnonzero(ratios[:count] > worst)
-    kept = np.concatenate((above, tied[: wanted - above.shape[0]]))
-    ratios[:wanted] = ratios[kept]
-    keys[:wanted] = keys[kept]
+    ratios, keys = found.ratios[:count], found.keys[:count]
+    worst = -np.partition(-ratios, wanted - 1)[wanted - 1]
+    above = np.flatnonzero(ratios > worst)
+    tied = np.sort(keys[ratios == worst])[: wanted - above.shape[0]]
+    keys[: above.shape[0]] = keys[above]
+    ratios[: above.shape[0]] = ratios[above]
+    keys[above.shape[0] : wanted] = tied
+    ratios[above.shape[0] : wanted] = worst
     return worst
 
 
 @njit
 def weigh(value, inverse_weights, node, label):
-    """|v| / λ; no columns of ``inverse_weights``: λ = 1; one column: the same for all labels."""
+    """|v| / λ."""
     if inverse_weights.shape[1] == 0:
         return abs(value)
     return abs(value) * inverse_weights[node, label if inverse_weights.shape[1] > 1 else 0]
 
 
 @njit
-def offer(ratio, key, label, threshold, wanted, ratios, keys, counters, peaks, excess):
-    """Count one violation and, if it is among the best so far, put it with the candidates.
-
-    ``counters`` is (candidates, violations, floor): a ratio below the floor is not among the best.
-    """
-    counters[1] += 1.0
-    excess[label] += (ratio - threshold) ** 2
-    peaks[label] = max(peaks[label], ratio)
-    if ratio < counters[2]:
+def offer(value, node, label, sought, found):
+    """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
+    ratio = weigh(value, sought.inverse_weights, node, label)
+    row = sought.row_of_node[node]
+    if ratio <= sought.threshold or (row >= 0 and sought.active[row, label]):
         return
-    count = int(counters[0])
-    ratios[count] = ratio
-    keys[count] = key
+    found.counters[1] += 1.0
+    found.excess[label] += (ratio - sought.threshold) ** 2
+    found.peaks[label] = max(found.peaks[label], ratio)
+    if ratio < found.counters[2]:
+        return
+    count = int(found.counters[0])
+    found.ratios[count] = ratio
+    found.keys[count] = np.int64(node) * sought.n_labels + label
     count += 1
-    if count == ratios.shape[0]:
-        counters[2] = keep_best(ratios, keys, count, wanted)
-        count = wanted
-    counters[0] = count
+    if count == found.ratios.shape[0]:
+        found.counters[2] = keep_best(found, count, sought.wanted)
+        count = sought.wanted
+    found.counters[0] = count
 
 
 @njit
@@ -67,30 +134,25 @@ def any_above(row, bound):
 
 
 @njit
-def select(sums, begin, end, label, n_labels, inverse_weights, row_of_node, active, threshold, wanted,
-           ratios, keys, counters, peaks, excess):  # fmt: skip
-    """Offer the violating pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``."""
+def select(sums, begin, end, label, sought, found):
+    """Offer the pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``."""
+    shared = sought.inverse_weights.shape[1] < 2
     for k in range(begin, end):
         row = sums[k - begin]
-        if inverse_weights.shape[1] < 2 and not any_above(row, threshold / weigh(1.0, inverse_weights, k, 0)):
+        if shared and not any_above(row, sought.threshold / weigh(1.0, sought.inverse_weights, k, 0)):
             continue
-        state = row_of_node[k]
-        if state == EQUAL:
-            continue
-        for j in range(min(LANES, n_labels - label)):
-            y = label + j
-            ratio = weigh(row[j], inverse_weights, k, y)
-            if ratio > threshold and not (state >= 0 and active[state, y]):
-                offer(ratio, np.int64(k) * n_labels + y, y, threshold, wanted, ratios, keys, counters, peaks, excess)
+        if sought.row_of_node[k] != EQUAL:
+            for j in range(min(LANES, sought.n_labels - label)):
+                offer(row[j], k, label + j, sought, found)
 
 
 @njit
-def note_peaks(sums, begin, end, label, n_labels, inverse_weights, peaks):
+def note_peaks(sums, begin, end, label, sought, peaks):
     """Raise each node's peak to its largest ratio among the labels in ``sums``, rounded up to float32."""
     for k in range(begin, end):
         peak = 0.0
-        for j in range(min(LANES, n_labels - label)):
-            peak = max(peak, weigh(sums[k - begin, j], inverse_weights, k, label + j))
+        for j in range(min(LANES, sought.n_labels - label)):
+            peak = max(peak, weigh(sums[k - begin, j], sought.inverse_weights, k, label + j))
         # One part in 2^23 is the distance of neighbours in float32; twice that is above any rounding.
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
 
@@ -108,93 +170,80 @@ def peaks_below(level, peaks):
 
 
 @njit
-def drift(df, movement):
-    """How far a sum over at most ``df`` documents can have moved, by ‖Δ‖₁, ‖Δ‖₂ and ‖Δ‖∞."""
-    return min(movement[0], np.sqrt(df) * movement[1], df * movement[2])
+def drift(node, tree, remembered):
+    """How far a ratio in the subtree can have moved: its sum is over ``df`` documents at most."""
+    df, movement = tree.df[node], remembered.movement
+    return min(movement[0], np.sqrt(df) * movement[1], df * movement[2]) * largest_inverse_weight(remembered, node)
 
 
 @njit
-def largest_inverse_weight(largest_inverse, node):
-    return largest_inverse[node] if largest_inverse.shape[0] else np.float32(1.0)
+def largest_inverse_weight(remembered, node):
+    return remembered.largest_inverse[node] if remembered.largest_inverse.shape[0] else np.float32(1.0)
 
 
 @njit
-def is_worth_reading(k, state, n_labels, peaks, moved, threshold):
+def is_worth_reading(node, moved, sought, remembered):
     """Whether a node's own documents may hold a violation: not if only an active or equal column is tested there."""
-    return state != EQUAL and not (state >= 0 and n_labels == 1) and peaks[k] + moved > threshold
+    row = sought.row_of_node[node]
+    tested = row != EQUAL and not (row >= 0 and sought.n_labels == 1)
+    return tested and remembered.peaks[node] + moved > sought.threshold
 
 
 @njit
-def events_to_read(first, df, bounds, row_of_node, n_labels, peaks, peaks_below, largest_inverse, movement, threshold):
+def events_to_read(tree, sought, remembered):
     """Events of the subtrees that :func:`descend` sums, if no prefix bound helps."""
     events = 0
-    k = first.shape[0] - 1
+    k = tree.first.shape[0] - 1
     while k >= 0:
-        moved = drift(df[k], movement) * largest_inverse_weight(largest_inverse, k)
-        if peaks_below[k] + moved <= threshold:
-            k = first[k] - 1
+        moved = drift(k, tree, remembered)
+        if remembered.peaks_below[k] + moved <= sought.threshold:
+            k = tree.first[k] - 1
             continue
-        if is_worth_reading(k, row_of_node[k], n_labels, peaks, moved, threshold):
-            events += bounds[2 * k + 2] - bounds[2 * first[k]]
+        if is_worth_reading(k, moved, sought, remembered):
+            events += tree.bounds[2 * k + 2] - tree.bounds[2 * tree.first[k]]
         k -= 1
     return events
 
 
 @njit
-def sums_of_node(node, first, bounds, events, net, residuals, sums, positive, negative):
-    """Sum the residuals over the documents of a node, and their positive and negative parts apart."""
+def sums_of_node(node, tree, net, residuals, sums):
+    """Sum residuals over the documents of a node: in the rows of ``sums`` all, the positive, minus the negative."""
+    bounds, events = tree.bounds, tree.events
     sums[:] = 0.0
-    positive[:] = 0.0
-    negative[:] = 0.0
-    for run in range(2 * first[node], 2 * node + 2):
+    for run in range(2 * tree.first[node], 2 * node + 2):
         for e in range(bounds[run], bounds[run + 1]):
             net[events[e]] += 1 - 2 * (run & 1)
-    for run in range(2 * first[node], 2 * node + 2):
+    for run in range(2 * tree.first[node], 2 * node + 2):
         for e in range(bounds[run], bounds[run + 1]):
             if net[events[e]] > 0:
                 net[events[e]] = 0
-                for y in range(sums.shape[0]):
+                for y in range(sums.shape[1]):
                     value = residuals[events[e], y]
-                    sums[y] += value
-                    positive[y] += max(value, 0.0)
-                    negative[y] += max(-value, 0.0)
+                    sums[0, y] += value
+                    sums[1, y] += max(value, 0.0)
+                    sums[2, y] += max(-value, 0.0)
 
 
 @njit
-def prefix_bound(positive, negative):
-    """μ of Ifrim, Bakir & Weikum, theorem 1, over all labels."""
-    bound = 0.0
-    for y in range(positive.shape[0]):
-        bound = max(bound, positive[y], negative[y])
-    return bound
+def descend(tree, residuals, sought, remembered, found):
+    """Offer every pair that no bound rules out, on a walk from the last node to the first (parents before children).
 
-
-@njit
-def descend(first, df, bounds, events, residuals, inverse_weights, row_of_node, active, peaks, peaks_below,
-            largest_inverse, movement, threshold, wanted, ratios, keys, counters, best_of_label, excess):  # fmt: skip
-    """Offer every violating pair, on a walk from the last node to the first (parents before children).
-
-    A subtree that is ruled out is skipped by going on left of its first node.
+    A subtree that is ruled out is skipped by going on left of its first node. The prefix bound is μ of Ifrim, Bakir &
+    Weikum, theorem 1: the larger of the sums over the positive and over the negative residuals.
     """
-    n_labels = residuals.shape[1]
     net = np.zeros(residuals.shape[0], np.int32)
-    sums, positive, negative = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
-    k = first.shape[0] - 1
+    sums = np.empty((3, sought.n_labels))
+    k = tree.first.shape[0] - 1
     while k >= 0:
-        inverse = largest_inverse_weight(largest_inverse, k)
-        moved = drift(df[k], movement) * inverse
-        if peaks_below[k] + moved <= threshold:
-            k = first[k] - 1
+        moved = drift(k, tree, remembered)
+        if remembered.peaks_below[k] + moved <= sought.threshold:
+            k = tree.first[k] - 1
             continue
-        state = row_of_node[k]
-        if is_worth_reading(k, state, n_labels, peaks, moved, threshold):
-            sums_of_node(k, first, bounds, events, net, residuals, sums, positive, negative)
-            for y in range(n_labels):
-                ratio = weigh(sums[y], inverse_weights, k, y)
-                if ratio > threshold and not (state >= 0 and active[state, y]):
-                    offer(ratio, np.int64(k) * n_labels + y, y, threshold, wanted,
-                          ratios, keys, counters, best_of_label, excess)  # fmt: skip
-            if prefix_bound(positive, negative) * inverse <= threshold:
-                k = first[k] - 1
+        if is_worth_reading(k, moved, sought, remembered):
+            sums_of_node(k, tree, net, residuals, sums)
+            for y in range(sought.n_labels):
+                offer(sums[0, y], k, y, sought, found)
+            if sums[1:].max() * largest_inverse_weight(remembered, k) <= sought.threshold:
+                k = tree.first[k] - 1
                 continue
         k -= 1

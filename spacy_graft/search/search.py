@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..index import kernels as tree
+from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 from .descent import Descent
+from .kernels import Sought
 from .stream import best_by_stream
 from .violations import Violations
 
@@ -35,7 +36,7 @@ class Search:
         self.index = index
         self.inverse_weights = inverse_weights
         self.row_of_node = row_of_node
-        self.descent = Descent(index, inverse_weights, row_of_node)
+        self.descent = Descent(index, inverse_weights)
         self.last: np.ndarray | None = None
 
     def best(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Violations:
@@ -51,18 +52,18 @@ class Search:
         active : bool (rows, labels)
             Pairs that are in the model.
         """
-        if self._near(self.descent.residuals, residuals, threshold) and self._descent_pays(residuals, threshold):
-            return self.descent.best(residuals, threshold, wanted, active)
+        sought = Sought(self.inverse_weights, self.row_of_node, active, threshold, wanted, residuals.shape[1])
+        if self._near(self.descent.residuals, residuals, threshold) and self._descent_pays(residuals, sought):
+            return self.descent.best(residuals, sought)
         if self._near(self.last, residuals, threshold):
-            self.descent.remember(residuals)
-            return self.descent.best(residuals, threshold, wanted, active)
+            self.descent.remember(residuals, sought)
+            return self.descent.best(residuals, sought)
         self.last = residuals.copy()
-        return best_by_stream(self.index, residuals, threshold, wanted, self.inverse_weights, self.row_of_node, active)
+        return best_by_stream(self.index, residuals, sought)
 
-    def _descent_pays(self, residuals: np.ndarray, threshold: float) -> bool:
-        lane_tables = -(-residuals.shape[1] // tree.LANES)
-        affordable = len(self.index.events) * lane_tables // DESCENT_PRICE
-        return self.descent.cost(residuals, threshold) < affordable
+    def _descent_pays(self, residuals: np.ndarray, sought: Sought) -> bool:
+        lane_tables = -(-sought.n_labels // LANES)
+        return self.descent.cost(residuals, sought) < len(self.index.events) * lane_tables // DESCENT_PRICE
 
     def _near(self, before: np.ndarray | None, residuals: np.ndarray, threshold: float) -> bool:
         """Whether residuals have moved, but the gradient of a thousand documents by under a tenth of the threshold."""

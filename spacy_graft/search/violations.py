@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .kernels import Found, Sought
+
 
 @dataclass(frozen=True)
 class Violations:
@@ -41,24 +43,21 @@ class Candidates:
     #: Room in units of the number wanted, and at the least: choosing the best costs a sort of the room.
     ROOM, SMALLEST_ROOM = 8, 4096
 
-    def __init__(self, wanted: int, n_labels: int) -> None:
-        self.wanted = wanted
-        self.n_labels = n_labels
-        room = max(self.ROOM * wanted, self.SMALLEST_ROOM)
-        self.ratios = np.empty(room)
-        self.keys = np.empty(room, np.int64)
-        self.counters = np.zeros(3)
-        self.peaks = np.zeros(n_labels)
-        self.excess = np.zeros(n_labels)
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the kernels fill."""
-        return self.ratios, self.keys, self.counters, self.peaks, self.excess
+    def __init__(self, sought: Sought) -> None:
+        room = max(self.ROOM * sought.wanted, self.SMALLEST_ROOM)
+        self.sought = sought
+        self.found = Found(
+            ratios=np.empty(room),
+            keys=np.empty(room, np.int64),
+            counters=np.zeros(3),
+            peaks=np.zeros(sought.n_labels),
+            excess=np.zeros(sought.n_labels),
+        )
 
     def violations(self) -> Violations:
         """The ``wanted`` best by (ratio, then node and label)."""
-        count = int(self.counters[0])
-        order = np.lexsort((self.keys[:count], -self.ratios[:count]))[: self.wanted]
-        nodes, labels = np.divmod(self.keys[order], self.n_labels)
-        return Violations(nodes, labels, self.ratios[order], int(self.counters[1]), self.peaks, self.excess)
+        found = self.found
+        count = int(found.counters[0])
+        order = np.lexsort((found.keys[:count], -found.ratios[:count]))[: self.sought.wanted]
+        nodes, labels = np.divmod(found.keys[order], self.sought.n_labels)
+        return Violations(nodes, labels, found.ratios[order], int(found.counters[1]), found.peaks, found.excess)

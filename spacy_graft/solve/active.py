@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .kernels import Pairs
+
 
 @dataclass
 class Active:
@@ -43,9 +45,9 @@ class Active:
         return len(self.rows)
 
     @property
-    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What the kernels take: starts, documents, rows, labels."""
-        return self.starts, self.documents, self.rows, self.labels
+    def pairs(self) -> Pairs:
+        """What the kernels take."""
+        return Pairs(self.starts, self.documents, self.rows, self.labels)
 
     def of_labels(self, first: int, stop: int) -> Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""

@@ -6,12 +6,52 @@ one coordinate lies together. Pair ``j`` has label ``labels[j]`` and the documen
 occurs there.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from .._numba import njit
 
 
+class Pairs(NamedTuple):
+    """Pairs and the columns of their features, as above."""
+
+    starts: np.ndarray
+    documents: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+
+
+class Quadratic(NamedTuple):
+    """A quadratic model of the likelihood, and the penalty; one entry a pair where nothing else is said.
+
+    Attributes
+    ----------
+    gradient, curvature : float64
+        v, and the diagonal of the Hessian.
+    penalty, l1, l2 : float64
+        λ, C λ and β λ².
+    scale, importance : float64 (documents)
+        a_i and s_i.
+    probabilities, slope : float64 (labels, documents)
+        p, and s a p.
+    """
+
+    gradient: np.ndarray
+    curvature: np.ndarray
+    penalty: np.ndarray
+    l1: np.ndarray
+    l2: np.ndarray
+    scale: np.ndarray
+    importance: np.ndarray
+    probabilities: np.ndarray
+    slope: np.ndarray
+
+
 @njit
-def spread(starts, documents, rows, labels, weights, sums):
+def spread(pairs, weights, sums):
     """Add each pair's weight to all its documents: sums (labels, documents) += X w, without the document weights."""
+    starts, documents, rows, labels = pairs
     for j in range(rows.shape[0]):
         weight = weights[j]
         if weight != 0.0:
@@ -38,8 +78,9 @@ def column_sum(values, documents, start, stop):
 
 
 @njit
-def collect(starts, documents, rows, labels, values, sums):
+def collect(pairs, values, sums):
     """Sum values (labels, documents) over each pair's documents: sums = Xᵀ values, document weights already in it."""
+    starts, documents, rows, labels = pairs
     for j in range(rows.shape[0]):
         sums[j] = column_sum(values[labels[j]], documents, starts[rows[j]], starts[rows[j] + 1])
 
@@ -54,52 +95,55 @@ def soft_threshold(x, threshold):
 
 
 @njit
-def descent_sweep(starts, documents, rows, labels, order, scale, penalty, gradient, curvature, l1, l2,
-                  probabilities, slope, moved, mean_moved, weights):  # fmt: skip
-    """One sweep of coordinate descent over the pairs in ``order``, on the quadratic model of the likelihood.
+def descent_sweep(pairs, order, model, moved, mean_moved, weights):
+    """One sweep of coordinate descent over the pairs in ``order``.
 
     The model's Hessian is that of the softmax, s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
-    of the scores so far and ``mean_moved`` (documents) its mean under ``probabilities``; ``slope`` is s a p. The
-    gradient of pair (k, y) is then ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``.
+    of the scores so far and ``mean_moved`` (documents) its mean under p. The gradient of pair (k, y) is then
+    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``.
 
     Returns
     -------
     float
         The largest change of a coordinate, in units of |v| / λ.
     """
+    starts, documents, rows, labels = pairs
+    scale = model.scale
     largest = 0.0
     for j in order:
         y = labels[j]
-        slope_y, moved_y, probability_y = slope[y], moved[y], probabilities[y]
-        v = gradient[j] - 2.0 * l2[j] * weights[j]
+        slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
+        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
-            v -= slope_y[i] * (moved_y[i] - mean_moved[i])
-        h = curvature[j] + 2.0 * l2[j]
-        weight = soft_threshold(weights[j] + v / h, l1[j] / h)
+            v -= slope[i] * (moved_y[i] - mean_moved[i])
+        h = model.curvature[j] + 2.0 * model.l2[j]
+        weight = soft_threshold(weights[j] + v / h, model.l1[j] / h)
         step = weight - weights[j]
         if step != 0.0:
             weights[j] = weight
             for e in range(starts[rows[j]], starts[rows[j] + 1]):
                 i = documents[e]
                 moved_y[i] += scale[i] * step
-                mean_moved[i] += probability_y[i] * scale[i] * step
-            largest = max(largest, abs(step) * h / penalty[j])
+                mean_moved[i] += probability[i] * scale[i] * step
+            largest = max(largest, abs(step) * h / model.penalty[j])
     return largest
 
 
 @njit
-def intercept_sweep(gradient, curvature, importance, probabilities, moved, mean_moved, intercepts):
-    """The same for the intercepts, one label after the other."""
+def intercept_sweep(gradient, curvature, model, moved, mean_moved, intercepts):
+    """The same for the intercepts, one label after the other; ``gradient`` and ``curvature`` are theirs."""
+    importance = model.importance
     largest = 0.0
-    for y in range(probabilities.shape[0]):
+    for y in range(gradient.shape[0]):
+        probability, moved_y = model.probabilities[y], moved[y]
         v = gradient[y]
         for i in range(moved.shape[1]):
-            v -= importance[i] * probabilities[y, i] * (moved[y, i] - mean_moved[i])
+            v -= importance[i] * probability[i] * (moved_y[i] - mean_moved[i])
         step = v / curvature[y]
         intercepts[y] += step
         for i in range(moved.shape[1]):
-            moved[y, i] += step
-            mean_moved[i] += probabilities[y, i] * step
+            moved_y[i] += step
+            mean_moved[i] += probability[i] * step
         largest = max(largest, abs(v))
     return largest

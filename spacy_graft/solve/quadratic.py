@@ -67,6 +67,7 @@ class QuadraticModel:
     gradient: np.ndarray = field(init=False)
     intercept_gradient: np.ndarray = field(init=False)
     curvature: np.ndarray = field(init=False)
+    arrays: kernels.Quadratic = field(init=False)
     blocks: LabelBlocks | None = field(init=False, default=None)
     intercept_curvature: np.ndarray = field(init=False)
 
@@ -83,16 +84,28 @@ class QuadraticModel:
         self.curvature = np.maximum(self.collect(self.scale * variance), 1e-12)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
 
+        self.arrays = kernels.Quadratic(
+            self.gradient,
+            self.curvature,
+            self.active.penalty,
+            self.l1,
+            self.l2,
+            self.scale,
+            importance,
+            p,
+            importance * self.scale * p,
+        )
+
     def collect(self, values: np.ndarray) -> np.ndarray:
         """Σ_i∈k a_i values_yi for every pair."""
         sums = np.empty(len(self.active))
-        kernels.collect(*self.active.pairs, values * self.scale, sums)
+        kernels.collect(self.active.pairs, values * self.scale, sums)
         return sums
 
     def scores_of(self, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
         """Scores (labels, documents) of a change of the weights and the intercepts."""
         scores = np.zeros(self.probabilities.shape)
-        kernels.spread(*self.active.pairs, weights, scores)
+        kernels.spread(self.active.pairs, weights, scores)
         scores *= self.scale
         scores += intercepts[:, None]
         return scores
@@ -130,20 +143,21 @@ class QuadraticModel:
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
-        p, importance = self.probabilities, self.likelihood.importance
-        slope = importance * self.scale * p
-        mean_moved = np.einsum("yi,yi->i", p, point.scores)
+        mean_moved = np.einsum("yi,yi->i", self.probabilities, point.scores)
         order = np.arange(len(point.weights))
         first = 0.0
         for sweep in range(SWEEPS):
             largest = kernels.intercept_sweep(
-                self.intercept_gradient, self.intercept_curvature, importance, p, point.scores, mean_moved,
+                self.intercept_gradient,
+                self.intercept_curvature,
+                self.arrays,
+                point.scores,
+                mean_moved,
                 point.intercepts,
-            )  # fmt: skip
+            )
             change = kernels.descent_sweep(
-                *self.active.pairs, order, self.scale, self.active.penalty, self.gradient, self.curvature, self.l1,
-                self.l2, p, slope, point.scores, mean_moved, point.weights,
-            )  # fmt: skip
+                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights
+            )
             largest = max(largest, change)
             if sweep == 0:
                 first = largest
@@ -207,12 +221,12 @@ class QuadraticFace:
     def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores of a direction, and the Hessian's product with it (pairs, intercepts)."""
         scores = np.zeros(self.model.probabilities.shape)
-        kernels.spread(*self.active.pairs, weights, scores)
+        kernels.spread(self.active.pairs, weights, scores)
         scores *= self.model.scale
         scores += intercepts[:, None]
         curved = self.model.likelihood.curve(self.model.probabilities, scores)
         sums = np.empty(len(self.active))
-        kernels.collect(*self.active.pairs, curved * self.model.scale, sums)
+        kernels.collect(self.active.pairs, curved * self.model.scale, sums)
         return scores, sums + 2.0 * self.l2 * weights, curved.sum(axis=1)
 
     def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +234,7 @@ class QuadraticFace:
         model, support = self.model, self.support
         curved = model.likelihood.curve(model.probabilities, point.scores)
         sums = np.empty(len(self.active))
-        kernels.collect(*self.active.pairs, curved * model.scale, sums)
+        kernels.collect(self.active.pairs, curved * model.scale, sums)
         weights = point.weights[support]
         residual = model.gradient[support] - sums - 2.0 * self.l2 * weights - model.l1[support] * np.sign(weights)
         return residual, model.intercept_gradient - curved.sum(axis=1)
