@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Annotated, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ LENGTHS = {"words": (1, 3), "characters": (2, 8)}
 FEATURES = 1500
 CHARACTERS = 4000
 DOCUMENTS = 250
-REPEATS = 9
+REPEATS = 15
 
 #: What a process does that loads a model and scores its first document.
 FIRST_CALL = """
@@ -124,13 +124,13 @@ def best(task: Callable[[], Any]) -> float:
 
 
 def alternately(*tasks: Callable[[], Any]) -> list[float]:
-    """Shortest time of each task, all run in turn, since a busy machine is not equally busy all the time."""
+    """Shortest processor time of each task, all run in turn, since a machine is not equally busy all the time."""
     times = []
     for _ in range(REPEATS):
         for task in tasks:
-            start = perf_counter()
+            start = process_time()
             task()
-            times.append(perf_counter() - start)
+            times.append(process_time() - start)
     return [min(times[k :: len(tasks)]) for k in range(len(tasks))]
 
 

@@ -1,4 +1,4 @@
-"""The text of documents as code points, at a fifth of the price of ``Doc.text``."""
+"""The text of documents as code points, at a quarter of the price of ``Doc.text``."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
 
 
 @registry.architectures("spacy_graft.SparseLinear.v1")
-def SparseLinear(blocks: dict[str, NgramBlock]) -> SparseLinearModel:
+def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
     """Linear model over the n-grams that documents have: f_i = b + a_i Σ_k W_k [document i has feature k].
 
     Input are documents, output the scores of labels: float64 (n_documents, n_labels). Sums are made in an order that
@@ -64,7 +64,8 @@ def SparseLinear(blocks: dict[str, NgramBlock]) -> SparseLinearModel:
     Parameters
     ----------
     blocks : dict of str to NgramBlock
-        What features are n-grams of; they come from the config and are not saved.
+        What features are n-grams of; they come from the config and are not saved. (Any: spaCy looks at the types of a
+        config before it makes the blocks.)
 
     Notes
     -----

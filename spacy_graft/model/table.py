@@ -45,8 +45,7 @@ class FeatureTable:
     df: np.ndarray
 
     def __post_init__(self) -> None:
-        lengths = {"blocks": len(self.blocks), "ngrams": len(self.ngrams), "longest": len(self.longest)}
-        lengths["df"] = len(self.df)
+        lengths = {name: len(getattr(self, name)) for name in ("blocks", "ngrams", "longest", "df")}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of the feature table differ in length: {lengths}")
         if not all(self.ngrams) or not all(self.longest):
@@ -88,16 +87,16 @@ class FeatureTable:
                 f"The model was saved by a newer spacy_graft (format {version}; this one reads up to {FORMAT}): "
                 f"upgrade spacy_graft to load it."
             )
+        blocks = tuple(items(message.get("blocks"), str, "blocks"))
+        ngrams, longest = (
+            tuple(tuple(items(ngram, str, name)) for ngram in items(message.get(name), list, name))
+            for name in ("ngrams", "longest")
+        )
         df = items(message.get("df"), int, "df")
-        if any(count >= 2**31 for count in df):
-            raise damaged("'df' in its feature table is beyond all corpora")
+        if not all(1 <= count < 2**31 for count in df):
+            raise damaged("'df' in its feature table has something else than numbers of documents")
         try:
-            return cls(
-                tuple(items(message.get("blocks"), str, "blocks")),
-                tuple(tuple(items(ngram, str, "ngrams")) for ngram in items(message.get("ngrams"), list, "ngrams")),
-                tuple(tuple(items(ngram, str, "longest")) for ngram in items(message.get("longest"), list, "longest")),
-                np.array(df, np.int32),
-            )
+            return cls(blocks, ngrams, longest, np.array(df, np.int32))
         except ValueError as error:
             raise damaged(str(error)) from error
 
