@@ -20,9 +20,10 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-#: Compilation is not an example's fault.
+#: Compilation is not an example's fault; ``quick`` is for runs without the compiler.
 settings.register_profile("graft", deadline=None)
-settings.load_profile("graft")
+settings.register_profile("quick", deadline=None, max_examples=15)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "graft"))
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIG = REPOSITORY / "configs" / "default.cfg"

@@ -18,7 +18,7 @@ from spacy_graft.solve.likelihood import Likelihood
 from strategies import labelled, training_data
 
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
-few = settings(max_examples=40)
+few = settings(max_examples=min(40, settings().max_examples))
 #: A path of pure L1, as single fits are by default.
 PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False}
 
