@@ -109,11 +109,7 @@ class FeatureSpace:
 
     def ngrams(self, blocks: np.ndarray, nodes: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Shortest and longest n-gram of each node's class, in the symbols of its stream."""
-        shortest: list[np.ndarray] = [np.empty(0)] * len(nodes)
-        longest = list(shortest)
-        for b, index in enumerate(self.indexes):
-            here = np.flatnonzero(blocks == b)
-            for i, ngram in zip(here, index.longest_ngrams(nodes[here]), strict=True):
-                shortest[i] = index.ngram(nodes[i])
-                longest[i] = ngram
+        indexes = [self.indexes[b] for b in blocks]
+        shortest = [index.ngram(k) for index, k in zip(indexes, nodes, strict=True)]
+        longest = [index.longest_ngram(k) for index, k in zip(indexes, nodes, strict=True)]
         return shortest, longest

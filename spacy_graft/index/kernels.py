@@ -279,37 +279,51 @@ def columns(tree, chosen, n_documents):
 
 
 @njit
-def simplest_of_equal(fingerprints, df, shortest):
-    """True for the one node of each distinct column that has the shortest n-gram, the first of them.
+def equal_columns(fingerprints, df, shortest, longest):
+    """Group nodes of equal documents.
 
-    ``fingerprints`` (nodes, 2) are sums of random numbers over the documents: equal where the columns are. Open
-    addressing, at least half of the table empty.
+    Parameters
+    ----------
+    fingerprints : float64 (nodes, 2)
+        Sums of random numbers over the documents: equal where the columns are.
+
+    Returns
+    -------
+    simplest : bool (nodes)
+        True for the one node of each group with the shortest n-gram, the first of them.
+    longest_node : int32 (nodes)
+        Of such a node, the node of its group with the longest n-gram, the first of them.
+
+    Open addressing, at least half of the table empty.
     """
     size = 16
     while size < 2 * fingerprints.shape[0]:
         size *= 2
     table = np.full(size, -1, np.int32)
     simplest = np.zeros(fingerprints.shape[0], np.bool_)
+    longest_node = np.arange(fingerprints.shape[0]).astype(np.int32)
     for k in range(fingerprints.shape[0]):
         slot = np.int64(fingerprints[k, 0] + fingerprints[k, 1]) & (size - 1)
-        while True:
+        while table[slot] >= 0:
             other = table[slot]
-            if other < 0:
-                table[slot] = k
-                simplest[k] = True
-                break
             if (
                 fingerprints[k, 0] == fingerprints[other, 0]
                 and fingerprints[k, 1] == fingerprints[other, 1]
                 and df[k] == df[other]
             ):
-                if shortest[k] < shortest[other]:
-                    simplest[other] = False
-                    table[slot] = k
-                    simplest[k] = True
                 break
             slot = (slot + 1) & (size - 1)
-    return simplest
+        other = table[slot]
+        if other >= 0:
+            longer = k if longest[k] > longest[longest_node[other]] else longest_node[other]
+            if shortest[k] >= shortest[other]:
+                longest_node[other] = longer
+                continue
+            simplest[other] = False
+            longest_node[k] = longer
+        table[slot] = k
+        simplest[k] = True
+    return simplest, longest_node
 
 
 @njit

@@ -19,7 +19,7 @@ ANY_LENGTH = 2**31 - 1
 class NgramIndex:
     """N-grams of a stream that occur in at least ``min_df`` documents, by classes of equal documents.
 
-    Memory: the finished index takes about 8 bytes a symbol for events and 33 bytes a node (0.5 nodes a character at
+    Memory: the finished index takes about 8 bytes a symbol for events and 37 bytes a node (0.5 nodes a character at
     ``min_df`` 2, 0.07 at 11, in English prose); building peaks at about 50 bytes a symbol.
 
     Attributes
@@ -36,6 +36,8 @@ class NgramIndex:
     distinct : bool (n_nodes)
         False for a node whose documents are those of another node with a shorter n-gram: the other one is the
         class's name, and only that one is a feature.
+    longest_node : int32 (n_nodes)
+        Of a distinct node, the node with its documents that has the longest n-gram.
     n_documents, min_df : int
     """
 
@@ -47,6 +49,7 @@ class NgramIndex:
     bounds: np.ndarray
     events: np.ndarray
     distinct: np.ndarray
+    longest_node: np.ndarray
     n_documents: int
     min_df: int
 
@@ -77,10 +80,20 @@ class NgramIndex:
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
         fingerprints = sums_by_node(tree, fingerprint_numbers(stream.n_documents))
-        distinct = kernels.simplest_of_equal(fingerprints, nodes[:, 2], shortest)
+        distinct, longest_node = kernels.equal_columns(fingerprints, nodes[:, 2], shortest, nodes[:, 1])
         return cls(
-            symbols, alphabet, nodes, level, shortest, bounds, events, distinct, stream.n_documents, min_df
-        )  # fmt: skip
+            symbols=symbols,
+            alphabet=alphabet,
+            nodes=nodes,
+            level=level,
+            shortest=shortest,
+            bounds=bounds,
+            events=events,
+            distinct=distinct,
+            longest_node=longest_node,
+            n_documents=stream.n_documents,
+            min_df=min_df,
+        )
 
     @property
     def tree(self) -> kernels.Tree:
@@ -115,16 +128,10 @@ class NgramIndex:
         """The shortest n-gram of a node, in the stream's own symbols."""
         return self._symbols_at(node, self.shortest[node])
 
-    def longest_ngrams(self, chosen: np.ndarray) -> list[np.ndarray]:
-        """The longest n-gram with the same documents as each chosen node, wherever in the tree it stands."""
-        fingerprints = self.sums(fingerprint_numbers(self.n_documents))
-        longest = {fingerprints[k].tobytes(): int(k) for k in chosen}
-        wanted = np.isin(fingerprints[:, 0], fingerprints[chosen, 0])
-        for k in np.flatnonzero(wanted):
-            key = fingerprints[k].tobytes()
-            if key in longest and self.longest[k] > self.longest[longest[key]]:
-                longest[key] = int(k)
-        return [self._symbols_at(k, self.longest[k]) for k in (longest[fingerprints[c].tobytes()] for c in chosen)]
+    def longest_ngram(self, node: int) -> np.ndarray:
+        """The longest n-gram with the same documents as a distinct node, wherever in the tree it stands."""
+        longest = self.longest_node[node]
+        return self._symbols_at(longest, self.longest[longest])
 
     def _symbols_at(self, node: int, length: int) -> np.ndarray:
         place = self.nodes[node, 3]
