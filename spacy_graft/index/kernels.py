@@ -335,34 +335,34 @@ def node_sums(tree, lanes, carried, begin, end, sums):
     """
     level, bounds, events = tree.level, tree.bounds, tree.events
     for k in range(begin, end):
-        below = carried[level[k] + 1]
-        a0, a1, a2, a3 = below[0], below[1], below[2], below[3]
-        a4, a5, a6, a7 = below[4], below[5], below[6], below[7]
+        # Rows are indexed and never sliced: a slice would count references, once an event.
+        below, above = level[k] + 1, level[k]
+        a0, a1, a2, a3 = carried[below, 0], carried[below, 1], carried[below, 2], carried[below, 3]
+        a4, a5, a6, a7 = carried[below, 4], carried[below, 5], carried[below, 6], carried[below, 7]
         for j in range(LANES):
-            below[j] = 0.0
+            carried[below, j] = 0.0
         for e in range(bounds[2 * k], bounds[2 * k + 1]):
-            row = lanes[events[e]]
-            a0 += row[0]
-            a1 += row[1]
-            a2 += row[2]
-            a3 += row[3]
-            a4 += row[4]
-            a5 += row[5]
-            a6 += row[6]
-            a7 += row[7]
+            i = events[e]
+            a0 += lanes[i, 0]
+            a1 += lanes[i, 1]
+            a2 += lanes[i, 2]
+            a3 += lanes[i, 3]
+            a4 += lanes[i, 4]
+            a5 += lanes[i, 5]
+            a6 += lanes[i, 6]
+            a7 += lanes[i, 7]
         for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):
-            row = lanes[events[e]]
-            a0 -= row[0]
-            a1 -= row[1]
-            a2 -= row[2]
-            a3 -= row[3]
-            a4 -= row[4]
-            a5 -= row[5]
-            a6 -= row[6]
-            a7 -= row[7]
-        out = sums[k - begin]
-        out[0], out[1], out[2], out[3] = a0, a1, a2, a3
-        out[4], out[5], out[6], out[7] = a4, a5, a6, a7
-        above = carried[level[k]]
+            i = events[e]
+            a0 -= lanes[i, 0]
+            a1 -= lanes[i, 1]
+            a2 -= lanes[i, 2]
+            a3 -= lanes[i, 3]
+            a4 -= lanes[i, 4]
+            a5 -= lanes[i, 5]
+            a6 -= lanes[i, 6]
+            a7 -= lanes[i, 7]
+        out = k - begin
+        sums[out, 0], sums[out, 1], sums[out, 2], sums[out, 3] = a0, a1, a2, a3
+        sums[out, 4], sums[out, 5], sums[out, 6], sums[out, 7] = a4, a5, a6, a7
         for j in range(LANES):
-            above[j] += out[j]
+            carried[above, j] += sums[out, j]

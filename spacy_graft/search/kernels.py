@@ -125,25 +125,31 @@ def offer(value, node, label, sought, found):
 
 
 @njit
-def any_above(row, bound):
-    """Whether any lane is above the bound; without a branch a lane."""
+def any_above(sums, row, lanes, weight, bound):
+    """Whether one of the first lanes of a row, weighted, is above the bound; without a branch a lane."""
+    if lanes == 1:
+        return abs(sums[row, 0]) * weight > bound
     above = False
     for j in range(LANES):
-        above |= abs(row[j]) > bound
+        above |= abs(sums[row, j]) * weight > bound
     return above
 
 
 @njit
 def select(sums, begin, end, label, sought, found):
-    """Offer the pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``."""
+    """Offer the pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``.
+
+    Nearly all nodes are turned away by one look, since unused lanes are 0; only weights by label need one a lane.
+    """
+    lanes = min(LANES, sought.n_labels - label)
     shared = sought.inverse_weights.shape[1] < 2
     for k in range(begin, end):
-        row = sums[k - begin]
-        if shared and not any_above(row, sought.threshold / weigh(1.0, sought.inverse_weights, k, 0)):
+        weight = weigh(1.0, sought.inverse_weights, k, 0) if shared else 1.0
+        if shared and not any_above(sums, k - begin, lanes, weight, sought.threshold):
             continue
         if sought.row_of_node[k] != EQUAL:
-            for j in range(min(LANES, sought.n_labels - label)):
-                offer(row[j], k, label + j, sought, found)
+            for j in range(lanes):
+                offer(sums[k - begin, j], k, label + j, sought, found)
 
 
 @njit
