@@ -529,14 +529,14 @@ def _fill(sizes: Mapping[str, int], order: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def _order(sizes: Mapping[str, int], name: str) -> tuple[bool, bytes]:
+def _order(sizes: Mapping[str, int], salt: str, name: str) -> tuple[bool, bytes]:
     """Sort clusters by a hash of their names, those hard to place first."""
     small = sizes[name] <= 0.05 * sum(sizes.values())
-    return small, hashlib.sha256(name.encode()).digest()
+    return small, hashlib.sha256(f"{salt}{name}".encode()).digest()
 
 
 def split_documents(
-    documents: Sequence[Document], links: Iterable[tuple[str, str]] = ()
+    documents: Sequence[Document], links: Iterable[tuple[str, str]] = (), salt: str = ""
 ) -> dict[str, list[Document]]:
     """Split documents by group, label by label.
 
@@ -547,12 +547,14 @@ def split_documents(
     links : iterable of (str, str), optional
         Pairs of groups which should share a split. Those which join different
         labels are ignored.
+    salt : str, optional
+        Another one gives another split.
 
     Returns
     -------
     dict of str to list of Document
         The documents of ``train``, ``dev`` and ``test``, in the order of their
-        names. It depends on the names of the groups and their sizes only.
+        names. It depends on the names of the groups, their sizes and the salt only.
     """
     label = {doc.group: doc.label for doc in documents}
     pairs = [(a, b) for a, b in links if label.get(a) == label.get(b)]
@@ -562,7 +564,7 @@ def split_documents(
         sizes[doc.label][clusters[doc.group]] += 1
     chosen: dict[str, str] = {}
     for counts in sizes.values():
-        chosen.update(_fill(counts, sorted(counts, key=partial(_order, counts))))
+        chosen.update(_fill(counts, sorted(counts, key=partial(_order, counts, salt))))
     splits: dict[str, list[Document]] = {split: [] for split in SPLITS}
     for doc in sorted(documents, key=lambda doc: doc.id):
         splits[chosen[clusters[doc.group]]].append(doc)
@@ -586,13 +588,15 @@ def drop_small_labels(documents: Sequence[Document]) -> list[Document]:
     return [doc for doc in documents if counts[doc.label] >= MIN_LABEL_DOCS]
 
 
-def build_corpus(root: types.ModuleType) -> dict[str, list[Document]]:
+def build_corpus(root: types.ModuleType, salt: str = "") -> dict[str, list[Document]]:
     """Build the corpus from an imported SciPy.
 
     Parameters
     ----------
     root : module
         The package, that is ``scipy``.
+    salt : str, optional
+        See `split_documents`.
 
     Returns
     -------
@@ -611,34 +615,47 @@ def build_corpus(root: types.ModuleType) -> dict[str, list[Document]]:
     documents = drop_small_labels(documents)
     if not documents:
         raise CorpusError(f"{root.__name__} has no docstrings")
-    return split_documents(documents, links)
+    return split_documents(documents, links, salt)
 
 
 # --- Command line -------------------------------------------------------------------
 
 
-def write_jsonl(path: Path, documents: Iterable[Document]) -> None:
-    """Write documents as JSON lines, the whole file or nothing.
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file, the whole file or nothing.
 
     Parameters
     ----------
     path : Path
         The file, in an existing folder. An older one is replaced.
-    documents : iterable of Document
-        The documents.
+    lines : iterable of str
+        The lines, with their ends.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for doc in documents:
-                row = {"id": doc.id, "label": doc.label, "text": doc.text}
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.writelines(lines)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _load_scipy() -> types.ModuleType:
+def write_jsonl(path: Path, documents: Iterable[Document]) -> None:
+    """Write documents as JSON lines, see `write_lines`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    documents : iterable of Document
+        The documents.
+    """
+    rows = ({"id": doc.id, "label": doc.label, "text": doc.text} for doc in documents)
+    write_lines(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def load_scipy() -> types.ModuleType:
+    """Import SciPy, or say why there is nothing to build from."""
     if sys.flags.optimize >= 2:
         raise CorpusError("there are no docstrings under python -OO (or PYTHONOPTIMIZE=2)")
     with warnings.catch_warnings():
@@ -666,7 +683,7 @@ def main(
 ) -> None:
     """Write train.jsonl, dev.jsonl and test.jsonl from the docstrings of SciPy."""
     try:
-        scipy = _load_scipy()
+        scipy = load_scipy()
         splits = build_corpus(scipy)
         output.mkdir(parents=True, exist_ok=True)
         for split, documents in splits.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -235,6 +236,13 @@ def test_an_elastic_net_path_is_the_same_as_single_fits():
     single = run(Grafting(l1=path.report.l1, tol=1e-7, **defaults), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.converged
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=0.5), GraftingPath(steps=3)])
+def test_report_is_plain_values(learner):
+    texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
+    report = run(learner, training_data(texts, targets)).report
+    assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
 
 
 def test_path_stops_before_more_features_than_allowed():

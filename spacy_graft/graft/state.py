@@ -135,12 +135,12 @@ class GraftState:
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
         self.best_dual = max(self.best_dual, dual - slack)
         report = self.report
-        report.l1 = l1
-        report.objective = objective
-        report.duality_gap = objective - self.best_dual
+        report.l1 = float(l1)
+        report.objective = float(objective)
+        report.duality_gap = float(objective - self.best_dual)
         report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
         report.converged = report.relative_gap <= self.penalty.tol
-        report.max_violation = max(found.peaks.max(initial=0.0) / l1 - 1.0, 0.0)
+        report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
         report.n_active, report.n_pairs = self.active.n_rows, len(self.active)
 
     def start_at(self, l1: float, n_best: int | None = None) -> None:

@@ -1,0 +1,54 @@
+"""Classify a few texts through ``nlp.pipe``, and tell which n-grams decided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import spacy
+import typer
+from evaluate import graft_component
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+#: Raw strings in the manner of the default corpus.
+TEXTS = (
+    "Fit a straight line to noisy points by least squares and return the residuals.",
+    "Draw random samples from a skewed distribution with the given shape parameter.",
+    "Design a low-pass filter with a cutoff at a tenth of the Nyquist frequency.",
+    "Index of the nearest neighbour of each query point, by a tree.",
+    "Sum of the values of the array over the labels of its regions.",
+)
+#: Contributions shown for each text.
+STRONGEST = 6
+
+
+def first_texts(path: Path, count: int) -> list[str]:
+    """Texts of the first lines of a file, cut where a terminal would be full."""
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line)["text"][:300] for line, _ in zip(lines, range(count), strict=False)]
+
+
+def main(
+    model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
+    texts: Annotated[Path | None, typer.Argument(help="JSON lines whose first texts to take instead.")] = None,
+) -> None:
+    """Print label, probability and the strongest n-grams of a few texts."""
+    nlp = spacy.load(model)
+    component = graft_component(nlp)
+    console = Console()
+    for doc in nlp.pipe(TEXTS if texts is None else first_texts(texts, len(TEXTS))):
+        explanation = component.explain(doc)
+        console.print(f"\n[italic]{escape(doc.text)}[/italic]")
+        console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}")
+        table = Table("n-gram", "block", box=None, padding=(0, 2))
+        table.add_column("adds to the score", justify="right")
+        for part in explanation.contributions[:STRONGEST]:
+            table.add_row(escape(repr(part.text)), part.block, f"{part.value:+.3f}")
+        console.print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)
