@@ -15,7 +15,7 @@ import os
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import scipy_docstrings
