@@ -155,6 +155,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
     assert {text_of(ngram) for ngram in fit.solution().ngrams} == support
 
 
+@few
 @given(labelled(labels=3, soft=True), st.floats(0.01, 10.0), st.sampled_from([0.0, 0.1, 1.0]))
 def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
     """At any model the certificate is the dual objective of a feasible point, computed here by its definition."""
