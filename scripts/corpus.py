@@ -1,8 +1,8 @@
 """Write corpus/{train,dev,test}.jsonl from whatever data the project was pointed to.
 
 Nothing: the docstrings of the installed SciPy. A folder with train, test and, if there is one, dev as .jsonl or
-.jsonl.gz. A folder with AG News' train.csv and test.csv. The archive aclImdb_v1.tar.gz. Where there is no dev split, every
-tenth document of train is held out.
+.jsonl.gz. A folder with AG News' train.csv and test.csv. The archive aclImdb_v1.tar.gz. Where there is no dev split,
+every tenth training document of each label is held out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
 #: AG News numbers its classes.
 AG_NEWS = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
-#: One training document in so many is dev, where the data has none.
+#: One training document in so many of each label is dev, where the data has none.
 HELD_OUT = 10
 
 
@@ -99,10 +99,25 @@ def read(data: Path, text_field: str, label_field: str) -> dict[str, list[Record
         elif split != "dev":
             raise DataError(f"{data} has no {split}.jsonl, {split}.jsonl.gz or {split}.csv")
     if "dev" not in found:
-        train = found["train"]
-        found["dev"] = train[::HELD_OUT]
-        found["train"] = [record for i, record in enumerate(train) if i % HELD_OUT]
+        found["train"], found["dev"] = held_out(found["train"])
     return {split: found[split] for split in SPLITS}
+
+
+def held_out(records: list[Record]) -> tuple[list[Record], list[Record]]:
+    """Training documents without every tenth of each label, and these.
+
+    Counted by label because files often have their labels in turn: every tenth line would be of the same one.
+    """
+    kept: list[Record] = []
+    out: list[Record] = []
+    seen: Counter[str] = Counter()
+    for record in records:
+        key = json.dumps(record["label"], sort_keys=True)
+        seen[key] += 1
+        (kept if seen[key] % HELD_OUT else out).append(record)
+    if not out:
+        raise DataError(f"no label has {HELD_OUT} training documents to hold one out of; give a dev split")
+    return kept, out
 
 
 def write_jsonl(path: Path, records: Iterable[Record]) -> None:

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from spacy_graft.pipeline.explain import Contribution, Explanation
+
 #: Raw strings in the manner of the default corpus.
 TEXTS = (
     "Fit a straight line to noisy points by least squares and return the residuals.",
@@ -21,31 +23,43 @@ TEXTS = (
     "Index of the nearest neighbour of each query point, by a tree.",
     "Sum of the values of the array over the labels of its regions.",
 )
+#: Labels by which the default corpus is known.
+TEXT_LABELS = {"interpolate", "ndimage", "signal", "spatial", "stats"}
 #: Contributions shown for each text.
 STRONGEST = 6
 
 
-def first_texts(path: Path, count: int) -> list[str]:
-    """Texts of the first lines of a file, cut where a terminal would be full."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line)["text"][:300] for line, _ in zip(lines, range(count), strict=False)]
+def some_texts(path: Path, count: int) -> list[str]:
+    """Texts at even distances in a file, cut where a terminal would be full."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    chosen = lines[:: max(1, len(lines) // count)][:count]
+    return [json.loads(line)["text"][:300] for line in chosen]
+
+
+def strongest(explanation: Explanation) -> list[Contribution]:
+    """The largest contributions, without n-grams that are part of one shown already, or hold one."""
+    shown: list[Contribution] = []
+    for part in explanation.contributions:
+        if part.value and not any(part.text in other.text or other.text in part.text for other in shown):
+            shown.append(part)
+    return shown[:STRONGEST]
 
 
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
-    texts: Annotated[Path | None, typer.Argument(help="JSON lines whose first texts to take instead.")] = None,
+    test: Annotated[Path, typer.Argument(help="JSON lines to take texts from, if the corpus is not the default.")],
 ) -> None:
     """Print label, probability and the strongest n-grams of a few texts."""
     nlp = spacy.load(model)
     component = graft_component(nlp)
     console = Console()
-    for doc in nlp.pipe(TEXTS if texts is None else first_texts(texts, len(TEXTS))):
+    for doc in nlp.pipe(TEXTS if TEXT_LABELS.issubset(component.labels) else some_texts(test, len(TEXTS))):
         explanation = component.explain(doc)
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
         console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}")
         table = Table("n-gram", "block", box=None, padding=(0, 2))
         table.add_column("adds to the score", justify="right")
-        for part in explanation.contributions[:STRONGEST]:
+        for part in strongest(explanation):
             table.add_row(escape(repr(part.text)), part.block, f"{part.value:+.3f}")
         console.print(table)
 

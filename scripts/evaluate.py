@@ -18,6 +18,9 @@ from spacy.training import Example
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 
+#: Labels whose confusion matrix fits a terminal.
+MATRIX_LABELS = 13
+
 
 def graft_component(nlp: Language) -> TextCatGraft:
     """The pipeline's only component of ours."""
@@ -38,10 +41,10 @@ def confusion(labels: tuple[str, ...], examples: list[Example]) -> list[list[int
 
 
 def log_loss(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> float:
-    """Mean log-loss a document in nats."""
+    """Mean log-loss a document in nats. Of several labels, one that a document says nothing of does not count."""
     total = 0.0
     for example in examples:
-        for label in labels:
+        for label in labels if exclusive else [label for label in labels if label in example.reference.cats]:
             gold, p = example.reference.cats.get(label, 0.0), example.predicted.cats[label]
             total -= gold * np.log(max(p, 1e-300))
             if not exclusive:
@@ -80,18 +83,30 @@ def by_label(metrics: dict[str, Any]) -> Table:
 
 
 def confused(metrics: dict[str, Any]) -> Table:
-    """The confusion matrix; predicted labels by their first letters, so that it fits a terminal."""
+    """The confusion matrix, predicted labels by number; of many labels, those that are taken for others most often."""
     labels, counts = metrics["confusion"]["labels"], metrics["confusion"]["counts"]
-    table = Table("gold \\ predicted", title="Who is taken for whom", padding=(0, 0))
-    for label in labels:
-        table.add_column(label[:4], justify="right")
-    for i, label in enumerate(labels):
-        table.add_row(label, *(str(count) if count else "." for count in counts[i]))
+    if len(labels) > MATRIX_LABELS:
+        return most_confused(labels, counts)
+    table = Table("", "gold \\ predicted", title="Who is taken for whom", padding=(0, 0))
+    for number in range(1, len(labels) + 1):
+        table.add_column(str(number), justify="right", min_width=3)
+    for number, (label, row) in enumerate(zip(labels, counts, strict=True), start=1):
+        table.add_row(str(number), label, *(str(count) if count else "." for count in row))
+    return table
+
+
+def most_confused(labels: list[str], counts: list[list[int]]) -> Table:
+    """Pairs of different labels by how often one is taken for the other."""
+    pairs = [(-counts[i][j], i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and counts[i][j]]
+    table = Table("gold", "predicted", title="Who is taken for whom most often")
+    table.add_column("documents", justify="right")
+    for count, gold, predicted in sorted(pairs)[:MATRIX_LABELS]:
+        table.add_row(labels[gold], labels[predicted], str(-count))
     return table
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """Two lines on the scores and the model."""
+    """A few lines on the scores and the model."""
     report = metrics["report"]
     lines = [
         f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f}, log-loss {metrics['log_loss']:.3f} "
@@ -100,7 +115,8 @@ def summary(metrics: dict[str, Any]) -> str:
     if report:
         lines.append(
             f"C = {report['l1']:.4g} ({report['l1_ratio']:.4f} of C_max), {report['n_active']:,} features of "
-            f"{report['n_classes']:,} distinct ones, gap {report['relative_gap']:.1e} of the objective at zero weights"
+            f"{report['n_classes']:,} distinct ones\n"
+            f"duality gap {report['relative_gap']:.1e} of the objective at zero weights"
         )
     return "\n".join(lines)
 

@@ -229,10 +229,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def rows(corpus: tuple[Path, str]) -> Rows:
     folder, _ = corpus
     return {
-        split: [
-            json.loads(line)
-            for line in (folder / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
-        ]
+        split: [json.loads(line) for line in (folder / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()]
         for split in SPLITS
     }
 

@@ -1,0 +1,104 @@
+"""The main job, on data small enough for a test."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import srsly
+
+from conftest import REPOSITORY, make_records, run, write_jsonl
+
+PROJECT = srsly.read_yaml(REPOSITORY / "project.yml")
+COMMANDS = {command["name"]: command for command in PROJECT["commands"]}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone without corpus and models."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copy(REPOSITORY / "project.yml", folder)
+    for name in ("configs", "scripts"):
+        shutil.copytree(REPOSITORY / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder without a dev split."""
+    folder = tmp_path_factory.mktemp("data")
+    write_jsonl(folder / "train.jsonl.gz", make_records(120))
+    write_jsonl(folder / "test.jsonl", make_records(30, seed=1))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def first_run(project: Path, data: Path) -> str:
+    output = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data, COLUMNS="80").stdout
+    return re.sub(r"\x1b\[[\d;]*m", "", output)
+
+
+def test_all_commands_run_in_order(first_run: str) -> None:
+    assert re.findall(r"^=+ (\w+) =+$", first_run, re.MULTILINE) == ["corpus", "train", "evaluate", "demo"]
+
+
+def test_metrics_are_written(first_run: str, project: Path) -> None:
+    metrics = json.loads((project / "metrics" / "test.json").read_text(encoding="utf-8"))
+    assert metrics["macro_f"] > 0.9
+    assert metrics["log_loss"] < 1.0
+    assert set(metrics["by_label"]) == {"food", "music", "sport"}
+    assert sum(map(sum, metrics["confusion"]["counts"])) == metrics["documents"] == 30
+    report = metrics["report"]
+    assert report["n_active"] > 0
+    assert 0.0 < report["l1"] < report["l1_max"]
+    assert report["relative_gap"] <= 0.01
+
+
+def test_output_fits_80_columns(first_run: str) -> None:
+    ours = re.split(r"=+ evaluate =+", first_run)[1]
+    lines = [line for line in ours.splitlines() if not line.startswith("Running command")]
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_demo_tells_the_ngrams_that_decided(first_run: str, data: Path) -> None:
+    demo = re.split(r"=+ demo =+", first_run)[1]
+    assert "probability" in demo
+    assert re.search(r"[+-]\d\.\d+", demo)
+    texts = [json.loads(line)["text"] for line in (data / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert any(text[:30] in demo for text in texts)
+
+
+def test_nothing_is_trained_again(first_run: str, project: Path, data: Path) -> None:
+    again = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data).stdout
+    assert "Skipping 'train'" in again
+    assert "Skipping 'evaluate'" in again
+
+
+@pytest.mark.parametrize("name", ["README.md", "project.yml"])
+def test_documented_commands_have_the_folder(name: str) -> None:
+    """Without it, what follows is taken for the folder."""
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    assert "project run all . --vars.data" in text
+    assert "project run all --vars" not in text
+
+
+def test_the_workflow_is_complete() -> None:
+    assert PROJECT["workflows"] == {"all": ["corpus", "train", "evaluate", "demo"]}
+    made = {path for command in COMMANDS.values() for path in command.get("outputs", [])}
+    needed = {path for command in COMMANDS.values() for path in command.get("deps", [])} - made - {"${vars.config}"}
+    assert [path for path in needed if not (REPOSITORY / path).exists()] == []
+    assert (REPOSITORY / PROJECT["vars"]["config"]).exists()
+    assert PROJECT["vars"]["data"] == ""
+
+
+def test_assets_are_not_fetched_unasked() -> None:
+    assert PROJECT["assets"]
+    for asset in PROJECT["assets"]:
+        assert asset["extra"]
+        assert asset["url"].startswith("https://")
+        assert re.fullmatch(r"[0-9a-f]{32}", asset["checksum"])
+    result = run("-m", "spacy", "project", "assets", REPOSITORY, check=False)
+    assert "No assets specified" in result.stdout

@@ -1,0 +1,165 @@
+"""The scripts of the main job, each on its own."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+from conftest import REPOSITORY, Record, make_example, make_records, run, write_jsonl
+
+SCRIPTS = REPOSITORY / "scripts"
+SPLITS = ("train", "dev", "test")
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts can be imported."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+
+
+def rows_of(folder: Path) -> dict[str, list[Record]]:
+    return {
+        split: [json.loads(line) for line in (folder / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()]
+        for split in SPLITS
+    }
+
+
+def corpus(output: Path, data: object, *arguments: str) -> dict[str, list[Record]]:
+    run(SCRIPTS / "corpus.py", output, "--data", data, *arguments)
+    return rows_of(output)
+
+
+def test_jsonl_is_taken_as_it_is(tmp_path: Path) -> None:
+    for n, name in enumerate(("train.jsonl.gz", "dev.jsonl", "test.jsonl.gz")):
+        write_jsonl(tmp_path / name, [{"body": f"{name} 天气", "topic": "a"}, {"body": "x" * n, "topic": ["b", "c"]}])
+    rows = corpus(tmp_path / "out", tmp_path, "--text-field", "body", "--label-field", "topic")
+    assert [row["text"] for row in rows["dev"]] == ["dev.jsonl 天气", "x"]
+    assert [row["label"] for row in rows["train"]] == ["a", ["b", "c"]]
+    assert all(len({row["id"] for row in rows[split]}) == 2 for split in SPLITS)
+
+
+def test_dev_is_held_out_label_by_label(tmp_path: Path) -> None:
+    """Also where labels alternate: every tenth line would be of one label only."""
+    records = [{"text": f"text {i}", "label": "ab"[i % 2]} for i in range(200)]
+    write_jsonl(tmp_path / "train.jsonl", records)
+    write_jsonl(tmp_path / "test.jsonl", records[:4])
+    rows = corpus(tmp_path / "out", tmp_path)
+    assert Counter(row["label"] for row in rows["dev"]) == {"a": 10, "b": 10}
+    assert Counter(row["label"] for row in rows["train"]) == {"a": 90, "b": 90}
+    assert len({row["text"] for split in ("train", "dev") for row in rows[split]}) == 200
+
+
+def test_ag_news_gets_the_names_of_its_classes(tmp_path: Path) -> None:
+    for split, n in (("train", 80), ("test", 4)):
+        with (tmp_path / f"{split}.csv").open("w", encoding="utf-8", newline="") as file:
+            rows = [[str(i % 4 + 1), f'A "title" {i}', "A, description"] for i in range(n)]
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    rows = corpus(tmp_path / "out", tmp_path)
+    assert [row["label"] for row in rows["test"]] == ["World", "Sports", "Business", "Sci/Tech"]
+    assert 'A "title" 0' in rows["test"][0]["text"]
+    assert "A, description" in rows["test"][0]["text"]
+
+
+def test_reviews_are_read_from_the_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "aclImdb_v1.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for folder in ("train/pos", "train/neg", "train/unsup", "test/pos", "test/neg"):
+            for i in range(10):
+                text = f"{folder} é {i}".encode()
+                member = tarfile.TarInfo(f"aclImdb/{folder}/{i}_7.txt")
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text))
+    rows = corpus(tmp_path / "out", archive)
+    assert Counter(row["label"] for row in rows["test"]) == {"pos": 10, "neg": 10}
+    assert Counter(row["label"] for row in rows["train"]) == {"pos": 9, "neg": 9}
+    assert "test/neg é 0" in [row["text"] for row in rows["test"]]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "train"),
+        ({"train.jsonl": [{"text": "x", "label": "a"}]}, "test"),
+        ({"train.jsonl": [{"text": "x", "label": "a"}, {"text": "y"}], "test.jsonl": []}, "train.jsonl, line 2"),
+    ],
+)
+def test_bad_data_are_one_line(tmp_path: Path, files: dict[str, Any], message: str) -> None:
+    for name, records in files.items():
+        write_jsonl(tmp_path / name, records)
+    result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_are_one_line(tmp_path: Path) -> None:
+    result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path / "none", check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: ")
+    assert "none" in result.stderr
+
+
+def scored(nlp: Language, gold: dict[str, float], predicted: dict[str, float]) -> Example:
+    example = make_example(nlp, "x", gold)
+    example.predicted.cats = predicted
+    return example
+
+
+@pytest.mark.usefixtures("scripts")
+def test_confusion_counts_gold_by_rows(blank: Language) -> None:
+    evaluate = importlib.import_module("evaluate")
+    examples = [
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.9, "b": 0.1}),
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.4, "b": 0.6}),
+        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
+        scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
+    ]
+    assert evaluate.confusion(("a", "b"), examples) == [[1, 1], [0, 1]]
+
+
+@pytest.mark.usefixtures("scripts")
+def test_log_loss(blank: Language) -> None:
+    evaluate = importlib.import_module("evaluate")
+    examples = [
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.5, "b": 0.5}),
+        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.75, "b": 0.25}),
+    ]
+    assert evaluate.log_loss(("a", "b"), examples, True) == pytest.approx(1.5 * 0.6931471805599453)
+    assert evaluate.log_loss(("a", "b"), examples, False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
+
+
+@pytest.mark.usefixtures("scripts")
+def test_log_loss_leaves_out_what_is_unknown(blank: Language) -> None:
+    """Labels that a document of several says nothing of are no negatives."""
+    evaluate = importlib.import_module("evaluate")
+    examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
+    assert evaluate.log_loss(("a", "b"), examples, False) == pytest.approx(0.6931471805599453)
+
+
+def test_evaluate_takes_several_labels(tmp_path: Path) -> None:
+    code = f"""
+from conftest import make_nlp, make_records, train_fully
+nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(60))
+nlp.to_disk({str(tmp_path / "model")!r})
+"""
+    run("-c", code, PYTHONPATH=str(Path(__file__).parent))
+    records = [{**record, "label": [record["label"]]} for record in make_records(20, seed=1)]
+    write_jsonl(tmp_path / "test.jsonl", records)
+    output = tmp_path / "metrics.json"
+    printed = run(SCRIPTS / "evaluate.py", tmp_path / "model", tmp_path / "test.jsonl", output).stdout
+    metrics = json.loads(output.read_text(encoding="utf-8"))
+    assert metrics["macro_f"] > 0.9
+    assert "confusion" not in metrics
+    assert "F1" in printed
