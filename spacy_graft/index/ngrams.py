@@ -38,7 +38,7 @@ class NgramIndex:
         class's name, and only that one is a feature.
     longest_node : int32 (n_nodes)
         Of a distinct node, the node with its documents that has the longest n-gram.
-    n_documents, min_df : int
+    n_documents : int
     """
 
     symbols: np.ndarray
@@ -51,7 +51,6 @@ class NgramIndex:
     distinct: np.ndarray
     longest_node: np.ndarray
     n_documents: int
-    min_df: int
 
     @classmethod
     def build(cls, stream: Stream, min_df: int = 1, max_length: int | None = None) -> NgramIndex:
@@ -92,7 +91,6 @@ class NgramIndex:
             distinct=distinct,
             longest_node=longest_node,
             n_documents=stream.n_documents,
-            min_df=min_df,
         )
 
     @property

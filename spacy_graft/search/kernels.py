@@ -184,6 +184,7 @@ def drift(node, tree, remembered):
 
 @njit
 def largest_inverse_weight(remembered, node):
+    """Largest 1 / λ in the subtree of a node."""
     return remembered.largest_inverse[node] if remembered.largest_inverse.shape[0] else np.float32(1.0)
 
 

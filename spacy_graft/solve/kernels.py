@@ -87,6 +87,7 @@ def collect(pairs, values, sums):
 
 @njit
 def soft_threshold(x, threshold):
+    """The minimum of (w - x)² / 2 + threshold |w|."""
     if x > threshold:
         return x - threshold
     if x < -threshold:
