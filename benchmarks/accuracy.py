@@ -1,0 +1,481 @@
+"""Accuracy beside peers on all classification sets, with intervals, sizes and times.
+
+python benchmarks/accuracy.py --data DATA [--sets a,b] [--methods m1,m2] [--hours 1] [--curves] [--again]
+    [--predictions FOLDER]
+
+Each result is measured in a process of its own and stored at once in accuracy.json beside this file, so that a second
+run does only what is missing; accuracy.md is written from it. What is measured, and how, is said there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import multiprocessing
+import os
+import resource
+import shlex
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from common import peak_megabytes, pin_threads, print_table, texts_and_labels
+from peers import METHODS, Part, Task, counts, f1_scores, one_hot, size_on_disk
+
+EXCLUSIVE = (
+    "movie_reviews", "multidomain_sentiment/books", "multidomain_sentiment/dvd", "multidomain_sentiment/electronics",
+    "imdb_5k", "mpqa_polarity", "sms_spam", "trec_questions", "spooky_authors", "20newsgroups_bydate",
+    "zh_chnsenticorp_hotel", "zh_online_shopping_10cats",
+)  # fmt: skip
+MULTILABEL = ("reuters_modapte",)
+CURVE_SETS = ("movie_reviews", "trec_questions", "zh_chnsenticorp_hotel", "imdb_5k")
+CURVE_METHODS = ("ours", "tfidf-lr", "vowpal", "fasttext")
+CURVE_SIZES = (50, 100, 200, 500, 1000)
+DRAWS = 3
+#: From so many documents on, a learning curve's settings are chosen on a tenth of them.
+FEWEST_TO_CHOOSE = 200
+RESAMPLES = 1000
+#: The result that ours is compared with, document by document.
+BASELINE = "tfidf-lr"
+OURS = ("ours", "ours-tuned")
+HERE = Path(__file__).parent
+Result = dict[str, Any]
+
+INTRODUCTION = f"""# Accuracy
+
+Written by `{{command}}` from `accuracy.json`; not to be edited. {{machine}}
+
+Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained again on
+train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
+kept. `ours` gets train and dev together and holds out a tenth by itself. Where a set has no dev, every tenth document
+of train is. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents; they do not
+cover what another training set would have changed.
+
+CPU seconds are those from texts to the final model, with the choice of settings, without imports, compilation and
+reading files; wall seconds the same. Memory is the peak above what the process held when that began. Documents a second
+are of CPU time, from texts. Features have a weight that is not zero (fastText: rows of its matrix). Bytes are what the
+tool itself saves. A dagger: the time limit cut off the choice of settings, or the epochs, and the best so far was kept.
+Macro-F1 is the mean over the labels that are there or predicted.
+
+Methods: n-grams of words to 2 (Chinese: of characters to 3) for scikit-learn, whose vectorizer is chosen as well
+(min_df, sublinear tf, punctuation marks); to 3 for Vowpal Wabbit, ten passes; to 2 for fastText (200,000 buckets) and
+spaCy's bag of words. fastText and Vowpal Wabbit get lower case with punctuation apart, and Chinese as characters.
+"""
+
+
+def membership(labels: Sequence[str | list[str]], names: Sequence[str]) -> np.ndarray:
+    """Booleans (documents, labels)."""
+    rows = [[label] if isinstance(label, str) else label for label in labels]
+    return np.array([[name in row for name in names] for row in rows], np.bool_)
+
+
+def read_task(data: Path, name: str) -> tuple[Task, Part]:
+    """What to train on, and the test part."""
+    texts, labels = texts_and_labels(data, name)
+    exclusive = isinstance(labels[0], str)
+    names = tuple(sorted(set(labels) if exclusive else {label for several in labels for label in several}))
+
+    def part(read: tuple[list[str], list[str]]) -> Part:
+        return Part(read[0], membership(read[1], names))
+
+    train, test = part((texts, labels)), part(texts_and_labels(data, name, "test"))
+    if (data / name / "dev.jsonl.gz").exists():
+        dev = part(texts_and_labels(data, name, "dev"))
+    else:
+        train, dev = every_tenth_apart(train)
+    return Task("zh" if name.startswith("zh") else "en", names, exclusive, train, dev), test
+
+
+def every_tenth_apart(part: Part) -> tuple[Part, Part]:
+    tenth = np.arange(len(part.texts)) % 10 == 9
+    return part[np.flatnonzero(~tenth)], part[np.flatnonzero(tenth)]
+
+
+def shuffled_evenly(part: Part, seed: int) -> np.ndarray:
+    """An order of the documents in which each beginning has about the shares of labels that the whole has."""
+    rng = np.random.default_rng(seed)
+    label, key = part.targets.argmax(axis=1), np.empty(len(part.texts))
+    for one in np.unique(label):
+        index = np.flatnonzero(label == one)
+        key[rng.permutation(index)] = (np.arange(len(index)) + rng.random()) / len(index)
+    return np.argsort(key)
+
+
+def resamples(n: int) -> np.ndarray:
+    """How often each of n documents is in each resample; always the same, so that methods can be paired."""
+    return np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float32)
+
+
+def interval(values: np.ndarray) -> list[float]:
+    return [float(value) for value in np.quantile(values, (0.025, 0.975))]
+
+
+def scores(gold: np.ndarray, predicted: np.ndarray) -> Result:
+    """Macro- and micro-F1 with their intervals."""
+    weights = resamples(len(gold))
+    once, often = f1_scores(*counts(gold, predicted)), f1_scores(*counts(gold, predicted, weights))
+    return {
+        name: {"f1": float(value), "interval": interval(values)}
+        for name, value, values in zip(("macro", "micro"), once, often, strict=True)
+    }
+
+
+def paired_difference(gold: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> Result:
+    """Macro-F1 of ours minus theirs, resampling the same documents for both."""
+    weights = resamples(len(gold))
+    once = [f1_scores(*counts(gold, predicted))[0] for predicted in (ours, theirs)]
+    often = [f1_scores(*counts(gold, predicted, weights))[0] for predicted in (ours, theirs)]
+    return {"difference": float(once[0] - once[1]), "interval": interval(often[0] - often[1])}
+
+
+def measure(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
+    """One row: what is measured begins after the first ``yield``."""
+    task, test = read_task(data, name)
+    peer = METHODS[method]()
+    peer.prepare(task)
+    yield None
+    memory, wall, cpu = peak_megabytes(), time.perf_counter(), time.process_time()
+    model = peer.train(replace(task, deadline=cpu + hours * 3600))
+    result: Result = {
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.perf_counter() - wall,
+        "megabytes": peak_megabytes() - memory,
+        "chosen": model.chosen,
+        "cut": model.cut,
+        "features": model.n_features(),
+    }
+    model.predict(test.texts[:2])
+    cpu = time.process_time()
+    predicted = model.predict(test.texts)
+    result["documents_per_second"] = len(test.texts) / (time.process_time() - cpu)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder))
+        result["bytes"] = size_on_disk(Path(folder))
+    yield result | scores(test.targets, predicted), test.targets, predicted
+
+
+def measure_curve(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
+    """Macro-F1 on test for each number of training documents and each draw."""
+    task, test = read_task(data, name)
+    peer = METHODS[method]()
+    peer.prepare(task)
+    yield None
+    found: dict[str, list[float]] = {}
+    for n in CURVE_SIZES:
+        for seed in range(DRAWS):
+            sample = task.train[shuffled_evenly(task.train, seed)[:n]]
+            train, dev = every_tenth_apart(sample) if n >= FEWEST_TO_CHOOSE else (sample, None)
+            model = peer.train(replace(task, train=train, dev=dev))
+            macro, _ = f1_scores(*counts(test.targets, model.predict(test.texts)))
+            found.setdefault(str(n), []).append(float(macro))
+    yield {"macro": found}
+
+
+def in_child(function: Callable[..., Iterator[Any]], *arguments: Any, hours: float) -> Any:
+    """What the function yields second, in a process of its own; a row that says so if it fails or takes too long.
+
+    Methods stop by themselves soon after the limit. One that cannot, since it is in a single long call, is killed at
+    one and a half of it.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_run, args=(sender, function, (*arguments, hours), hours))
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        child.join()
+        if child.exitcode == -signal.SIGXCPU:
+            return {"stopped": hours}
+        return {"failed": f"exit code {child.exitcode}"}
+    finally:
+        child.join()
+
+
+def _run(sender: Any, function: Callable[..., Iterator[Any]], arguments: Sequence[Any], hours: float) -> None:
+    os.environ["TTY_COMPATIBLE"] = "0"  # the progress bar is the parent's
+    try:
+        stages = function(*arguments)
+        next(stages)
+        limit = int(time.process_time() + 1.5 * 3600 * hours + 60)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 60))
+        sender.send(next(stages))
+    except Exception as error:
+        traceback.print_exc()
+        sender.send({"failed": f"{type(error).__name__}: {error}"[:200]})
+
+
+def load(path: Path) -> Result:
+    stored: Result = json.loads(path.read_text("utf8")) if path.exists() else {}
+    return {"results": {}, "curves": {}, "paired": {}} | stored
+
+
+def store(path: Path, kind: str, name: str, method: str, result: Result) -> None:
+    """Enter one result; the file is read again before, since another process may write to it as well."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        stored = load(path)
+        stored[kind].setdefault(name, {})[method] = result
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf8")
+        os.replace(temporary, path)
+    finally:
+        os.close(folder)
+
+
+def predictions_file(folder: Path, name: str, method: str) -> Path:
+    return folder / f"{name.replace('/', '-')}.{method}.npz"
+
+
+def save_predictions(file: Path, gold: np.ndarray, predicted: np.ndarray) -> None:
+    """Numbers of labels where they exclude each other, else booleans."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    exclusive = bool((gold.sum(axis=1) == 1).all() and (predicted.sum(axis=1) == 1).all())
+    arrays = [x.argmax(axis=1).astype(np.uint8) if exclusive else x for x in (gold, predicted)]
+    np.savez_compressed(file, gold=arrays[0], predicted=arrays[1], n_labels=gold.shape[1])
+
+
+def load_predictions(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(file) as stored:
+        arrays = [stored[key] for key in ("gold", "predicted")]
+        gold, predicted = (x if x.dtype == np.bool_ else one_hot(x, int(stored["n_labels"])) for x in arrays)
+    return gold, predicted
+
+
+def compare(path: Path, predictions: Path, name: str) -> None:
+    """Enter the paired differences of a set, of those of ours that are there."""
+    theirs = predictions_file(predictions, name, BASELINE)
+    for method in OURS:
+        ours = predictions_file(predictions, name, method)
+        if ours.exists() and theirs.exists():
+            gold, predicted = load_predictions(ours)
+            store(path, "paired", name, method, paired_difference(gold, predicted, load_predictions(theirs)[1]))
+
+
+def unscored(result: Result | None) -> str:
+    """Why there is no score."""
+    if result is None:
+        return ""
+    if "stopped" in result:
+        return f"stopped after {result['stopped']:g} h"
+    return "failed" if "failed" in result else ""
+
+
+def dagger(result: Result) -> str:
+    return " †" if result["cut"] else ""
+
+
+def scored(results: dict[str, Result]) -> dict[str, Result]:
+    return {method: results[method] for method in METHODS if "macro" in results.get(method, {})}
+
+
+def known_sets(stored: dict[str, Any], sets: Sequence[str]) -> list[str]:
+    return [name for name in sets if name in stored]
+
+
+def overview(results: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
+    """Macro-F1 by set and method, and their mean."""
+    rows, columns = [], {method: [] for method in METHODS}  # type: tuple[list[list[str]], dict[str, list[float]]]
+    for name in known_sets(results, EXCLUSIVE):
+        found = scored(results[name])
+        best = max((f"{result['macro']['f1']:.3f}" for result in found.values()), default="")
+        row = [name]
+        for method in METHODS:
+            if method in found:
+                columns[method].append(found[method]["macro"]["f1"])
+                text = f"{columns[method][-1]:.3f}"
+                row.append((f"**{text}**" if text == best else text) + dagger(found[method]))
+            else:
+                row.append(unscored(results[name].get(method)))
+        rows.append([*row, *(number(found.get(method, {}).get("features")) for method in OURS)])
+    means = [mean_cell(values) for values in columns.values()]
+    header = ["set", *(peer.title for peer in METHODS.values()), "features, ours", "features, ours, tuned"]
+    return header, [*rows, ["mean", *means, "", ""]]
+
+
+def mean_cell(values: list[float]) -> str:
+    if not values:
+        return ""
+    return f"{np.mean(values):.3f}" + ("" if len(values) == len(EXCLUSIVE) else f" ({len(values)} of {len(EXCLUSIVE)})")
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def with_interval(score: Result) -> str:
+    low, high = score["interval"]
+    return f"{score['f1']:.3f} ({low:.3f} to {high:.3f})"
+
+
+def details(results: dict[str, Result], both: bool) -> tuple[list[str], list[list[str]]]:
+    """One set's rows; ``both`` for micro-F1 as well."""
+    rows = []
+    for method, peer in METHODS.items():
+        result = results.get(method)
+        if result is None or "macro" not in result:
+            if result is not None:
+                rows.append([peer.title, unscored(result), *[""] * (7 + both)])
+            continue
+        rows.append([
+            peer.title, *(with_interval(result[key]) for key in ("macro", "micro")[: 1 + both]),
+            number(result["features"]) or "not counted", f"{result['cpu_seconds']:,.1f}",
+            f"{result['wall_seconds']:,.1f}", number(result["megabytes"]), number(result["documents_per_second"]),
+            number(result["bytes"]), result["chosen"] + dagger(result),
+        ])  # fmt: skip
+    measures = ["macro-F1, test", "micro-F1, test"][: 1 + both]
+    rest = ["features", "CPU s", "wall s", "MB above start", "documents/s", "bytes on disk", "chosen"]
+    return ["method", *measures, *rest], rows
+
+
+def differences(paired: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
+    rows = []
+    for name in known_sets(paired, EXCLUSIVE + MULTILABEL):
+        row = [name]
+        for method in OURS:
+            found = paired[name].get(method)
+            low, high = found["interval"] if found else (0.0, 0.0)
+            row.append(f"{found['difference']:+.3f} ({low:+.3f} to {high:+.3f})" if found else "")
+        rows.append(row)
+    return ["set", *(METHODS[method].title for method in OURS)], rows
+
+
+def curves(stored: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
+    rows = []
+    for name in known_sets(stored, CURVE_SETS):
+        for method in CURVE_METHODS:
+            result = stored[name].get(method)
+            if result is not None and "macro" in result:
+                means = [f"{np.mean(result['macro'][str(n)]):.3f}" for n in CURVE_SIZES]
+                rows.append([name, METHODS[method].title, *means])
+            elif result is not None:
+                rows.append([name, METHODS[method].title, unscored(result), *[""] * (len(CURVE_SIZES) - 1)])
+    return ["set", "method", *(f"{n:,}" for n in CURVE_SIZES)], rows
+
+
+def machine() -> str:
+    """Processor and versions of the peers that the tables do not name."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    packages = []
+    for package in ("vowpalwabbit", "fasttext-wheel", "scipy"):
+        with contextlib.suppress(PackageNotFoundError):
+            packages.append(f"{package} {version(package)}")
+    return f"Processor: {model}; {', '.join(packages)}."
+
+
+def render(path: Path, command: str) -> str:
+    """All tables, as Markdown."""
+    stored = load(path)
+    results = stored["results"]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print(INTRODUCTION.format(command=command, machine=machine()), end="")
+        print_table("Macro-F1 on test", *overview(results))
+        if stored["paired"]:
+            print_table(f"Macro-F1, ours minus {METHODS[BASELINE].title}, paired", *differences(stored["paired"]))
+        if stored["curves"]:
+            print_table(f"Macro-F1 by training documents, mean of {DRAWS} draws", *curves(stored["curves"]))
+        for name in known_sets(results, MULTILABEL + EXCLUSIVE):
+            print_table(name, *details(results[name], name in MULTILABEL))
+    return out.getvalue()
+
+
+def write_tables(path: Path, command: str) -> None:
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}")
+    temporary.write_text(render(path, command), "utf8")
+    os.replace(temporary, path.with_suffix(".md"))
+
+
+def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
+    """Those given, separated by commas, or all."""
+    names = list(known) if given is None else given.split(",")
+    if unknown := [name for name in names if name not in known]:
+        raise typer.BadParameter(f"No such {what}: {', '.join(unknown)}. There are: {', '.join(known)}.")
+    return names
+
+
+def shown_command() -> str:
+    """As it was typed, with DATA and FOLDER for where things are."""
+    words = list(sys.argv[1:])
+    for option, stand_in in (("--data", "DATA"), ("--predictions", "FOLDER"), ("--results", "FILE")):
+        if option in words[:-1]:
+            words[words.index(option) + 1] = stand_in
+    return f"python benchmarks/accuracy.py {shlex.join(words)}"
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    sets: Annotated[str | None, typer.Option(help="Names of sets, separated by commas; all if not given.")] = None,
+    methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS)}.")] = None,
+    hours: Annotated[float, typer.Option(help="Limit of CPU time for each set and method.")] = 1.0,
+    curves: Annotated[bool, typer.Option(help="Learning curves instead of rows.")] = False,
+    again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Folder for test predictions, needed for paired ones.")
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE / "accuracy.json",
+) -> None:
+    """Measure what is missing, and write the tables."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    pin_threads()
+    chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
+    chosen_methods = names_of(methods, tuple(METHODS), "method")
+    kind = "curves" if curves else "results"
+    if curves:
+        chosen_sets = [name for name in chosen_sets if name in CURVE_SETS]
+        chosen_methods = [method for method in chosen_methods if method in CURVE_METHODS]
+    known = load(results)[kind]
+    jobs = [(name, method) for method in chosen_methods for name in chosen_sets]
+    jobs = [(name, method) for name, method in jobs if again or is_missing(known.get(name, {}).get(method))]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns) as progress:
+        bar = progress.add_task("", total=len(jobs))
+        for name, method in jobs:
+            progress.update(bar, description=f"{METHODS[method].title}, {name}")
+            result = in_child(measure_curve if curves else measure, data, name, method, hours=hours)
+            row = enter(results, kind, name, method, result, predictions)
+            progress.console.print(finished(name, method, row), soft_wrap=True)
+            progress.advance(bar)
+            write_tables(results, shown_command())
+    write_tables(results, shown_command())
+
+
+def is_missing(result: Result | None) -> bool:
+    return result is None or "failed" in result
+
+
+def enter(path: Path, kind: str, name: str, method: str, found: Any, predictions: Path | None) -> Result:
+    """Store what was found, and what follows from it."""
+    result, *truth_and_predicted = found if isinstance(found, tuple) else (found,)
+    store(path, kind, name, method, result | {"date": str(date.today())})
+    if predictions is not None and truth_and_predicted:
+        save_predictions(predictions_file(predictions, name, method), *truth_and_predicted)
+        if method in (*OURS, BASELINE):
+            compare(path, predictions, name)
+    return dict(result)
+
+
+def finished(name: str, method: str, result: Result) -> str:
+    """A line for the log; without scores, since some sets are put aside until the end."""
+    text = unscored(result) or f"{result.get('cpu_seconds', 0):.1f} s, {result.get('chosen', 'curve')}"
+    return f"{METHODS[method].title}, {name}: {text}{result.get('failed', '')}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

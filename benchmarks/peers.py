@@ -1,0 +1,608 @@
+"""Ours and its peers behind one interface: settings chosen on dev, then trained again on train and dev."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+import random
+import tempfile
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+Settings = dict[str, Any]
+
+#: C of scikit-learn's models.
+STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
+#: Words, and punctuation marks as words of their own.
+MARKS = r"(?u)\b\w+\b|[^\w\s]"
+#: Component configs that "ours, tuned" chooses among.
+GRID: dict[str, Settings] = {
+    "default": {},
+    "ridge 1": {"learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "ridge": 1.0}},
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Texts, and which labels hold: booleans (documents, labels)."""
+
+    texts: list[str]
+    targets: np.ndarray
+
+    def __add__(self, other: Part) -> Part:
+        return Part(self.texts + other.texts, np.vstack([self.targets, other.targets]))
+
+    def __getitem__(self, index: np.ndarray) -> Part:
+        return Part([self.texts[i] for i in index], self.targets[index])
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method is trained on. Without dev, its default settings are used."""
+
+    lang: str
+    labels: tuple[str, ...]
+    exclusive: bool
+    train: Part
+    dev: Part | None
+    #: CPU seconds of the process after which nothing more is tried.
+    deadline: float = math.inf
+
+    @cached_property
+    def everything(self) -> Part:
+        return self.train if self.dev is None else self.train + self.dev
+
+    def late(self) -> bool:
+        return time.process_time() > self.deadline
+
+    def score(self, predicted: np.ndarray) -> float:
+        """What settings are chosen by on dev: macro-F1; for labels that do not exclude each other, with micro-F1."""
+        assert self.dev is not None
+        macro, micro = f1_scores(*counts(self.dev.targets, predicted))
+        return float(macro if self.exclusive else (macro + micro) / 2)
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Booleans, from probabilities (documents, labels)."""
+        return one_hot(scores.argmax(axis=1), len(self.labels)) if self.exclusive else scores >= 0.5
+
+
+def one_hot(index: Sequence[int] | np.ndarray, n_labels: int) -> np.ndarray:
+    return np.eye(n_labels, dtype=np.bool_)[np.asarray(index, np.intp)]
+
+
+def counts(gold: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """True positives, and gold plus predicted ones, by label; ``weights`` (resamples, documents) counts documents."""
+    weights = np.ones((1, len(gold)), np.float32) if weights is None else weights
+    both, total = (gold & predicted).astype(np.float32), gold.astype(np.float32) + predicted
+    return np.squeeze(weights @ both), np.squeeze(weights @ total)
+
+
+def f1_scores(hits: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Macro-F1 over the labels that are there or predicted, and micro-F1; labels on the last axis."""
+    there = total > 0
+    macro = (2 * hits / np.where(there, total, 1)).sum(axis=-1) / there.sum(axis=-1)
+    return macro, 2 * hits.sum(axis=-1) / total.sum(axis=-1)
+
+
+def units(task: Task, text: str) -> list[str]:
+    """Characters of Chinese, else words and punctuation marks; for tools that split at blanks."""
+    import re
+
+    return [unit for unit in text if not unit.isspace()] if task.lang == "zh" else re.findall(MARKS, text.lower())
+
+
+def size_on_disk(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+class Model(ABC):
+    """What is trained."""
+
+    #: The settings it was trained with, to be read.
+    chosen: str = ""
+    #: Whether the choice was cut off by the deadline.
+    cut: bool = False
+
+    @abstractmethod
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Booleans (documents, labels)."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """As the tool itself saves it."""
+
+    def n_features(self) -> int | None:
+        """Features with a weight that is not zero; None where that says nothing."""
+        return None
+
+
+class Peer(ABC):
+    """A method: the settings it tries, and how it is trained with given ones."""
+
+    title: ClassVar[str]
+
+    def prepare(self, task: Task) -> None:  # noqa: B027
+        """Imports and compilation, before the clock runs."""
+
+    def default(self, task: Task) -> Settings:
+        """Settings where there is no dev."""
+        return {}
+
+    def first(self, task: Task) -> Iterable[Settings]:
+        """Settings to try."""
+        return [self.default(task)]
+
+    def then(self, task: Task, best: Settings) -> Iterable[Settings]:
+        """More to try, given the best of the first."""
+        return []
+
+    @abstractmethod
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        """Train on a part."""
+
+    def attempt(self, task: Task, settings: Settings) -> Model:
+        """Train on train, to be scored on dev."""
+        return self.fit(task, task.train, settings)
+
+    def train(self, task: Task) -> Model:
+        """Choose on dev, then train on train and dev."""
+        settings, cut = self._choose(task) if task.dev else (self.default(task), False)
+        model = self.fit(task, task.everything, settings)
+        model.chosen = model.chosen or ", ".join(f"{key} = {spelled(value)}" for key, value in settings.items())
+        model.cut = cut
+        return model
+
+    def _choose(self, task: Task) -> tuple[Settings, bool]:
+        assert task.dev is not None
+        best_score, best = -1.0, self.default(task)
+        for stage in (lambda _: self.first(task), lambda chosen: self.then(task, chosen)):
+            for settings in list(stage(best)):
+                if task.late():
+                    return best, True
+                score = task.score(self.attempt(task, settings).predict(task.dev.texts))
+                if score > best_score:
+                    best_score, best = score, settings
+        return best, False
+
+
+def spelled(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+class SpacyModel(Model):
+    """A pipeline whose last component classifies."""
+
+    def __init__(self, task: Task, nlp: Any, component: Any) -> None:
+        self.task, self.nlp, self.component = task, nlp, component
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        labels = self.task.labels
+        scores = np.array([[doc.cats[label] for label in labels] for doc in self.nlp.pipe(texts)])
+        return self.task.decide(scores)
+
+    def save(self, folder: Path) -> None:
+        self.component.to_disk(folder / self.component.name)
+
+
+def examples(task: Task, nlp: Any, part: Part) -> list[Any]:
+    from spacy.training import Example
+
+    return [
+        Example.from_dict(nlp.make_doc(text), {"cats": dict(zip(task.labels, map(float, row), strict=True))})
+        for text, row in zip(part.texts, part.targets, strict=True)
+    ]
+
+
+def few(part: Part, documents: int = 400) -> Part:
+    """Some documents of every label, to compile with."""
+    share = max(10, documents // part.targets.shape[1])
+    kept = [np.flatnonzero(column)[:share] for column in part.targets.T]
+    return part[np.unique(np.concatenate(kept))]
+
+
+class OursModel(SpacyModel):
+    """Of ``spacy_graft``."""
+
+    def n_features(self) -> int:
+        return int(self.component.model.attrs["features"].n_features)
+
+
+class Ours(Peer):
+    """``spacy_graft.fit`` with the default component, which holds out a tenth to choose the point of the path."""
+
+    title = "ours"
+    configs: ClassVar[dict[str, Settings]] = {"default": {}}
+
+    def prepare(self, task: Task) -> None:
+        some = few(task.train)
+        for config in self.configs:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._fit(task, some, config, some)
+                self._fit(task, some, config).predict(some.texts[:2])
+
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        return self._fit(task, part, settings.get("config", "default"))
+
+    def _fit(self, task: Task, part: Part, config: str, dev: Part | None = None) -> Model:
+        import spacy
+
+        from spacy_graft import fit
+
+        nlp = spacy.blank(task.lang)
+        factory = "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
+        component = nlp.add_pipe(factory, config=self.configs[config])
+        report = fit(nlp, examples(task, nlp, part), None if dev is None else examples(task, nlp, dev))
+        model = OursModel(task, nlp, component)
+        model.chosen = f"{'' if config == 'default' else f'{config}, '}C/C_max = {report.l1_ratio:.4f}"
+        return model
+
+    def train(self, task: Task) -> Model:
+        return self.fit(task, task.everything, {})
+
+
+class OursTuned(Ours):
+    """The same with the config of a grid that is best on dev."""
+
+    title = "ours, tuned"
+    configs = GRID
+
+    def first(self, task: Task) -> list[Settings]:
+        return [{"config": config} for config in self.configs]
+
+    def attempt(self, task: Task, settings: Settings) -> Model:
+        return self._fit(task, task.train, settings["config"], task.dev)
+
+    def train(self, task: Task) -> Model:
+        return Peer.train(self, task)
+
+
+class ScikitModel(Model):
+    """Vectorizer and model."""
+
+    def __init__(self, task: Task, vectorizer: Any, classifier: Any) -> None:
+        self.task, self.vectorizer, self.classifier = task, vectorizer, classifier
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        predicted = self.classifier.predict(self.vectorizer.transform(texts))
+        return one_hot(predicted, len(self.task.labels)) if self.task.exclusive else predicted.astype(np.bool_)
+
+    def save(self, folder: Path) -> None:
+        (folder / "model.pickle").write_bytes(pickle.dumps((self.vectorizer, self.classifier)))
+
+    def n_features(self) -> int:
+        models = [one for one in getattr(self.classifier, "estimators_", [self.classifier]) if hasattr(one, "coef_")]
+        return int(np.any([np.any(one.coef_ != 0, axis=0) for one in models], axis=0).sum())
+
+
+class Scikit(Peer):
+    """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; the vectorizer is chosen at C = 10."""
+
+    vectorizer: ClassVar[Settings] = {}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2), "sublinear_tf": (True, False)}
+
+    def prepare(self, task: Task) -> None:
+        import sklearn.feature_extraction.text
+        import sklearn.linear_model
+        import sklearn.multiclass
+        import sklearn.svm  # noqa: F401
+
+        warnings.simplefilter("ignore")  # of models that stop at max_iter, and of labels nothing is known of
+        self.known: tuple[Any, Settings, Any, Any] | None = None
+        self.previous: Any = None
+
+    def default(self, task: Task) -> Settings:
+        return next(iter(self.first(task)))
+
+    def first(self, task: Task) -> Iterator[Settings]:
+        choices = dict(self.choices) | ({} if task.lang == "zh" else {"tokens": ("words", "words and marks")})
+        for values in itertools.product(*choices.values()):
+            yield dict(zip(choices, values, strict=True)) | {"C": 10.0}
+
+    def then(self, task: Task, best: Settings) -> Iterator[Settings]:
+        return ({**best, "C": c} for c in STRENGTHS if c != best["C"])
+
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        vectorizer, matrix = self._vectorized(task, part, {k: v for k, v in settings.items() if k != "C"})
+        classifier = self.classifier(task, settings["C"])
+        classifier.fit(matrix, part.targets.argmax(axis=1) if task.exclusive else part.targets.astype(np.int8))
+        self.previous = classifier
+        return ScikitModel(task, vectorizer, classifier)
+
+    def _vectorized(self, task: Task, part: Part, settings: Settings) -> tuple[Any, Any]:
+        """The vectorizer and its matrix, those of the last call if they are the same."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        if self.known is None or self.known[0] is not part or self.known[1] != settings:
+            options = {k: v for k, v in settings.items() if k != "tokens"} | self.vectorizer
+            if task.lang == "zh":
+                options |= {"analyzer": "char", "ngram_range": (1, 3)}
+            else:
+                options["ngram_range"] = (1, 2)
+            if settings.get("tokens") == "words and marks":
+                options["token_pattern"] = MARKS
+            vectorizer = TfidfVectorizer(**options)
+            self.known, self.previous = (part, settings, vectorizer, vectorizer.fit_transform(part.texts)), None
+        return self.known[2:]
+
+    @abstractmethod
+    def classifier(self, task: Task, c: float) -> Any:
+        """The model that is fitted."""
+
+    def one_a_label(self, classifier: Any) -> Any:
+        from sklearn.multiclass import OneVsRestClassifier
+
+        return OneVsRestClassifier(classifier)
+
+
+class TfidfLogistic(Scikit):
+    """The usual baseline; up the values of C, each fit begins where the last ended."""
+
+    title = "tf-idf + LR"
+
+    def classifier(self, task: Task, c: float) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        if not task.exclusive:
+            return self.one_a_label(LogisticRegression(C=c, max_iter=1000))
+        return (self.previous or LogisticRegression(max_iter=1000, warm_start=True)).set_params(C=c)
+
+
+class TfidfSvm(Scikit):
+    """A linear support vector machine."""
+
+    title = "tf-idf + SVM"
+
+    def classifier(self, task: Task, c: float) -> Any:
+        from sklearn.svm import LinearSVC
+
+        return LinearSVC(C=c) if task.exclusive else self.one_a_label(LinearSVC(C=c))
+
+
+class BinaryL1(Scikit):
+    """Which n-grams occur, and liblinear's L1."""
+
+    title = "binary L1 LR"
+    vectorizer: ClassVar[Settings] = {"binary": True, "use_idf": False, "norm": None}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2)}
+
+    def classifier(self, task: Task, c: float) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=c)
+        return model if len(task.labels) == 2 else self.one_a_label(model)
+
+
+class VowpalModel(Model):
+    """A file, and the workspace that read it."""
+
+    def __init__(self, task: Task, folder: tempfile.TemporaryDirectory[str], file: Path) -> None:
+        from vowpalwabbit import Workspace
+
+        self.task, self.folder, self.file = task, folder, file
+        self.workspace = Workspace(f"--initial_regressor {file} --testonly --quiet")
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        predicted = [self.workspace.predict(vowpal_line(self.task, text)) for text in texts]
+        if self.task.exclusive:
+            return one_hot(np.array(predicted) - 1, len(self.task.labels))
+        found = np.zeros((len(texts), len(self.task.labels)), np.bool_)
+        for row, labels in zip(found, predicted, strict=True):
+            row[list(labels)] = True
+        return found
+
+    def save(self, folder: Path) -> None:
+        (folder / "model.vw").write_bytes(self.file.read_bytes())
+
+    def n_features(self) -> int:
+        """The file ends in pairs of a rising index and a weight; those of one n-gram's labels are neighbours."""
+        content = self.file.read_bytes()
+        records = np.frombuffer(content, [("index", "<u4"), ("weight", "<f4")], offset=len(content) % 8)
+        falls = np.flatnonzero(np.diff(records["index"].astype(np.int64)) <= 0)
+        records = records[falls[-1] + 1 if len(falls) else 0 :]
+        return len(np.unique(records["index"][records["weight"] != 0] >> label_bits(self.task)))
+
+
+def label_bits(task: Task) -> int:
+    return math.ceil(math.log2(len(task.labels)))
+
+
+def vowpal_line(task: Task, text: str, row: np.ndarray | None = None) -> str:
+    clean = " ".join(unit.replace(":", "COLON").replace("|", "PIPE") for unit in units(task, text))
+    labels = [] if row is None else [str(i + task.exclusive) for i in np.flatnonzero(row)]
+    return f"{','.join(labels)} | {clean}"
+
+
+class Vowpal(Peer):
+    """Vowpal Wabbit: n-grams to 3, ten passes, L1 chosen."""
+
+    title = "Vowpal Wabbit"
+
+    def prepare(self, task: Task) -> None:
+        import vowpalwabbit  # noqa: F401
+
+    def default(self, task: Task) -> Settings:
+        return {"l1": "0"}
+
+    def first(self, task: Task) -> list[Settings]:
+        return [{"l1": l1} for l1 in ("0", "1e-7", "1e-6", "1e-5", "1e-4")]
+
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        from vowpalwabbit import Workspace
+
+        lines = [vowpal_line(task, *pair) for pair in zip(part.texts, part.targets, strict=True)]
+        random.Random(0).shuffle(lines)
+        folder = tempfile.TemporaryDirectory()
+        file, cache, model = (Path(folder.name) / name for name in ("train", "cache", "model"))
+        file.write_text("\n".join(lines) + "\n", "utf8")
+        kind = "--oaa" if task.exclusive else "--multilabel_oaa"
+        # 22 bits a label as long as that fits into 1 GB.
+        Workspace(
+            f"--data {file} --cache_file {cache} --kill_cache --passes 10 --holdout_off --ngram 3 --quiet "
+            f"{kind} {len(task.labels)} --loss_function logistic --l1 {settings['l1']} "
+            f"--bit_precision {min(22 + label_bits(task), 26)} --final_regressor {model} --predict_only_model"
+        ).finish()
+        cache.unlink(missing_ok=True)
+        return VowpalModel(task, folder, model)
+
+
+class FastTextModel(Model):
+    """Labels are named by their numbers."""
+
+    def __init__(self, task: Task, model: Any) -> None:
+        self.task, self.model = task, model
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        found = np.zeros((len(texts), len(self.task.labels)), np.bool_)
+        how_many, threshold = (1, 0.0) if self.task.exclusive else (-1, 0.5)
+        for row, text in zip(found, texts, strict=True):
+            # The compiled module, since the wrapper's predict needs a numpy before 2.
+            line = " ".join(units(self.task, text)) + "\n"
+            for _, label in self.model.f.predict(line, how_many, threshold, "strict"):
+                row[int(label.removeprefix("__label__"))] = True
+        return found
+
+    def save(self, folder: Path) -> None:
+        self.model.save_model(str(folder / "model.bin"))
+
+    def n_features(self) -> int:
+        return len(self.model.words) + FastText.buckets
+
+
+class FastText(Peer):
+    """fastText: word bigrams, epochs chosen."""
+
+    title = "fastText"
+    buckets: ClassVar[int] = 200_000
+
+    def prepare(self, task: Task) -> None:
+        import fasttext  # noqa: F401
+
+    def default(self, task: Task) -> Settings:
+        return {"epochs": 25}
+
+    def first(self, task: Task) -> list[Settings]:
+        return [{"epochs": epochs} for epochs in (5, 25, 50)]
+
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        import fasttext
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "train.txt"
+            file.write_text("".join(self._lines(task, part)), "utf8")
+            model = fasttext.train_supervised(
+                str(file),
+                wordNgrams=2,
+                epoch=settings["epochs"],
+                lr=0.5,
+                loss="softmax" if task.exclusive else "ova",
+                thread=1,
+                verbose=0,
+                bucket=self.buckets,
+            )
+        return FastTextModel(task, model)
+
+    def _lines(self, task: Task, part: Part) -> Iterator[str]:
+        for text, row in zip(part.texts, part.targets, strict=True):
+            names = " ".join(f"__label__{i}" for i in np.flatnonzero(row))
+            yield f"{names} {' '.join(units(task, text))}\n"
+
+
+class BagOfWordsModel(SpacyModel):
+    """Hashed n-grams."""
+
+    def n_features(self) -> int:
+        layer = next(
+            node for node in self.component.model.walk() if node.has_param("W") and node.name == "sparse_linear"
+        )
+        return int(layer.get_param("W").reshape(len(self.task.labels), -1).any(axis=0).sum())
+
+
+class SpacyTextcat(Peer):
+    """spaCy's own component, trained on train alone; the best epoch on dev is kept."""
+
+    epochs: ClassVar[int] = 10
+    model: ClassVar[type[SpacyModel]] = SpacyModel
+
+    def prepare(self, task: Task) -> None:
+        import spacy
+
+        spacy.util.fix_random_seed(0)
+
+    def config(self, task: Task) -> Settings:
+        return {}
+
+    def fit(self, task: Task, part: Part, settings: Settings) -> Model:
+        """Up to ten epochs on ``part``."""
+        import spacy
+
+        nlp = spacy.blank(task.lang)
+        factory = "textcat" if task.exclusive else "textcat_multilabel"
+        component: Any = nlp.add_pipe(factory, config=self.config(task))
+        known = examples(task, nlp, part)
+        optimizer = nlp.initialize(lambda: known)
+        model = self.model(task, nlp, component)
+        best = -1.0
+        for epoch in range(1, self.epochs + 1):
+            self._epoch(task, nlp, optimizer, known)
+            score = task.score(model.predict(task.dev.texts)) if task.dev else float(epoch)
+            if score > best:
+                best, weights, model.chosen = score, component.model.to_bytes(), f"epoch {epoch} of {self.epochs}"
+            model.cut = task.late()
+            if model.cut:
+                break
+        component.model.from_bytes(weights)
+        return model
+
+    def _epoch(self, task: Task, nlp: Any, optimizer: Any, known: list[Any]) -> None:
+        """One, or what there is time for."""
+        from spacy.util import compounding, minibatch
+
+        random.shuffle(known)
+        for batch in minibatch(known, compounding(32.0, 256.0, 1.01)):
+            if task.late():
+                break
+            nlp.update(batch, sgd=optimizer, drop=0.1)
+
+    def train(self, task: Task) -> Model:
+        return self.fit(task, task.train, {})
+
+
+class BagOfWords(SpacyTextcat):
+    """TextCatBOW.v3 with bigrams."""
+
+    title = "spaCy BOW"
+    model = BagOfWordsModel
+
+    def config(self, task: Task) -> Settings:
+        bow = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": task.exclusive, "ngram_size": 2}
+        return {"model": {**bow, "no_output_layer": False, "length": 262144}}
+
+
+class Ensemble(SpacyTextcat):
+    """The factory's default."""
+
+    title = "spaCy ensemble"
+
+
+#: By the name on the command line.
+METHODS: dict[str, type[Peer]] = {
+    "ours": Ours,
+    "ours-tuned": OursTuned,
+    "tfidf-lr": TfidfLogistic,
+    "tfidf-svm": TfidfSvm,
+    "binary-l1": BinaryL1,
+    "vowpal": Vowpal,
+    "fasttext": FastText,
+    "bow": BagOfWords,
+    "ensemble": Ensemble,
+}
