@@ -365,7 +365,7 @@ class TfidfSvm(Scikit):
     def classifier(self, task: Task, c: float) -> Any:
         from sklearn.svm import LinearSVC
 
-        return LinearSVC(C=c) if task.exclusive else self.one_a_label(LinearSVC(C=c))
+        return LinearSVC(C=c, random_state=0) if task.exclusive else self.one_a_label(LinearSVC(C=c, random_state=0))
 
 
 class BinaryL1(Scikit):
@@ -378,7 +378,7 @@ class BinaryL1(Scikit):
     def classifier(self, task: Task, c: float) -> Any:
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=c)
+        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=c, random_state=0)
         return model if len(task.labels) == 2 else self.one_a_label(model)
 
 
