@@ -31,6 +31,7 @@ def training_data(streams: dict[str, Stream], targets: np.ndarray, min_df: int =
         streams=streams,
         min_df=dict.fromkeys(streams, min_df),
         max_length=dict.fromkeys(streams),
+        penalty=dict.fromkeys(streams, 1.0),
         targets=targets,
         known=np.ones(targets.shape, np.bool_),
         example_weights=np.ones(n),

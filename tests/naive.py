@@ -19,14 +19,18 @@ def stream_of(texts: list[str]) -> Stream:
 
 
 def ngram_documents(texts: list[str], min_df: int = 1, max_length: int | None = None) -> dict[str, tuple[int, ...]]:
-    """Documents of every n-gram of any length; quadratic in the length of a text."""
+    """Documents of every n-gram of any length without the symbol 0; quadratic in the length of a text."""
     documents = defaultdict(set)
     for i, text in enumerate(texts):
         for start in range(len(text)):
             longest = len(text) if max_length is None else min(len(text), start + max_length)
             for end in range(start + 1, longest + 1):
                 documents[text[start:end]].add(i)
-    return {ngram: tuple(sorted(found)) for ngram, found in documents.items() if len(found) >= min_df}
+    return {
+        ngram: tuple(sorted(found))
+        for ngram, found in documents.items()
+        if len(found) >= min_df and "\0" not in ngram
+    }
 
 
 def distinct_columns(texts: list[str], min_df: int = 1, max_length: int | None = None) -> tuple[list[str], np.ndarray]:

@@ -12,6 +12,10 @@ def lower_text(doc: Doc) -> str:
     return "".join(token.text_with_ws.lower() for token in doc)
 
 
+def framed_words(doc: Doc) -> str:
+    return "\0".join(f" {word} " for word in lower_text(doc).split())
+
+
 def words(doc: Doc) -> list[str]:
     return [token.lower_ for token in doc if not token.is_space]
 

@@ -25,7 +25,12 @@ from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
 from spacy_graft.registry import graft_features, registry
 
 ATTRS = sorted(filter(None, IDS))
-BLOCKS: list[NgramBlock] = [CharacterNgrams(), CharacterNgrams(lowercase=False), *map(TokenNgrams, ATTRS)]
+BLOCKS: list[NgramBlock] = [
+    CharacterNgrams(),
+    CharacterNgrams(lowercase=False),
+    CharacterNgrams(within_words=True),
+    *map(TokenNgrams, ATTRS),
+]
 
 #: Combining marks, right to left, beyond the basic plane, joined, growing in lower case, NUL, white space of all kinds.
 TEXTS = [
@@ -86,6 +91,32 @@ def test_characters_know_where_they_are(blank, text, lowercase):
         place = doc.text[start:end]
         assert len(place) == 1
         assert chr(symbol) in (place.lower() + "ς" * (place == "Σ") if lowercase else place)
+
+
+@given(text=texts, lowercase=st.booleans())
+@example(text="x".join(map(chr, [*range(0x180), *range(0x1FF0, 0x2070), 0x1680, 0x3000])), lowercase=False)
+def test_words_are_framed_by_spaces(blank, text, lowercase):
+    doc = blank.make_doc(text)
+    block = CharacterNgrams(lowercase=lowercase, within_words=True)
+    symbols, offsets = block.symbols(doc), block.offsets(doc)
+    words = naive_match.framed_words(doc) if lowercase else "\0".join(f" {word} " for word in text.split())
+    assert "".join(map(chr, symbols)) == words
+    assert offsets.shape == (len(symbols), 2)
+    assert offsets.dtype == np.int32
+    for symbol, (start, end) in zip(symbols.tolist(), offsets.tolist(), strict=True):
+        place = doc.text[start:end]
+        if symbol == ord(" "):
+            assert place == ""
+        else:
+            assert symbol == 0 or chr(symbol) in (place.lower() + "ς" * (place == "Σ") if lowercase else place)
+
+
+def test_an_ngram_of_a_word_covers_its_letters(blank):
+    doc = blank.make_doc("a  good film")
+    block = CharacterNgrams(within_words=True)
+    assert block.names(block.symbols(doc), doc.vocab.strings)[4:10] == (" ", "g", "o", "o", "d", " ")
+    offsets = block.offsets(doc)
+    assert (offsets[4, 0], offsets[9, 1]) == (3, 7)
 
 
 def test_a_letter_that_grows_keeps_its_place(blank):

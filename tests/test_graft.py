@@ -111,7 +111,7 @@ def test_labels_of_a_multilabel_corpus_are_independent_and_masked(corpus, seed, 
 
 
 @few
-@given(labelled(labels=2), st.sampled_from(["idf", "standard", "ratio"]), l1s)
+@given(labelled(labels=2), st.sampled_from(["idf", "standard", "ratio", "ratio_idf"]), l1s)
 def test_penalty_weights_are_columns_divided(corpus, kind, l1):
     """min F with λ is min F with λ = 1 on columns divided by λ."""
     texts, targets = corpus
@@ -132,7 +132,8 @@ def inverse_weights_of(kind, matrix, targets):
     else:
         inside, n_inside = targets[:, 1] @ matrix, targets[:, 1].sum()
         ratio = (inside + 1) / (n_inside + 2) / ((df - inside + 1) / (n - n_inside + 2))
-        inverse = np.sqrt(np.abs(np.log(ratio)))
+        inverse = np.abs(np.log(ratio))
+        inverse = np.sqrt(inverse * np.log((1 + n) / (1 + df)) if kind == "ratio_idf" else inverse)
     return np.clip(inverse, 0.05, 20.0)
 
 
@@ -233,7 +234,7 @@ def test_an_elastic_net_path_is_the_same_as_single_fits():
     targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
     data = training_data(texts, targets, lengths=np.array([len(set(t)) for t in texts], float))
     path = run(GraftingPath(l1_min_ratio=0.1, steps=3, tol=1e-7), data)
-    defaults = {"ridge": 5.0, "penalty_weights": "ratio", "length_normalisation": True}
+    defaults = {"ridge": 20.0, "penalty_weights": "ratio_idf", "length_normalisation": True}
     single = run(Grafting(l1=path.report.l1, tol=1e-7, **defaults), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.converged
@@ -253,6 +254,39 @@ def test_path_stops_before_more_features_than_allowed():
     fit = run(GraftingPath(l1_min_ratio=0.01, steps=20, max_features=10, **PLAIN), training_data(texts, targets))
     assert 0 < fit.report.n_active <= 10
     assert len(fit.solution().ngrams) == fit.report.n_active
+
+
+@pytest.mark.parametrize("limit", [20, 35, 50])
+def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
+    """And that model is the optimum of its own C."""
+    rng = np.random.default_rng(8)
+    texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
+    targets = np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]]
+    data = training_data(texts, targets, min_df=2)
+    path = run(GraftingPath(l1_min_ratio=1e-3, steps=4, ridge=1.0, max_features=limit, tol=1e-8, refit=None), data)
+    assert 0.85 * limit <= path.report.n_active <= limit
+    single = run(
+        Grafting(l1=path.report.l1, ridge=1.0, penalty_weights="ratio_idf", length_normalisation=True, tol=1e-8), data
+    )
+    assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
+    assert path.report.n_active == single.report.n_active == len(path.solution().ngrams)
+    assert path.report.converged
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
+    rng = np.random.default_rng(9)
+    texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
+    targets = np.eye(labels)[rng.integers(0, labels, 60)]
+    data = training_data(texts, targets)
+    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, refit=0.3, **PLAIN), data).solution()
+    matrix = np.array([[text_of(ngram) in text for ngram in solution.ngrams] for text in texts], float)
+    assert matrix.shape[1] >= 2
+    ones = np.ones(60)
+    scores = scores_of(solution, texts, ones)
+    found = log_loss(scores, targets, ones) + 0.3 * (solution.weights**2).sum()
+    assert found == pytest.approx(dense_optimum(matrix, targets, ones, 0.0, 0.3)[0], rel=1e-5)
+    assert np.count_nonzero(solution.weights) == solution.weights.size
 
 
 def test_refit_keeps_the_features_and_lowers_the_loss():
@@ -346,9 +380,9 @@ def test_senseless_path_options_are_refused(options):
 
 
 @few
-@given(labelled(labels=3), l1s, st.integers(1, 3))
-def test_several_blocks_are_one_space(corpus, l1, n_best):
-    """Two streams of the same documents, text and reversed text: the optimum over both matrices side by side."""
+@given(labelled(labels=3), l1s, st.integers(1, 3), st.sampled_from([1.0, 1.5, 0.5]))
+def test_several_blocks_are_one_space(corpus, l1, n_best, factor):
+    """Two streams of the same documents, text and reversed text: the optimum over the distinct columns of both."""
     texts, targets = corpus
     data = training_data(texts, targets)
     backwards = stream_of([text[::-1] for text in texts])
@@ -357,10 +391,17 @@ def test_several_blocks_are_one_space(corpus, l1, n_best):
         streams={"none": stream_of([""] * len(texts)), **data.streams, "backwards": backwards},
         min_df={"none": 1, "characters": 1, "backwards": 1},
         max_length={"none": None, "characters": 1, "backwards": None},
+        penalty={"none": 1.0, "characters": 1.0, "backwards": factor},
     )
     fit = run(Grafting(l1=l1, n_best=n_best, ridge=0.05, tol=1e-6), data)
     forwards = distinct_columns(texts, max_length=1)[1]
-    both = np.hstack([forwards, distinct_columns([text[::-1] for text in texts])[1]])
-    optimum, _, _ = dense_optimum(both, targets, np.ones(len(texts)), l1, 0.05)
+    penalties = dict.fromkeys(map(tuple, forwards.T), 1.0)
+    for column in map(tuple, distinct_columns([text[::-1] for text in texts])[1].T):
+        penalties[column] = min(factor, penalties.get(column, factor))
+    penalty = np.repeat(np.array(list(penalties.values()))[:, None], 3, axis=1)
+    matrix = np.array(list(penalties)).reshape(-1, len(texts)).T
+    optimum, _, _ = dense_optimum(matrix, targets, np.ones(len(texts)), l1, 0.05, penalty)
+    # Fewer where features of few documents cannot enter.
+    assert fit.report.n_classes <= len(penalties)
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1 + optimum))
     assert set(fit.solution().blocks) <= {"characters", "backwards"}

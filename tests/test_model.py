@@ -32,12 +32,14 @@ from spacy_graft.registry import registry
 BLOCKS: dict[str, NgramBlock] = {
     "words": TokenNgrams(),
     "characters": CharacterNgrams(),
+    "within words": CharacterNgrams(within_words=True),
     "shapes": TokenNgrams("SHAPE", max_length=3),
 }
 #: By block, n-grams as names: nested, overlapping, of several scripts.
 NGRAMS = {
     "words": [("not", "good"), ("good",), ("not",), ("好", "好"), ("\x00",)],
     "characters": ["good", "oo", "d", " go", "t go", "好", "好好", "👩\u200d👩", "\x00", "goods", "i\u0307"],
+    "within words": [" go", "ood ", " not ", "d", " ", "t g", " 好", "i\u0307"],
     "shapes": [("xxx",), ("xxx", "xxxx"), ("Xx", ".")],
 }
 #: Texts of few words, in which all of them come up.
@@ -97,6 +99,7 @@ def test_scores(blank, some, features, mean_scale):
     symbols = {
         "words": [naive_match.words(doc) for doc in documents],
         "characters": [naive_match.lower_text(doc) for doc in documents],
+        "within words": [naive_match.framed_words(doc) for doc in documents],
         "shapes": [[token.shape_ for token in doc if not token.is_space] for doc in documents],
     }
     totals = np.zeros((len(documents), 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -9,7 +10,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.pipeline.fit import split
+from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 ONE_C = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
@@ -64,16 +65,40 @@ def test_without_dev_the_point_is_chosen_on_documents_held_out(train_records: li
 
 
 def test_a_path_on_few_documents_is_gone_down_to_its_end(nlp: Language, examples: list[Example]) -> None:
-    report = spacy_graft.fit(nlp, examples[:30])
+    report = spacy_graft.fit(nlp, examples[:8])
     assert report.finished
     assert report.l1_ratio == pytest.approx(0.05)
 
 
-def test_held_out_documents_are_every_tenth_of_each_label(blank: Language) -> None:
+def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[Record]) -> None:
+    """Cross-validation by hand, with the public component."""
+    nlp = make_nlp()
+    examples = make_examples(nlp, train_records)
+    report = spacy_graft.fit(nlp, examples)
+    losses = np.zeros(PATH["steps"])
+    fold_of = folds(examples)
+    for fold in np.unique(fold_of):
+        again = make_nlp()
+        parts = make_examples(again, train_records)
+        kept = [example for example, its in zip(parts, fold_of, strict=True) if its != fold]
+        held_out = [example for example, its in zip(parts, fold_of, strict=True) if its == fold]
+        again.initialize(lambda kept=kept: kept)
+        component = component_of(again)
+        for step in range(PATH["steps"]):
+            again.update(kept[:2])
+            probabilities = component.predict(example.predicted for example in held_out)
+            losses[step] += component.get_loss(held_out, probabilities)[0] * len(held_out)
+    chosen = 0.05 ** ((losses.argmin() + 1) / PATH["steps"])
+    assert report.l1_ratio == pytest.approx(chosen)
+
+
+def test_folds_take_turns_within_each_label(blank: Language) -> None:
     examples = [make_example(blank, str(i), {"a": float(i % 2), "b": float(i % 2 == 0)}) for i in range(60)]
-    kept, held_out = split(examples)
-    assert [example.text for example in held_out] == ["18", "19", "38", "39", "58", "59"]
-    assert len(kept) == 54
+    fold_of = folds(examples)
+    assert [example.text for example, fold in zip(examples, fold_of, strict=True) if fold == 0] == [
+        "18", "19", "38", "39", "58", "59",
+    ]  # fmt: skip
+    assert np.bincount(fold_of).tolist() == [6] * 10
 
 
 def test_components_before_annotate_and_are_left_alone() -> None:

@@ -25,6 +25,8 @@ class NgramBlock(Protocol):
         Least number of documents of a feature, at least 1.
     max_length : int or None
         Longest n-gram in symbols, None: any length.
+    penalty : float
+        Factor of the penalty weights λ of the block's features, above 0.
     dtype : type
         ``np.uint32`` (code points) or ``np.uint64`` (values of a token attribute).
     """
@@ -36,13 +38,16 @@ class NgramBlock(Protocol):
     def max_length(self) -> int | None: ...
 
     @property
+    def penalty(self) -> float: ...
+
+    @property
     def dtype(self) -> type[np.unsignedinteger]: ...
 
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if the document lacks an annotation that the block needs."""
 
     def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the symbols of a document: ``dtype``, 1-D."""
+        """Return the symbols of a document: ``dtype``, 1-D. No n-gram holds the code point 0."""
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends, in characters: int32 (n_symbols, 2)."""
@@ -57,11 +62,13 @@ class NgramBlock(Protocol):
         """Return an n-gram as people read it."""
 
 
-def check_limits(block: NgramBlock) -> None:
-    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is no count of at least 1."""
+def check_settings(block: NgramBlock) -> None:
+    """Raise a ValueError if a new block's ``min_df`` or ``max_length`` is under 1, or its ``penalty`` is not above 0."""
     limits: dict[str, Any] = {"min_df": block.min_df, "max_length": block.max_length}
     if limits["max_length"] is None:
         del limits["max_length"]
     for option, value in limits.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{type(block).__name__}: {option} must be an integer of at least 1, but is {value!r}")
+    if not 0.0 < block.penalty < float("inf"):
+        raise ValueError(f"{type(block).__name__}: penalty must be a number above 0, but is {block.penalty!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..registry import graft_features
-from .blocks import check_limits
+from .blocks import check_settings
 from .spelling import SPELLINGS
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 class CharacterNgrams:
     """N-grams of the code points of ``doc.text``, spaces and line breaks included.
 
+    With ``within_words`` an n-gram ends where its word does. A word is what white space bounds; it has a space on
+    either side, so that `` un`` is a beginning and ``ing `` an ending. Beside a block of word n-grams this leaves
+    longer stretches of text to those, and searches a smaller space.
+
     Parameters
     ----------
     min_df : int
@@ -30,38 +34,49 @@ class CharacterNgrams:
         Longest n-gram in characters; any length if None.
     lowercase : bool
         Lower-case the text, token by token.
+    within_words : bool
+        Leave out n-grams of more than one word.
+    penalty : float
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If ``min_df`` or ``max_length`` is less than 1.
+        If ``min_df`` or ``max_length`` is less than 1, or ``penalty`` is not above 0.
     """
 
     min_df: int = 3
     max_length: int | None = None
     lowercase: bool = True
+    within_words: bool = False
+    penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check_settings(self)
 
     def check(self, doc: Doc) -> None:
         """Do nothing: every document has a text."""
 
     def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the code points of the text: uint32, 1-D."""
-        return SPELLINGS[self.lowercase].symbols(doc)
+        """Return the code points of the text: uint32, 1-D; between words 0, if n-grams are to stay within words."""
+        text = SPELLINGS[self.lowercase].symbols(doc)
+        return framed_words(text)[0] if self.within_words else text
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2).
 
-        The two symbols which 'İ' becomes in lower case have the same place.
+        The two symbols which 'İ' becomes in lower case have the same place. The spaces beside a word are empty.
         """
         text = doc.text
         widths = [len(char.lower()) for char in text] if self.lowercase else 1
         starts = np.repeat(np.arange(len(text), dtype=np.int32), widths)
-        return np.stack((starts, starts + 1), axis=1)
+        if not self.within_words:
+            return np.stack((starts, starts + 1), axis=1)
+        symbols, places = framed_words(SPELLINGS[self.lowercase].symbols(doc), with_places=True)
+        starts = np.append(starts, np.int32(len(text)))[places]
+        return np.stack((starts, starts + ((symbols != 0) & (symbols != ord(" ")))), axis=1)
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""
@@ -83,3 +98,18 @@ class CharacterNgrams:
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram as a string."""
         return "".join(names)
+
+
+def framed_words(text: np.ndarray, with_places: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Words with a space on either side and breaks between, and where in the text each symbol stands if asked.
+
+    Parameters
+    ----------
+    text : uint32, 1-D
+    """
+    from . import kernels
+
+    framed = np.empty(3 * len(text), np.uint32)
+    places = np.empty(len(framed) if with_places else 0, np.int32)
+    length = kernels.frame_words(text, framed, places)
+    return framed[:length], places[:length]

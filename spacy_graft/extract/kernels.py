@@ -71,6 +71,61 @@ def spell(tokens, rows, bounds, letters, text):
 
 
 @njit
+def is_space(character):
+    """Whether a code point is white space, as ``str.isspace`` has it."""
+    if character <= 0x20:
+        return character == 0x20 or 0x09 <= character <= 0x0D or 0x1C <= character <= 0x1F
+    if character < 0x85:
+        return False
+    return (
+        character == 0x85
+        or character == 0xA0
+        or character == 0x1680
+        or 0x2000 <= character <= 0x200A
+        or character == 0x2028
+        or character == 0x2029
+        or character == 0x202F
+        or character == 0x205F
+        or character == 0x3000
+    )
+
+
+@njit
+def frame_words(text, framed, places):
+    """Put a space on either side of every word and a break (0) between words, whatever was there; the length.
+
+    ``places`` gets the position in the text of each symbol; of a space, that of the next character. It may be empty,
+    and then it is not filled. ``framed`` needs 3 symbols for each character of the text.
+    """
+    length = 0
+    inside = False
+    for position in range(text.shape[0] + 1):
+        if position < text.shape[0] and not is_space(text[position]):
+            if not inside:
+                if length > 0:
+                    framed[length] = 0
+                    if places.shape[0] > 0:
+                        places[length] = position
+                    length += 1
+                framed[length] = SPACE
+                if places.shape[0] > 0:
+                    places[length] = position
+                length += 1
+            framed[length] = text[position]
+            if places.shape[0] > 0:
+                places[length] = position
+            length += 1
+            inside = True
+        elif inside:
+            framed[length] = SPACE
+            if places.shape[0] > 0:
+                places[length] = position
+            length += 1
+            inside = False
+    return length
+
+
+@njit
 def count_distinct(symbols, starts, last_document, table, counts):
     """Number of distinct symbols of each document.
 

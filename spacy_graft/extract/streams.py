@@ -15,7 +15,8 @@ class Stream:
     Attributes
     ----------
     symbols : uint32 or uint64, 1-D
-        Code points, or the values of a token attribute. Eight bytes a token, four a character.
+        Code points, or the values of a token attribute. Eight bytes a token, four a character. The code point 0 is a
+        break: no n-gram holds it.
     starts : int64 (n_documents + 1)
         Document ``i`` is ``symbols[starts[i] : starts[i + 1]]``.
     """

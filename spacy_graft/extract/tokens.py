@@ -11,7 +11,7 @@ import numpy as np
 from spacy.attrs import IDS
 
 from ..registry import graft_features
-from .blocks import check_limits
+from .blocks import check_settings
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -50,21 +50,24 @@ class TokenNgrams:
         Least number of documents of a feature.
     max_length : int, optional
         Longest n-gram in tokens; any length if None.
+    penalty : float
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If there is no such attribute, or ``min_df`` or ``max_length`` is less than 1.
+        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty`` is not above 0.
     """
 
     attr: str = "LOWER"
     min_df: int = 2
     max_length: int | None = None
+    penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        check_settings(self)
         if not IDS.get(self.attr):
             known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
             near = get_close_matches(self.attr.upper(), known)

@@ -21,6 +21,8 @@ class TrainingData:
         Least number of documents of a feature, by block.
     max_length : dict of str to int or None
         Longest n-gram, by block.
+    penalty : dict of str to float
+        Factor of λ, by block.
     targets : float64 (n, labels)
         q_iy in [0, 1].
     known : bool (n, labels)
@@ -36,6 +38,7 @@ class TrainingData:
     streams: dict[str, Stream]
     min_df: dict[str, int]
     max_length: dict[str, int | None]
+    penalty: dict[str, float]
     targets: np.ndarray
     known: np.ndarray
     example_weights: np.ndarray

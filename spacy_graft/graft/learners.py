@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .path import PathFit
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalties`).
-PenaltyWeights = Literal["none", "idf", "standard", "ratio"]
-PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio")
+PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
+PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +25,9 @@ class Penalty:
     ridge : float
         β of the ridge β Σ λ² w², beside L1.
     penalty_weights : str
-        λ: ``none`` (1), ``idf``, ``standard`` or ``ratio``.
+        λ: ``none`` (1), ``idf``, ``standard``, ``ratio`` or ``ratio_idf``.
     ratio_power : float
-        Exponent of ``ratio``.
+        Exponent of ``ratio`` and ``ratio_idf``.
     length_normalisation : bool
         Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1.
     tol : float
@@ -85,8 +85,8 @@ class GraftingPath(Penalty):
 
     Evaluation on held-out documents chooses among them, so that nobody tunes C.
 
-    The defaults are those of an elastic net that does well without tuning (design §3): ratio weights, length
-    normalisation, and enough ridge that some thousands of features share the work.
+    The defaults are those that did best over many data sets without tuning (``docs/accuracy.md``): an elastic net with
+    enough ridge that some thousands of features share the work, which are then fitted again under a weaker one.
 
     Attributes
     ----------
@@ -95,19 +95,21 @@ class GraftingPath(Penalty):
     steps : int
         Points of the path.
     max_features : int, optional
-        The path ends before the first model with more features.
+        The path ends with the first model that would have more features. In its place comes one that has nearly as
+        many, of a C between this and the one before.
     refit : float, optional
         Strength of the L2 penalty under which the selected features are fitted again, without L1 (relaxed lasso,
         Meinshausen 2007); None keeps the weights of the path.
     """
 
-    ridge: float = 5.0
-    penalty_weights: PenaltyWeights = "ratio"
+    ridge: float = 20.0
+    penalty_weights: PenaltyWeights = "ratio_idf"
     length_normalisation: bool = True
+    tol: float = 1e-4
     l1_min_ratio: float = 0.001
-    steps: int = 20
-    max_features: int | None = None
-    refit: float | None = None
+    steps: int = 12
+    max_features: int | None = 5000
+    refit: float | None = 4.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

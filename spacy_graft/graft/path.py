@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from .data import TrainingData
 from .learners import GraftingPath
 from .solution import Solution
 from .state import GraftState
+
+#: Where the path meets ``max_features``: optima tried between two points, and the share of features that is near enough.
+TRIES, NEAR = 4, 0.94
 
 
 class PathFit:
@@ -18,6 +23,7 @@ class PathFit:
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
         self._solution = self.state.solution()
+        self._kept = self.state.checkpoint()
 
     @property
     def finished(self) -> bool:
@@ -27,15 +33,52 @@ class PathFit:
         """The next point of the path; nothing after the last."""
         if self.finished:
             return
-        learner, state = self.learner, self.state
         self.points += 1
-        state.optimise(state.report.l1_max * learner.l1_min_ratio ** (self.points / learner.steps))
-        if learner.max_features is not None and state.active.n_rows > learner.max_features:
-            self.report.finished = True
-            return
-        self.report = state.report.copy()
-        self.report.finished = self.points == learner.steps
-        self._solution = state.solution() if learner.refit is None else state.refitted(learner.refit)
+        l1_before = self.report.l1 if self.points > 1 else self.state.report.l1_max
+        l1 = self.state.report.l1_max * self.learner.l1_min_ratio ** (self.points / self.learner.steps)
+        self.state.optimise(l1)
+        if self._too_large():
+            self._fill_up(l1_before, l1)
+        else:
+            self._keep()
+        self.report.finished = self.report.finished or self.points == self.learner.steps
+
+    def _too_large(self) -> bool:
+        return self.learner.max_features is not None and self.state.active.n_rows > self.learner.max_features
+
+    def _keep(self) -> None:
+        """Take the point that the state has reached for the present one."""
+        refit = self.learner.refit
+        self._solution = self.state.solution() if refit is None else self.state.refitted(refit)
+        self.report = self.state.report.copy()
+        self._kept = self.state.checkpoint()
+
+    def _fill_up(self, l1_above: float, l1_below: float) -> None:
+        """Find the C between the last point and the present, too large one whose model has just ``max_features``.
+
+        The logarithm of the number of features is taken for linear in that of C. Each C is come down to from a larger
+        one: come up to from a smaller one, features that the optimum has no use for would stay until the tolerance is
+        met without them.
+        """
+        limit = self.learner.max_features
+        assert limit is not None
+        sizes = [max(self.report.n_active, 1), self.state.active.n_rows]
+        bounds = [math.log(l1_above), math.log(l1_below)]
+        wanted = math.log(max((1.0 + NEAR) / 2.0 * limit, 1.0))
+        for _ in range(TRIES):
+            above, below = map(math.log, sizes)
+            share = (wanted - above) / (below - above) if below > above else 0.5
+            l1 = bounds[0] + min(max(share, 0.05), 0.95) * (bounds[1] - bounds[0])
+            self.state.restore(self._kept)
+            self.state.optimise(math.exp(l1))
+            n_active = self.state.active.n_rows
+            large = self._too_large()
+            bounds[large], sizes[large] = l1, max(n_active, 1)
+            if not large:
+                self._keep()
+                if n_active >= NEAR * limit:
+                    break
+        self.report.finished = True
 
     def solution(self) -> Solution:
         return self._solution

@@ -27,6 +27,18 @@ class Found:
 class FeatureSpace:
     """Indexes by block, and which of their nodes are active.
 
+    Columns that are equal over documents are one feature, across blocks too: that of the block with the smallest
+    penalty, of equal ones of the first block.
+
+    Parameters
+    ----------
+    indexes : dict of str to NgramIndex
+        By block.
+    penalty : dict of str to float
+        Factor of λ, by block.
+    weigh : callable
+        1 / λ_ky of an index's nodes, given the factor.
+
     Attributes
     ----------
     names : list of str
@@ -35,22 +47,25 @@ class FeatureSpace:
         Where each active row comes from.
     """
 
-    def __init__(self, indexes: dict[str, NgramIndex], weigh: Callable[[NgramIndex], np.ndarray]) -> None:
+    def __init__(
+        self,
+        indexes: dict[str, NgramIndex],
+        penalty: dict[str, float],
+        weigh: Callable[[float, NgramIndex], np.ndarray],
+    ) -> None:
         self.names = list(indexes)
         self.indexes = list(indexes.values())
-        self.inverse_weights = [weigh(index) for index in self.indexes]
-        self.row_of_node = [np.where(index.distinct, FREE, EQUAL).astype(np.int32) for index in self.indexes]
+        self.inverse_weights = [weigh(penalty[name], index) for name, index in indexes.items()]
+        distinct = distinct_columns(self.indexes, [penalty[name] for name in indexes])
+        self.row_of_node = [np.where(own, FREE, EQUAL).astype(np.int32) for own in distinct]
+        #: Distinct columns of the space.
+        self.n_classes = sum(int(own.sum()) for own in distinct)
         self.searches = [
             Search(index, inverse, rows)
             for index, inverse, rows in zip(self.indexes, self.inverse_weights, self.row_of_node, strict=True)
         ]
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
-
-    @property
-    def n_classes(self) -> int:
-        """Distinct columns of the space."""
-        return sum(int(index.distinct.sum()) for index in self.indexes)
 
     def search(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Found:
         """The ``wanted`` worst violations over all blocks (arguments as in :class:`Search`)."""
@@ -90,6 +105,12 @@ class FeatureSpace:
         for b, rows in enumerate(self.row_of_node):
             rows[self.nodes[self.blocks == b]] = numbers[self.blocks == b]
 
+    def set_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> None:
+        """Make these nodes active, and no others."""
+        self.keep_rows(np.zeros(len(self.nodes), np.bool_))
+        self.blocks, self.nodes = blocks, nodes
+        self.keep_rows(np.ones(len(nodes), np.bool_))
+
     def rows_of(self, blocks: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Rows of active nodes (int64)."""
         rows = np.empty(len(nodes), np.int64)
@@ -113,3 +134,16 @@ class FeatureSpace:
         shortest = [index.ngram(k) for index, k in zip(indexes, nodes, strict=True)]
         longest = [index.longest_ngram(k) for index, k in zip(indexes, nodes, strict=True)]
         return shortest, longest
+
+
+def distinct_columns(indexes: list[NgramIndex], penalty: list[float]) -> list[np.ndarray]:
+    """Which nodes of each index are features: bool (n_nodes), one array an index."""
+    distinct = [index.distinct for index in indexes]
+    if len(indexes) == 1:
+        return distinct
+    seen = np.empty(0, np.int64)
+    for b in sorted(range(len(indexes)), key=lambda b: penalty[b]):
+        keys = indexes[b].column_keys()
+        distinct[b] = distinct[b] & ~np.isin(keys, seen)
+        seen = np.concatenate([seen, keys[distinct[b]]])
+    return distinct

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,9 +25,21 @@ ROUND_ACCURACY = 0.3
 #: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
 FEWEST_ADDED = 100
 #: Violation that a refit may keep, an example.
-REFIT_ACCURACY = 1e-6
+REFIT_ACCURACY = 1e-5
 #: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
 PATIENCE = 8
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model along the way: pairs, where their rows come from, intercepts, scores and residuals."""
+
+    active: Active
+    blocks: np.ndarray
+    nodes: np.ndarray
+    intercepts: np.ndarray
+    scores: np.ndarray
+    residuals: np.ndarray
 
 
 class GraftState:
@@ -53,23 +65,28 @@ class GraftState:
         self.best_dual = -np.inf
         self.without_progress = 0
         self.accuracy = np.inf
-        self._index(self._lossless_min_df(smallest_l1))
+        self._index(self._lossless_df(smallest_l1))
         if self.report.l1_max <= smallest_l1:
             # The model is empty; what was cut off would not change that, but C_max may lie in it.
-            self._index(1)
+            self._index(0.0)
 
-    def _index(self, least_df: int) -> None:
-        """Build the space of features with at least ``least_df`` documents, and find C_max in it."""
+    def _index(self, least_df: float) -> None:
+        """Build the space of features with more than ``least_df`` documents per unit of λ, and find C_max in it."""
         data, penalty = self.data, self.penalty
         with self.report.timed("index"):
-            self.report.min_df = {name: max(data.min_df[name], least_df) for name in data.streams}
+            self.report.min_df = {
+                name: max(data.min_df[name], int(least_df * data.penalty[name]) + 1) for name in data.streams
+            }
             indexes = {
                 name: NgramIndex.build(stream, self.report.min_df[name], data.max_length[name])
                 for name, stream in data.streams.items()
             }
             self.space = FeatureSpace(
                 indexes,
-                lambda index: inverse_weights(penalty.penalty_weights, penalty.ratio_power, index, self.problems),
+                data.penalty,
+                lambda factor, index: inverse_weights(
+                    penalty.penalty_weights, penalty.ratio_power, factor, index, self.problems
+                ),
             )
         self.report.n_classes = self.space.n_classes
         with self.report.timed("search"):
@@ -77,12 +94,12 @@ class GraftState:
             everything = self.space.search((self.residuals * self.scale).T, 0.0, 1, self._active_labels())
         self.report.l1_max = float(everything.peaks.max(initial=0.0))
 
-    def _lossless_min_df(self, l1: float) -> int:
-        """Features of fewer documents cannot enter: |v| < df · max s a, and it must exceed C λ (design §4)."""
+    def _lossless_df(self, l1: float) -> float:
+        """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and C λ < |v|."""
         if self.penalty.penalty_weights != "none" or not self.data.n_documents:
-            return 1
+            return 0.0
         largest = float((self.data.example_weights * self.scale).max())
-        return int(l1 / largest) + 1 if largest > 0.0 else 1
+        return l1 / largest if largest > 0.0 else 0.0
 
     def _active_labels(self) -> np.ndarray:
         active = np.zeros((self.active.n_rows, self.problems.n_trained), np.bool_)
@@ -193,6 +210,20 @@ class GraftState:
         while not self.done():
             self.round(l1)
 
+    def checkpoint(self) -> Checkpoint:
+        """What :meth:`restore` needs to come back to the present model."""
+        return Checkpoint(
+            replace(self.active, weights=self.active.weights.copy()),
+            self.space.blocks, self.space.nodes, self.intercepts.copy(), self.scores.copy(), self.residuals,
+        )  # fmt: skip
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Come back to an earlier model. It is searched at the next C, so that nothing else needs to be known of it."""
+        self.active = replace(checkpoint.active, weights=checkpoint.active.weights.copy())
+        self.space.set_rows(checkpoint.blocks, checkpoint.nodes)
+        self.intercepts, self.scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
+        self.residuals = checkpoint.residuals
+
     def _tolerance(self, l1: float) -> float:
         """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
         violation = self.report.max_violation * l1
@@ -221,12 +252,14 @@ class GraftState:
     def refitted(self, strength: float) -> Solution:
         """The features of the model, with weights that are optimal under L2 alone; the state stays as it is.
 
+        Labels that share a softmax share its features: each gets weights for all of them.
+
         Parameters
         ----------
         strength : float
             β in place of both C and the ridge.
         """
-        active = replace(self.active, weights=self.active.weights.copy())
+        active = self._completed()
         intercepts, scores = self.intercepts.copy(), self.scores.copy()
         with self.report.timed("refit"):
             for problem in self.problems.problems:
@@ -234,15 +267,26 @@ class GraftState:
                 part = active.of_labels(problem.first, problem.stop)
                 tolerance = REFIT_ACCURACY * problem.likelihood.importance.sum()
                 restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
-        return self._solution(active.weights, intercepts, scores)
+        return self._solution(active, intercepts, scores)
+
+    def _completed(self) -> Active:
+        """The active pairs, and the pairs of their features with all labels of the same softmax, at weight zero."""
+        there = self._active_labels()
+        missing = np.zeros_like(there)
+        for problem in self.problems.problems:
+            of_problem = there[:, problem.labels]
+            missing[:, problem.labels] = of_problem.any(axis=1, keepdims=True) & ~of_problem
+        rows, labels = np.nonzero(missing)
+        penalty = self.space.penalty(self.space.blocks[rows], self.space.nodes[rows], labels)
+        return self.active.with_pairs(rows, labels, penalty)
 
     def solution(self) -> Solution:
         """The model as it is, by label and in the streams' symbols."""
-        return self._solution(self.active.weights, self.intercepts, self.scores)
+        return self._solution(self.active, self.intercepts, self.scores)
 
-    def _solution(self, pair_weights: np.ndarray, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
-        weights = np.zeros((self.active.n_rows, self.problems.n_trained))
-        weights[self.active.rows, self.active.labels] = pair_weights
+    def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+        weights = np.zeros((active.n_rows, self.problems.n_trained))
+        weights[active.rows, active.labels] = active.weights
         blocks, nodes = self.space.blocks, self.space.nodes
         ngrams, longest = self.space.ngrams(blocks, nodes)
         df = np.array([self.space.indexes[b].df[k] for b, k in zip(blocks, nodes, strict=True)], np.int32)

@@ -122,6 +122,15 @@ class NgramIndex:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
         return sums_by_node(self.tree, values, dtype)
 
+    def column_keys(self) -> np.ndarray:
+        """A number for each node, the same where columns are, of other indexes of the documents too: int64 (n_nodes).
+
+        Two of n columns that differ have the same number with a probability of n² / 2⁶⁵.
+        """
+        fingerprints = self.sums(fingerprint_numbers(self.n_documents)).astype(np.int64)
+        # The golden ratio's bits spread the first sum over all 64; int64 wraps around.
+        return fingerprints[:, 0] * np.int64(-7046029254386353131) + fingerprints[:, 1]
+
     def ngram(self, node: int) -> np.ndarray:
         """The shortest n-gram of a node, in the stream's own symbols."""
         return self._symbols_at(node, self.shortest[node])
@@ -139,7 +148,7 @@ class NgramIndex:
 def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Dense ranks with breaks, the alphabet, and the document of each position.
 
-    Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
+    The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
     """
     n = stream.n_documents
     if len(stream.symbols) + n >= 2**31:
@@ -150,6 +159,8 @@ def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     alphabet, ranks = alphabet_of(stream.symbols)
     df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
     frequent = df >= min_df
+    if alphabet.dtype == np.uint32:
+        frequent &= alphabet != 0
     new_rank = np.where(frequent, np.cumsum(frequent), 0)
     lengths = np.diff(stream.starts)
     documents = np.repeat(np.arange(n, dtype=np.int32), lengths + 1)

@@ -38,8 +38,11 @@ SCORE_WEIGHTS: dict[str, float | None] = {
 
 
 def default_blocks() -> dict[str, NgramBlock]:
-    """The blocks of a component whose config has ``features = null``: words and characters, of any length."""
-    return {"words": TokenNgrams(attr="LOWER", min_df=2), "characters": CharacterNgrams(min_df=3)}
+    """The blocks of a component whose config has ``features = null``: phrases, and characters within words."""
+    return {
+        "words": TokenNgrams(attr="LOWER", min_df=2),
+        "characters": CharacterNgrams(min_df=3, within_words=True, penalty=1.5),
+    }
 
 
 @Language.factory(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
+import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
@@ -17,10 +18,9 @@ from .training import Fit, annotated_by
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: One document in so many is held out to choose a point of the path.
-HELD_OUT_SHARE = 10
-#: With fewer held-out documents than this there is no choosing.
-FEWEST_HELD_OUT = 10
+#: A point of the path is chosen by cross-validation: one document in FOLDS is held out at a time, until so many have
+#: been. With fewer than FEWEST_HELD_OUT there is no choosing.
+FOLDS, ENOUGH_HELD_OUT, FEWEST_HELD_OUT = 10, 500, 10
 
 
 def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | None = None) -> Report:
@@ -37,8 +37,10 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
         Annotated in ``doc.cats``.
     dev : iterable of Example, optional
         The model that scores best on them is kept: of equal ones the first, which has the fewest features.
-        Without them the last model is kept; but of a path of C, the point is first chosen on every tenth document of
-        each label, held out, and then all documents are trained on down to that point (if at least 10 are held out).
+        Without them the last model is kept; but of a path of C, the point is first chosen by cross-validation, and then
+        all documents are trained on down to that point. A tenth of each label's documents is held out at a time, until
+        500 have been or all: once for large corpora, ten times for small ones. What counts is the log-loss of the
+        held-out documents, since F-scores of a few hundred are a lottery.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
             choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), progress)
         else:
             n_steps = chosen_on_held_out(component, train, progress)
-            *_, last = islice(steps(component, train, progress), n_steps)
+            *_, last = islice(steps(component, train, progress, "all documents: "), n_steps)
             component.take_over(last.solution(), last.report)
     component.training = None
     assert component.report is not None
@@ -72,7 +74,7 @@ def graft_component(nlp: Language) -> TextCatGraft:
     return next(iter(found.values()))
 
 
-def steps(component: TextCatGraft, examples: list[Example], progress: Progress) -> Iterator[Fit]:
+def steps(component: TextCatGraft, examples: list[Example], progress: Progress, name: str = "") -> Iterator[Fit]:
     """Train from scratch, a step at a time."""
     component.initialize(lambda: examples)
     training = component.training
@@ -80,7 +82,7 @@ def steps(component: TextCatGraft, examples: list[Example], progress: Progress) 
     training.meet([])
     task = progress.add_task("", total=getattr(component.learner, "steps", None))
     while (fit := training.step()) is not None:
-        progress.update(task, advance=1, description=describe(fit.report))
+        progress.update(task, advance=1, description=name + describe(fit.report))
         yield fit
 
 
@@ -88,22 +90,22 @@ def describe(report: Report) -> str:
     return f"C/C_max {report.l1_ratio:.4f}, {report.n_active:,} features, gap {report.relative_gap:.0e}"
 
 
-def choose(component: TextCatGraft, train: list[Example], dev: list[Example], progress: Progress) -> int:
-    """Train to the end, and go back to the step that scored best; its number."""
+def choose(component: TextCatGraft, train: list[Example], dev: list[Example], progress: Progress) -> None:
+    """Train to the end, and go back to the first of the steps that scored best."""
     if not dev:
         raise ValueError("There are no dev examples to choose by. Give some, or None.")
-    best_score, best_step = -1.0, 0
-    for step, fit in enumerate(steps(component, train, progress), start=1):
+    best_score = -1.0
+    for fit in steps(component, train, progress):
         component.take_over(fit.solution(), fit.report)
         score = dev_score(component, dev)
         if score > best_score:
-            best_score, best_step = score, step
+            best_score = score
             solution, report = fit.solution(), fit.report.copy()
     component.take_over(solution, report)
-    return best_step
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
+    """``cats_score``."""
     docs = [example.predicted for example in dev]
     component.set_annotations(docs, component.predict(docs))
     return float(component.score(dev)["cats_score"])
@@ -115,19 +117,50 @@ def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progres
 
     if not isinstance(component.learner, GraftingPath):
         return None
-    kept, held_out = split(examples)
-    return choose(component, kept, held_out, progress) if len(held_out) >= FEWEST_HELD_OUT else None
+    fold_of = folds(examples)
+    sizes = np.cumsum(np.bincount(fold_of, minlength=FOLDS))
+    n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
+    if sizes[n_folds - 1] < FEWEST_HELD_OUT:
+        return None
+    held_out: list[Example] = []
+    probabilities = []
+    for fold in range(n_folds):
+        kept = [example for example, its in zip(examples, fold_of, strict=True) if its != fold]
+        part = [example for example, its in zip(examples, fold_of, strict=True) if its == fold]
+        if kept and part:
+            held_out.extend(part)
+            probabilities.append(along_path(component, kept, part, progress, f"fold {fold + 1} of {n_folds}: "))
+    losses = []
+    for step in range(max(map(len, probabilities))):
+        # A path that has met max_features has ended before others: its last model stands.
+        of_step = np.concatenate([path[min(step, len(path) - 1)] for path in probabilities])
+        losses.append(component.get_loss(held_out, of_step)[0])
+    return int(np.argmin(losses)) + 1
 
 
-def split(examples: Iterable[Example]) -> tuple[list[Example], list[Example]]:
-    """Every tenth document of each set of labels apart."""
-    parts: tuple[list[Example], list[Example]] = [], []
+def along_path(
+    component: TextCatGraft, train: list[Example], held_out: list[Example], progress: Progress, name: str
+) -> list[np.ndarray]:
+    """Probabilities of held-out documents at each step."""
+    probabilities = []
+    for fit in steps(component, train, progress, name):
+        component.take_over(fit.solution(), fit.report)
+        probabilities.append(component.predict(example.predicted for example in held_out))
+    return probabilities
+
+
+def folds(examples: Iterable[Example]) -> np.ndarray:
+    """The fold of each document: those of a set of labels take turns, from the last fold on (int64).
+
+    So a label with fewer documents than folds keeps its first ones in training as long as it can.
+    """
     seen: Counter[frozenset[str]] = Counter()
+    found = []
     for example in examples:
         labels = frozenset(label for label, value in example.reference.cats.items() if value >= 0.5)
         seen[labels] += 1
-        parts[seen[labels] % HELD_OUT_SHARE == 0].append(example)
-    return parts
+        found.append(-seen[labels] % FOLDS)
+    return np.array(found, np.int64)
 
 
 def progress_bar(component: TextCatGraft) -> Progress:

@@ -126,7 +126,10 @@ def offer(value, node, label, sought, found):
 
 @njit
 def any_above(sums, row, lanes, weight, bound):
-    """Whether one of the first lanes of a row, weighted, is above the bound; without a branch a lane."""
+    """Whether one of the first lanes of a row, weighted, is above the bound; without a branch a lane.
+
+    Unused lanes are 0.
+    """
     if lanes == 1:
         return abs(sums[row, 0]) * weight > bound
     above = False
@@ -136,16 +139,35 @@ def any_above(sums, row, lanes, weight, bound):
 
 
 @njit
+def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
+    """The same where each label has a weight of its own."""
+    above = False
+    if lanes == LANES:
+        for j in range(LANES):
+            above |= abs(sums[row, j]) * inverse_weights[node, label + j] > bound
+    else:
+        for j in range(lanes):
+            above |= abs(sums[row, j]) * inverse_weights[node, label + j] > bound
+    return above
+
+
+@njit
 def select(sums, begin, end, label, sought, found):
     """Offer the pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``.
 
-    Nearly all nodes are turned away by one look, since unused lanes are 0; only weights by label need one a lane.
+    Nearly all nodes are turned away by one look.
     """
     lanes = min(LANES, sought.n_labels - label)
     shared = sought.inverse_weights.shape[1] < 2
     for k in range(begin, end):
-        weight = weigh(1.0, sought.inverse_weights, k, 0) if shared else 1.0
-        if shared and not any_above(sums, k - begin, lanes, weight, sought.threshold):
+        if shared:
+            weight = weigh(1.0, sought.inverse_weights, k, 0)
+            above = any_above(sums, k - begin, lanes, weight, sought.threshold)
+        else:
+            above = any_above_by_label(
+                sums, k - begin, lanes, sought.inverse_weights, k, label, sought.threshold
+            )
+        if not above:
             continue
         if sought.row_of_node[k] != EQUAL:
             for j in range(lanes):
