@@ -25,9 +25,23 @@ STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
 #: Words, and punctuation marks as words of their own.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
 #: Component configs that "ours, tuned" chooses among.
+WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
+CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty": 1.5}
+PATH = {"@graft_learners": "spacy_graft.GraftingPath.v1"}
 GRID: dict[str, Settings] = {
     "default": {},
-    "ridge 1": {"learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "ridge": 1.0}},
+    "characters across words": {"features": {"words": WORDS, "characters": CHARACTERS}},
+    "case kept": {
+        "features": {
+            "words": {**WORDS, "attr": "ORTH"},
+            "characters": {**CHARACTERS, "lowercase": False, "within_words": True},
+        }
+    },
+    "weaker refit": {"learner": {**PATH, "refit": 0.5}},
+    "stronger refit": {"learner": {**PATH, "refit": 8.0}},
+    "ratio alone, to the power of 1": {
+        "learner": {**PATH, "penalty_weights": "ratio", "ratio_power": 1.0, "ridge": 7.0, "refit": 1.0}
+    },
 }
 
 

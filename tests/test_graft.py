@@ -21,7 +21,7 @@ from strategies import labelled, training_data
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
 few = settings(max_examples=min(40, settings().max_examples))
 #: A path of pure L1, as single fits are by default.
-PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False}
+PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False, "balance": 0.0, "refit": None}
 
 
 def run(learner, data):
@@ -234,10 +234,28 @@ def test_an_elastic_net_path_is_the_same_as_single_fits():
     targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
     data = training_data(texts, targets, lengths=np.array([len(set(t)) for t in texts], float))
     path = run(GraftingPath(l1_min_ratio=0.1, steps=3, tol=1e-7), data)
-    defaults = {"ridge": 20.0, "penalty_weights": "ratio_idf", "length_normalisation": True}
+    defaults = {"ridge": 20.0, "penalty_weights": "ratio_idf", "length_normalisation": True, "balance": 0.5}
     single = run(Grafting(l1=path.report.l1, tol=1e-7, **defaults), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.converged
+
+
+@few
+@given(labelled(labels=3, soft=True), l1s, st.sampled_from([0.5, 1.0]))
+def test_balance_is_example_weights(corpus, l1, balance):
+    texts, targets = corpus
+    fit = run(Grafting(l1=l1, balance=balance, tol=1e-7), training_data(texts, targets))
+    importance = targets @ targets.sum(axis=0) ** -balance
+    importance *= len(texts) / importance.sum()
+    _, matrix = distinct_columns(texts)
+    optimum, _, _ = dense_optimum(matrix, targets, importance, l1)
+    assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
+
+
+def test_at_full_balance_an_empty_model_knows_no_label_from_another():
+    targets = np.eye(3)[[0, 0, 0, 0, 1, 1, 2]]
+    fit = run(Grafting(l1=100.0, balance=1.0), training_data(["a"] * 7, targets))
+    assert softmax(fit.solution().intercepts) == pytest.approx(np.full(3, 1 / 3))
 
 
 @pytest.mark.parametrize("learner", [Grafting(l1=0.5), GraftingPath(steps=3)])
@@ -266,7 +284,10 @@ def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
     path = run(GraftingPath(l1_min_ratio=1e-3, steps=4, ridge=1.0, max_features=limit, tol=1e-8, refit=None), data)
     assert 0.85 * limit <= path.report.n_active <= limit
     single = run(
-        Grafting(l1=path.report.l1, ridge=1.0, penalty_weights="ratio_idf", length_normalisation=True, tol=1e-8), data
+        Grafting(
+            l1=path.report.l1, ridge=1.0, penalty_weights="ratio_idf", length_normalisation=True, balance=0.5, tol=1e-8
+        ),
+        data,
     )
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.n_active == single.report.n_active == len(path.solution().ngrams)
@@ -279,7 +300,7 @@ def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
     targets = np.eye(labels)[rng.integers(0, labels, 60)]
     data = training_data(texts, targets)
-    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, refit=0.3, **PLAIN), data).solution()
+    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, **{**PLAIN, "refit": 0.3}), data).solution()
     matrix = np.array([[text_of(ngram) in text for ngram in solution.ngrams] for text in texts], float)
     assert matrix.shape[1] >= 2
     ones = np.ones(60)
@@ -295,7 +316,7 @@ def test_refit_keeps_the_features_and_lowers_the_loss():
     targets = np.eye(2)[[int("ab" in t) for t in texts]]
     data = training_data(texts, targets)
     plain = run(GraftingPath(l1_min_ratio=0.2, steps=3, **PLAIN), data).solution()
-    refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, refit=0.01, **PLAIN), data).solution()
+    refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, **{**PLAIN, "refit": 0.01}), data).solution()
     assert list(map(text_of, plain.ngrams)) == list(map(text_of, refit.ngrams))
     ones = np.ones(50)
     losses = [log_loss(scores_of(s, texts, ones), targets, ones) for s in (plain, refit)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,3 +49,16 @@ class TrainingData:
     @property
     def n_documents(self) -> int:
         return len(self.targets)
+
+    def balanced(self, power: float) -> TrainingData:
+        """Documents of rare labels weigh more: s_i Σ_y q_iy n_y^-power, scaled to the sum that they had.
+
+        n_y is what label y's documents weigh together; at power 1, all labels do the same. For exclusive labels: others
+        have no one label that a document belongs to.
+        """
+        if power == 0.0 or not self.exclusive:
+            return self
+        totals = self.example_weights @ self.targets
+        factors = self.targets @ np.where(totals > 0.0, totals, 1.0) ** -power
+        weights = self.example_weights * factors
+        return replace(self, example_weights=weights * (self.example_weights.sum() / max(weights.sum(), 1e-300)))

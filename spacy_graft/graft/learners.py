@@ -30,6 +30,9 @@ class Penalty:
         Exponent of ``ratio`` and ``ratio_idf``.
     length_normalisation : bool
         Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1.
+    balance : float
+        How much more documents of rare labels weigh, if labels exclude each other: a label of n documents weighs as
+        much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.
     tol : float
         Duality gap to stop at, in units of the objective at zero weights.
     """
@@ -38,12 +41,14 @@ class Penalty:
     penalty_weights: PenaltyWeights = "none"
     ratio_power: float = 0.5
     length_normalisation: bool = False
+    balance: float = 0.0
     tol: float = 1e-3
 
     def __post_init__(self) -> None:
         self._require(self.ridge >= 0.0, "ridge", "at least 0")
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
         self._require(self.ratio_power > 0.0, "ratio_power", "above 0")
+        self._require(0.0 <= self.balance <= 1.0, "balance", "between 0 and 1")
         self._require(0.0 < self.tol < 1.0, "tol", "between 0 and 1")
 
     def _require(self, holds: bool, option: str, bounds: str) -> None:
@@ -105,11 +110,12 @@ class GraftingPath(Penalty):
     ridge: float = 20.0
     penalty_weights: PenaltyWeights = "ratio_idf"
     length_normalisation: bool = True
+    balance: float = 0.5
     tol: float = 1e-4
     l1_min_ratio: float = 0.001
     steps: int = 12
     max_features: int | None = 5000
-    refit: float | None = 4.0
+    refit: float | None = 2.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

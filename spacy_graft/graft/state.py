@@ -50,6 +50,7 @@ class GraftState:
     """
 
     def __init__(self, data: TrainingData, penalty: Penalty, smallest_l1: float = 0.0) -> None:
+        data = data.balanced(penalty.balance)
         self.data = data
         self.penalty = penalty
         self.report = Report()
