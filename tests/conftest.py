@@ -35,7 +35,12 @@ TELLING = {
 }
 COMMON = "the of a in and it was there with some more than we had before they came to see what".split()
 #: Few points, so that a fit takes no time.
-PATH: dict[str, Any] = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 6, "l1_min_ratio": 0.05}
+PATH: dict[str, Any] = {
+    "@graft_learners": "spacy_graft.GraftingPath.v1",
+    "steps": 6,
+    "l1_min_ratio": 0.05,
+    "refit": 2.0,
+}
 WORDS = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2}}
 
 Record = dict[str, Any]

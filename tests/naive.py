@@ -27,9 +27,7 @@ def ngram_documents(texts: list[str], min_df: int = 1, max_length: int | None = 
             for end in range(start + 1, longest + 1):
                 documents[text[start:end]].add(i)
     return {
-        ngram: tuple(sorted(found))
-        for ngram, found in documents.items()
-        if len(found) >= min_df and "\0" not in ngram
+        ngram: tuple(sorted(found)) for ngram, found in documents.items() if len(found) >= min_df and "\0" not in ngram
     }
 
 

@@ -310,6 +310,27 @@ def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
     assert np.count_nonzero(solution.weights) == solution.weights.size
 
 
+def test_after_the_last_point_come_the_other_refits():
+    """Each of them is the last point, fitted again under its own strength."""
+    rng = np.random.default_rng(10)
+    texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
+    targets = np.eye(3)[rng.integers(0, 3, 60)]
+    data = training_data(texts, targets, min_df=2)
+    settings = {"l1_min_ratio": 0.1, "steps": 3, "max_features": 40}
+    fit = GraftingPath(**settings, refit=[1.0, 0.1, 10.0]).start(data)
+    points, refits = [], []
+    while not fit.finished:
+        fit.step()
+        (refits if fit.position[0] else points).append((fit.position[1], fit.report.refit, fit.solution()))
+    assert [found[:2] for found in points] == [(k + 1, 1.0) for k in range(len(points))]
+    assert [found[:2] for found in refits] == [(1, 0.1), (2, 10.0)]
+    for _, strength, solution in refits:
+        alone = run(GraftingPath(**settings, refit=strength), data)
+        assert list(map(text_of, solution.ngrams)) == list(map(text_of, alone.solution().ngrams))
+        np.testing.assert_allclose(solution.weights, alone.solution().weights, atol=1e-3)
+        assert fit.report.l1 == alone.report.l1
+
+
 def test_refit_keeps_the_features_and_lowers_the_loss():
     rng = np.random.default_rng(3)
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(50)]
@@ -393,7 +414,7 @@ def test_senseless_options_are_refused(options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"l1_min_ratio": 1.0}, {"steps": 0}, {"max_features": 0}, {"refit": 0.0}],
+    [{"l1_min_ratio": 1.0}, {"steps": 0}, {"max_features": 0}, {"refit": 0.0}, {"refit": []}, {"refit": [1.0, -1.0]}],
 )
 def test_senseless_path_options_are_refused(options):
     with pytest.raises(ValueError, match="GraftingPath: "):

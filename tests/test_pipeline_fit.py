@@ -92,6 +92,15 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
     assert report.l1_ratio == pytest.approx(chosen)
 
 
+def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner={**PATH, "refit": [1e3, 1.0]})
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    assert report.refit == 1.0
+    nlp = make_nlp(learner={**PATH, "refit": [1.0, 1e3]})
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    assert report.refit == 1.0
+
+
 def test_folds_take_turns_within_each_label(blank: Language) -> None:
     examples = [make_example(blank, str(i), {"a": float(i % 2), "b": float(i % 2 == 0)}) for i in range(60)]
     fold_of = folds(examples)

@@ -9,7 +9,7 @@ import spacy
 from spacy.language import Language
 from spacy.training import Example
 
-from conftest import WORDS, make_example, make_nlp
+from conftest import PATH, WORDS, make_example, make_nlp
 
 CATS: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
 
@@ -113,7 +113,7 @@ def test_label_that_is_never_positive_of_several() -> None:
 
 
 def test_min_df_above_the_number_of_documents_leaves_the_intercepts() -> None:
-    nlp = make_nlp(features={"words": {**WORDS["words"], "min_df": 100}})
+    nlp = make_nlp(features={"words": {**WORDS["words"], "min_df": 100}}, learner={**PATH, "balance": 0.0})
     start(nlp, [*CATS, CATS[0], CATS[0]])
     assert nlp("some words").cats["a"] == pytest.approx(0.75)
     component: Any = nlp.get_pipe("textcat_graft")

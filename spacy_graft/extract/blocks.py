@@ -63,7 +63,7 @@ class NgramBlock(Protocol):
 
 
 def check_settings(block: NgramBlock) -> None:
-    """Raise a ValueError if a new block's ``min_df`` or ``max_length`` is under 1, or its ``penalty`` is not above 0."""
+    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0."""
     limits: dict[str, Any] = {"min_df": block.min_df, "max_length": block.max_length}
     if limits["max_length"] is None:
         del limits["max_length"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -102,9 +103,10 @@ class GraftingPath(Penalty):
     max_features : int, optional
         The path ends with the first model that would have more features. In its place comes one that has nearly as
         many, of a C between this and the one before.
-    refit : float, optional
-        Strength of the L2 penalty under which the selected features are fitted again, without L1 (relaxed lasso,
-        Meinshausen 2007); None keeps the weights of the path.
+    refit : float or sequence of float, optional
+        Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
+        lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come as many steps
+        as there are others, each the last point fitted again under one of them. None keeps the weights of the path.
     """
 
     ridge: float = 20.0
@@ -115,14 +117,27 @@ class GraftingPath(Penalty):
     l1_min_ratio: float = 0.001
     steps: int = 12
     max_features: int | None = 5000
-    refit: float | None = 2.0
+    refit: float | Sequence[float] | None = (2.0, 0.5, 8.0, 32.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require(0.0 < self.l1_min_ratio < 1.0, "l1_min_ratio", "between 0 and 1")
         self._require(self.steps >= 1, "steps", "at least 1")
         self._require(self.max_features is None or self.max_features >= 1, "max_features", "at least 1, or null")
-        self._require(self.refit is None or self.refit > 0.0, "refit", "above 0, or null")
+        above_zero = all(0.0 < strength < float("inf") for strength in self.refits)
+        self._require(above_zero and (self.refit is None or bool(self.refits)), "refit", "above 0, or null")
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of a fit, if it does not meet ``max_features`` before the last point."""
+        return self.steps + max(len(self.refits) - 1, 0)
+
+    @property
+    def refits(self) -> tuple[float, ...]:
+        """The strengths of ``refit``, however many."""
+        if self.refit is None:
+            return ()
+        return tuple(self.refit) if isinstance(self.refit, Sequence) else (self.refit,)
 
     def start(self, data: TrainingData) -> PathFit:
         """Index a corpus; each ``step`` of the fit is one point of the path."""

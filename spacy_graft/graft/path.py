@@ -9,7 +9,7 @@ from .learners import GraftingPath
 from .solution import Solution
 from .state import GraftState
 
-#: Where the path meets ``max_features``: optima tried between two points, and the share of features that is near enough.
+#: Where the path meets ``max_features``: optima tried between two points, and the share of features that is enough.
 TRIES, NEAR = 4, 0.94
 
 
@@ -19,7 +19,10 @@ class PathFit:
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         self.learner = learner
         self.state = GraftState(data, learner)
+        #: Points so far, and steps since the last of them.
         self.points = 0
+        self.refits = 0
+        self.ended = False
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
         self._solution = self.state.solution()
@@ -29,10 +32,28 @@ class PathFit:
     def finished(self) -> bool:
         return self.report.finished
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """How far the path is, in a way that paths over other documents share: (0, point), then (1, refit)."""
+        return (1, self.refits) if self.refits else (0, self.points)
+
     def step(self) -> None:
-        """The next point of the path; nothing after the last."""
+        """The next point of the path; after the last, that fitted again under the next strength; then nothing."""
         if self.finished:
             return
+        if self.ended:
+            self.refits += 1
+            self._refit(self.learner.refits[self.refits])
+        else:
+            self._next_point()
+        self.report.finished = self.ended and self.refits + 1 >= len(self.learner.refits)
+
+    def _refit(self, strength: float) -> None:
+        self.state.restore(self._kept)
+        self._solution = self.state.refitted(strength)
+        self.report.refit = strength
+
+    def _next_point(self) -> None:
         self.points += 1
         l1_before = self.report.l1 if self.points > 1 else self.state.report.l1_max
         l1 = self.state.report.l1_max * self.learner.l1_min_ratio ** (self.points / self.learner.steps)
@@ -41,16 +62,17 @@ class PathFit:
             self._fill_up(l1_before, l1)
         else:
             self._keep()
-        self.report.finished = self.report.finished or self.points == self.learner.steps
+        self.ended = self.ended or self.points == self.learner.steps
 
     def _too_large(self) -> bool:
         return self.learner.max_features is not None and self.state.active.n_rows > self.learner.max_features
 
     def _keep(self) -> None:
         """Take the point that the state has reached for the present one."""
-        refit = self.learner.refit
-        self._solution = self.state.solution() if refit is None else self.state.refitted(refit)
+        refits = self.learner.refits
+        self._solution = self.state.refitted(refits[0]) if refits else self.state.solution()
         self.report = self.state.report.copy()
+        self.report.refit = refits[0] if refits else None
         self._kept = self.state.checkpoint()
 
     def _fill_up(self, l1_above: float, l1_below: float) -> None:
@@ -78,7 +100,7 @@ class PathFit:
                 self._keep()
                 if n_active >= NEAR * limit:
                     break
-        self.report.finished = True
+        self.ended = True
 
     def solution(self) -> Solution:
         return self._solution

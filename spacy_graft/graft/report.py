@@ -26,6 +26,8 @@ class Report:
         The gap in units of F at zero weights: training stops at ``tol``.
     max_violation : float
         Largest max(|v| / λ - C, 0) over the whole space, in units of C.
+    refit : float, optional
+        Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     n_classes, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -45,6 +47,7 @@ class Report:
     duality_gap: float = float("inf")
     relative_gap: float = float("inf")
     max_violation: float = 0.0
+    refit: float | None = None
     n_classes: int = 0
     n_active: int = 0
     n_pairs: int = 0

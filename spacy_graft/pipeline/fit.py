@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,9 +54,12 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
         if dev is not None:
             choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), progress)
         else:
-            n_steps = chosen_on_held_out(component, train, progress)
-            *_, last = islice(steps(component, train, progress, "all documents: "), n_steps)
-            component.take_over(last.solution(), last.report)
+            position = chosen_on_held_out(component, train, progress)
+            for fit in steps(component, train, progress, "all documents: "):
+                if position is not None and position_of(fit) > position:
+                    # The path has ended before that of the folds: its last point stands.
+                    break
+                component.take_over(fit.solution(), fit.report)
     component.training = None
     assert component.report is not None
     return component.report
@@ -80,7 +83,7 @@ def steps(component: TextCatGraft, examples: list[Example], progress: Progress, 
     training = component.training
     assert training is not None
     training.meet([])
-    task = progress.add_task("", total=getattr(component.learner, "steps", None))
+    task = progress.add_task(name, total=getattr(component.learner, "total_steps", None))
     while (fit := training.step()) is not None:
         progress.update(task, advance=1, description=name + describe(fit.report))
         yield fit
@@ -111,8 +114,8 @@ def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
     return float(component.score(dev)["cats_score"])
 
 
-def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progress: Progress) -> int | None:
-    """How many points of the path to go down; None for all of what the learner does."""
+def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progress: Progress) -> tuple[int, int] | None:
+    """How far to go down the path; None for all of what the learner does."""
     from ..graft.learners import GraftingPath
 
     if not isinstance(component.learner, GraftingPath):
@@ -123,30 +126,37 @@ def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progres
     if sizes[n_folds - 1] < FEWEST_HELD_OUT:
         return None
     held_out: list[Example] = []
-    probabilities = []
+    found: list[dict[tuple[int, int], np.ndarray]] = []
     for fold in range(n_folds):
         kept = [example for example, its in zip(examples, fold_of, strict=True) if its != fold]
         part = [example for example, its in zip(examples, fold_of, strict=True) if its == fold]
         if kept and part:
             held_out.extend(part)
-            probabilities.append(along_path(component, kept, part, progress, f"fold {fold + 1} of {n_folds}: "))
-    losses = []
-    for step in range(max(map(len, probabilities))):
-        # A path that has met max_features has ended before others: its last model stands.
-        of_step = np.concatenate([path[min(step, len(path) - 1)] for path in probabilities])
-        losses.append(component.get_loss(held_out, of_step)[0])
-    return int(np.argmin(losses)) + 1
+            found.append(along_path(component, kept, part, progress, f"fold {fold + 1} of {n_folds}: "))
+
+    def loss(position: tuple[int, int]) -> float:
+        # A path that has met max_features has ended before others: its last point stands.
+        reached = [path[max(own for own in path if own <= position)] for path in found]
+        return component.get_loss(held_out, np.concatenate(reached))[0]
+
+    return min(sorted(set().union(*found)), key=loss)
 
 
 def along_path(
     component: TextCatGraft, train: list[Example], held_out: list[Example], progress: Progress, name: str
-) -> list[np.ndarray]:
-    """Probabilities of held-out documents at each step."""
-    probabilities = []
+) -> dict[tuple[int, int], np.ndarray]:
+    """Probabilities of held-out documents, by position."""
+    probabilities = {}
     for fit in steps(component, train, progress, name):
         component.take_over(fit.solution(), fit.report)
-        probabilities.append(component.predict(example.predicted for example in held_out))
+        probabilities[position_of(fit)] = component.predict(example.predicted for example in held_out)
     return probabilities
+
+
+def position_of(fit: Fit) -> tuple[int, int]:
+    from ..graft.path import PathFit
+
+    return fit.position if isinstance(fit, PathFit) else (0, 0)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:

@@ -164,9 +164,7 @@ def select(sums, begin, end, label, sought, found):
             weight = weigh(1.0, sought.inverse_weights, k, 0)
             above = any_above(sums, k - begin, lanes, weight, sought.threshold)
         else:
-            above = any_above_by_label(
-                sums, k - begin, lanes, sought.inverse_weights, k, label, sought.threshold
-            )
+            above = any_above_by_label(sums, k - begin, lanes, sought.inverse_weights, k, label, sought.threshold)
         if not above:
             continue
         if sought.row_of_node[k] != EQUAL:
