@@ -46,6 +46,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "characters across words": blocks(words=WORDS, characters={**CHARACTERS, "within_words": False}),
     "characters at the price of words": blocks(words=WORDS, characters={**CHARACTERS, "penalty": 1.0}),
     "case kept": blocks(words={**WORDS, "attr": "ORTH"}, characters={**CHARACTERS, "lowercase": False}),
+    "shapes of words as well": blocks(
+        words=WORDS, characters=CHARACTERS, shapes={**WORDS, "attr": "SHAPE", "penalty": 1.5}
+    ),
     "words of 1 document": blocks(words={**WORDS, "min_df": 1}, characters=CHARACTERS),
     "no refit": learner(refit=None),
     "no refit, ridge 2": learner(refit=None, ridge=2.0),

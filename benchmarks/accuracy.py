@@ -16,9 +16,7 @@ import json
 import multiprocessing
 import os
 import resource
-import shlex
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -55,7 +53,8 @@ Result = dict[str, Any]
 
 INTRODUCTION = f"""# Accuracy
 
-Written by `{{command}}` from `accuracy.json`; not to be edited. {{machine}}
+Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and the same with `--curves`, from
+`accuracy.json`; not to be edited. {{machine}}
 
 Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained again on
 train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
@@ -159,7 +158,8 @@ def measure(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
     model.predict(test.texts[:2])
     cpu = time.process_time()
     predicted = model.predict(test.texts)
-    result["documents_per_second"] = len(test.texts) / (time.process_time() - cpu)
+    # A clock that ticks in milliseconds may not have moved.
+    result["documents_per_second"] = len(test.texts) / max(time.process_time() - cpu, 1e-3)
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder))
         result["bytes"] = size_on_disk(Path(folder))
@@ -378,13 +378,13 @@ def machine() -> str:
     return f"Processor: {model}; {', '.join(packages)}."
 
 
-def render(path: Path, command: str) -> str:
+def render(path: Path) -> str:
     """All tables, as Markdown."""
     stored = load(path)
     results = stored["results"]
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        print(INTRODUCTION.format(command=command, machine=machine()), end="")
+        print(INTRODUCTION.format(machine=machine()), end="")
         print_table("Macro-F1 on test", *overview(results))
         if stored["paired"]:
             print_table(f"Macro-F1, ours minus {METHODS[BASELINE].title}, paired", *differences(stored["paired"]))
@@ -395,9 +395,9 @@ def render(path: Path, command: str) -> str:
     return out.getvalue()
 
 
-def write_tables(path: Path, command: str) -> None:
+def write_tables(path: Path) -> None:
     temporary = path.with_name(f".{path.stem}.{os.getpid()}")
-    temporary.write_text(render(path, command), "utf8")
+    temporary.write_text(render(path), "utf8")
     os.replace(temporary, path.with_suffix(".md"))
 
 
@@ -407,15 +407,6 @@ def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"No such {what}: {', '.join(unknown)}. There are: {', '.join(known)}.")
     return names
-
-
-def shown_command() -> str:
-    """As it was typed, with DATA and FOLDER for where things are."""
-    words = list(sys.argv[1:])
-    for option, stand_in in (("--data", "DATA"), ("--predictions", "FOLDER"), ("--results", "FILE")):
-        if option in words[:-1]:
-            words[words.index(option) + 1] = stand_in
-    return f"python benchmarks/accuracy.py {shlex.join(words)}"
 
 
 def main(
@@ -452,8 +443,8 @@ def main(
             row = enter(results, kind, name, method, result, predictions)
             progress.console.print(finished(name, method, row), soft_wrap=True)
             progress.advance(bar)
-            write_tables(results, shown_command())
-    write_tables(results, shown_command())
+            write_tables(results)
+    write_tables(results)
 
 
 def is_missing(result: Result | None) -> bool:
