@@ -25,8 +25,9 @@ class PathFit:
         self.ended = False
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
-        self._solution = self.state.solution()
         self._kept = self.state.checkpoint()
+        #: Made when it is asked for: refits are a third of the time of a path with many labels.
+        self._solution: Solution | None = None
 
     @property
     def finished(self) -> bool:
@@ -43,15 +44,11 @@ class PathFit:
             return
         if self.ended:
             self.refits += 1
-            self._refit(self.learner.refits[self.refits])
+            self.report.refit = self.learner.refits[self.refits]
         else:
             self._next_point()
+        self._solution = None
         self.report.finished = self.ended and self.refits + 1 >= len(self.learner.refits)
-
-    def _refit(self, strength: float) -> None:
-        self.state.restore(self._kept)
-        self._solution = self.state.refitted(strength)
-        self.report.refit = strength
 
     def _next_point(self) -> None:
         self.points += 1
@@ -69,10 +66,8 @@ class PathFit:
 
     def _keep(self) -> None:
         """Take the point that the state has reached for the present one."""
-        refits = self.learner.refits
-        self._solution = self.state.refitted(refits[0]) if refits else self.state.solution()
         self.report = self.state.report.copy()
-        self.report.refit = refits[0] if refits else None
+        self.report.refit = self.learner.refits[0] if self.learner.refits else None
         self._kept = self.state.checkpoint()
 
     def _fill_up(self, l1_above: float, l1_below: float) -> None:
@@ -100,7 +95,12 @@ class PathFit:
                 self._keep()
                 if n_active >= NEAR * limit:
                     break
+        self.state.restore(self._kept)
         self.ended = True
 
     def solution(self) -> Solution:
+        """The model of the present step."""
+        if self._solution is None:
+            strength = self.report.refit
+            self._solution = self.state.solution() if strength is None else self.state.refitted(strength)
         return self._solution

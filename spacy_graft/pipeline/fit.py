@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from spacy.language import Language
@@ -17,6 +17,8 @@ from .training import Fit, annotated_by
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from ..graft.path import PathFit
 
 #: A point of the path is chosen by cross-validation: one document in FOLDS is held out at a time, until so many have
 #: been. With fewer than FEWEST_HELD_OUT there is no choosing.
@@ -55,11 +57,10 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
             choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), progress)
         else:
             position = chosen_on_held_out(component, train, progress)
-            for fit in steps(component, train, progress, "all documents: "):
-                if position is not None and position_of(fit) > position:
-                    # The path has ended before that of the folds: its last point stands.
+            for last in steps(component, train, progress, "all documents: "):
+                if position is not None and has_come_to(last, position):
                     break
-                component.take_over(fit.solution(), fit.report)
+            component.take_over(last.solution(), last.report)
     component.training = None
     assert component.report is not None
     return component.report
@@ -149,14 +150,18 @@ def along_path(
     probabilities = {}
     for fit in steps(component, train, progress, name):
         component.take_over(fit.solution(), fit.report)
-        probabilities[position_of(fit)] = component.predict(example.predicted for example in held_out)
+        probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
     return probabilities
 
 
-def position_of(fit: Fit) -> tuple[int, int]:
-    from ..graft.path import PathFit
+def has_come_to(fit: Fit, position: tuple[int, int]) -> bool:
+    """Whether a path is at a position or, where that is a point, at its end before it."""
+    path = path_of(fit)
+    return path.position == position or (path.ended and position[0] == 0)
 
-    return fit.position if isinstance(fit, PathFit) else (0, 0)
+
+def path_of(fit: Fit) -> PathFit:
+    return cast("PathFit", fit)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
