@@ -323,7 +323,7 @@ def test_after_the_last_point_come_the_other_refits():
         fit.step()
         (refits if fit.position[0] else points).append((fit.position[1], fit.report.refit, fit.solution()))
     assert [found[:2] for found in points] == [(k + 1, 1.0) for k in range(len(points))]
-    assert [found[:2] for found in refits] == [(1, 0.1), (2, 10.0)]
+    assert [found[:2] for found in refits] == [(1, 0.1), (2, 10.0), (3, 1.0)]
     for _, strength, solution in refits:
         alone = run(GraftingPath(**settings, refit=strength), data)
         assert list(map(text_of, solution.ngrams)) == list(map(text_of, alone.solution().ngrams))
@@ -414,7 +414,17 @@ def test_senseless_options_are_refused(options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"l1_min_ratio": 1.0}, {"steps": 0}, {"max_features": 0}, {"refit": 0.0}, {"refit": []}, {"refit": [1.0, -1.0]}],
+    [
+        {"l1_min_ratio": 1.0},
+        {"steps": 0},
+        {"max_features": 0},
+        {"refit": 0.0},
+        {"refit": []},
+        {"refit": [1.0, -1.0]},
+        {"refit": "3"},
+        {"refit": True},
+        {"refit": np.array([])},
+    ],
 )
 def test_senseless_path_options_are_refused(options):
     with pytest.raises(ValueError, match="GraftingPath: "):

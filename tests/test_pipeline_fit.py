@@ -101,11 +101,61 @@ def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
     assert report.refit == 1.0
 
 
+def test_labels_are_the_same_in_all_folds(blank: Language) -> None:
+    """Whichever comes first among a fold's documents, and with sparse annotation."""
+    rows = [("a thing", "a"), *[(f"bee {i}", "b") for i in range(12)], *[(f"a thing {i}", "a") for i in range(12)]]
+    probabilities = []
+    for sparse in (True, False):
+        nlp = make_nlp()
+        examples = [
+            make_example(nlp, text, {label: 1.0} if sparse else {"a": float(label == "a"), "b": float(label == "b")})
+            for text, label in rows
+        ]
+        spacy_graft.fit(nlp, examples)
+        probabilities.append(nlp("a thing").cats["a"])
+    assert probabilities[0] == pytest.approx(probabilities[1])
+    assert probabilities[0] > 0.7
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive")
+def test_labels_added_by_hand_and_labels_of_one_document(blank: Language) -> None:
+    nlp = make_nlp()
+    component_of(nlp).add_label("z")
+    rows = [*[(f"a thing {i}", "a") for i in range(12)], *[(f"bee {i}", "b") for i in range(12)], ("see", "c")]
+    spacy_graft.fit(nlp, [make_example(nlp, text, {label: 1.0}) for text, label in rows])
+    assert component_of(nlp).labels == ("z", "a", "b", "c")
+
+
+@pytest.mark.parametrize("n_labels", [2, 15])
+def test_folds_of_one_label_and_labels_of_one_document(n_labels: int) -> None:
+    nlp = make_nlp()
+    labels = [f"label{i}" for i in range(n_labels)]
+    of = [0] * 12 + [1] if n_labels == 2 else list(range(n_labels))
+    examples = [make_example(nlp, f"word{i} text", {label: float(label == labels[i]) for label in labels}) for i in of]
+    assert spacy_graft.fit(nlp, examples) is component_of(nlp).report
+
+
+def test_with_fewer_documents_than_it_takes_to_choose_the_first_refit_stands() -> None:
+    nlp = make_nlp(learner={**PATH, "refit": [1.0, 1e3]})
+    rows = [*[(f"a thing {i}", "a") for i in range(4)], *[(f"bee {i}", "b") for i in range(4)]]
+    report = spacy_graft.fit(nlp, [make_example(nlp, text, {label: 1.0}) for text, label in rows])
+    assert report.refit == 1.0
+    assert "refit" in report.seconds
+
+
+def test_without_annotation_there_is_nothing_to_learn(blank: Language) -> None:
+    nlp = make_nlp()
+    for label in "ab":
+        component_of(nlp).add_label(label)
+    with pytest.raises(ValueError, match="None of the 2 examples says anything of a label"):
+        spacy_graft.fit(nlp, [make_example(nlp, text, {}) for text in ("one", "two")])
+
+
 def test_folds_take_turns_within_each_label(blank: Language) -> None:
     examples = [make_example(blank, str(i), {"a": float(i % 2), "b": float(i % 2 == 0)}) for i in range(60)]
     fold_of = folds(examples)
     assert [example.text for example, fold in zip(examples, fold_of, strict=True) if fold == 0] == [
-        "18", "19", "38", "39", "58", "59",
+        "0", "1", "20", "21", "40", "41",
     ]  # fmt: skip
     assert np.bincount(fold_of).tolist() == [6] * 10
 

@@ -70,5 +70,6 @@ def check_settings(block: NgramBlock) -> None:
     for option, value in limits.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{type(block).__name__}: {option} must be an integer of at least 1, but is {value!r}")
-    if not 0.0 < block.penalty < float("inf"):
-        raise ValueError(f"{type(block).__name__}: penalty must be a number above 0, but is {block.penalty!r}")
+    penalty: Any = block.penalty
+    if not isinstance(penalty, float | int) or not 0.0 < penalty < float("inf"):
+        raise ValueError(f"{type(block).__name__}: penalty must be a number above 0, but is {penalty!r}")

@@ -112,4 +112,5 @@ def framed_words(text: np.ndarray, with_places: bool = False) -> tuple[np.ndarra
     framed = np.empty(3 * len(text), np.uint32)
     places = np.empty(len(framed) if with_places else 0, np.int32)
     length = kernels.frame_words(text, framed, places)
-    return framed[:length], places[:length]
+    # Copied, so that a corpus does not hold three times its text.
+    return framed[:length].copy(), places[:length]

@@ -1,4 +1,4 @@
-"""Kernels of extraction: hash tables (see :mod:`spacy_graft.extract.hashing`), spelling, counting distinct symbols."""
+"""Kernels of extraction: hash tables (see :mod:`spacy_graft.extract.hashing`), spelling, words, distinct symbols."""
 
 from .._numba import njit
 from .hashing import EMPTY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -105,8 +105,9 @@ class GraftingPath(Penalty):
         many, of a C between this and the one before.
     refit : float or sequence of float, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
-        lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come as many steps
-        as there are others, each the last point fitted again under one of them. None keeps the weights of the path.
+        lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come steps in which
+        it is fitted again under each of the others, and then under the first once more: where nobody chooses, that is
+        the model. None keeps the weights of the path.
     """
 
     ridge: float = 20.0
@@ -124,20 +125,30 @@ class GraftingPath(Penalty):
         self._require(0.0 < self.l1_min_ratio < 1.0, "l1_min_ratio", "between 0 and 1")
         self._require(self.steps >= 1, "steps", "at least 1")
         self._require(self.max_features is None or self.max_features >= 1, "max_features", "at least 1, or null")
-        above_zero = all(0.0 < strength < float("inf") for strength in self.refits)
-        self._require(above_zero and (self.refit is None or bool(self.refits)), "refit", "above 0, or null")
+        listed = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
+        strengths = list(self.refit) if listed else [self.refit]  # type: ignore[arg-type]
+        numbers = all(
+            isinstance(x, float | int) and not isinstance(x, bool) and 0 < x < float("inf") for x in strengths
+        )
+        sound = self.refit is None or (numbers and len(strengths) > 0)
+        self._require(sound, "refit", "a number above 0, a list of them, or null")
 
     @property
     def total_steps(self) -> int:
         """Steps of a fit, if it does not meet ``max_features`` before the last point."""
-        return self.steps + max(len(self.refits) - 1, 0)
+        return self.steps + len(self.later_refits)
+
+    @property
+    def later_refits(self) -> tuple[float, ...]:
+        """What the last point is fitted again under, a step each."""
+        return (*self.refits[1:], self.refits[0]) if len(self.refits) > 1 else ()
 
     @property
     def refits(self) -> tuple[float, ...]:
         """The strengths of ``refit``, however many."""
         if self.refit is None:
             return ()
-        return tuple(self.refit) if isinstance(self.refit, Sequence) else (self.refit,)
+        return (self.refit,) if isinstance(self.refit, float | int) else tuple(self.refit)
 
     def start(self, data: TrainingData) -> PathFit:
         """Index a corpus; each ``step`` of the fit is one point of the path."""

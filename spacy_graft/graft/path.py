@@ -19,10 +19,12 @@ class PathFit:
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         self.learner = learner
         self.state = GraftState(data, learner)
-        #: Points so far, and steps since the last of them.
-        self.points = 0
-        self.refits = 0
+        #: Points so far, steps since the last of them, and whether there are no more points.
+        self.n_points = 0
+        self.n_refits = 0
         self.ended = False
+        if self.state.trainable:
+            self.state.start_at(self.state.report.l1_max)
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
         self._kept = self.state.checkpoint()
@@ -36,30 +38,30 @@ class PathFit:
     @property
     def position(self) -> tuple[int, int]:
         """How far the path is, in a way that paths over other documents share: (0, point), then (1, refit)."""
-        return (1, self.refits) if self.refits else (0, self.points)
+        return (1, self.n_refits) if self.n_refits else (0, self.n_points)
 
     def step(self) -> None:
-        """The next point of the path; after the last, that fitted again under the next strength; then nothing."""
+        """The next point of the path; after the last, its next refit; then nothing."""
         if self.finished:
             return
         if self.ended:
-            self.refits += 1
-            self.report.refit = self.learner.refits[self.refits]
+            self.report.refit = self.learner.later_refits[self.n_refits]
+            self.n_refits += 1
         else:
             self._next_point()
         self._solution = None
-        self.report.finished = self.ended and self.refits + 1 >= len(self.learner.refits)
+        self.report.finished = self.ended and self.n_refits == len(self.learner.later_refits)
 
     def _next_point(self) -> None:
-        self.points += 1
-        l1_before = self.report.l1 if self.points > 1 else self.state.report.l1_max
-        l1 = self.state.report.l1_max * self.learner.l1_min_ratio ** (self.points / self.learner.steps)
+        self.n_points += 1
+        l1_before = self.report.l1
+        l1 = self.state.report.l1_max * self.learner.l1_min_ratio ** (self.n_points / self.learner.steps)
         self.state.optimise(l1)
         if self._too_large():
             self._fill_up(l1_before, l1)
         else:
             self._keep()
-        self.ended = self.ended or self.points == self.learner.steps
+        self.ended = self.ended or self.n_points == self.learner.steps
 
     def _too_large(self) -> bool:
         return self.learner.max_features is not None and self.state.active.n_rows > self.learner.max_features
@@ -67,6 +69,8 @@ class PathFit:
     def _keep(self) -> None:
         """Take the point that the state has reached for the present one."""
         self.report = self.state.report.copy()
+        # The state's own, so that a refit which is asked for later counts as well.
+        self.report.seconds = self.state.report.seconds
         self.report.refit = self.learner.refits[0] if self.learner.refits else None
         self._kept = self.state.checkpoint()
 

@@ -33,7 +33,7 @@ class Report:
     min_df : dict of str to int
         The frequency cut-off of each block.
     seconds : dict of str to float
-        By phase: index, search, solve.
+        By phase: index, search, solve, refit.
     converged : bool
         Whether the gap is at ``tol`` or below.
     finished : bool

@@ -26,6 +26,8 @@ ROUND_ACCURACY = 0.3
 FEWEST_ADDED = 100
 #: Violation that a refit may keep, an example.
 REFIT_ACCURACY = 1e-5
+#: A largest gradient under this, in units of the objective at zero weights, is what rounding leaves of none.
+ROUNDING = 1e-13
 #: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
 PATIENCE = 8
 
@@ -203,7 +205,7 @@ class GraftState:
     @property
     def trainable(self) -> bool:
         """Whether there are labels to tell apart and features to tell them by."""
-        return bool(self.problems.problems) and self.report.l1_max > 0.0
+        return bool(self.problems.problems) and self.report.l1_max > ROUNDING * self.initial_objective
 
     def optimise(self, l1: float) -> None:
         """Rounds at one C until the certificate holds."""

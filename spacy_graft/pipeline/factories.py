@@ -135,7 +135,7 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
     if not blocks:
         raise ValueError(f"[{name}] There are no feature blocks. Give one at least, or null for the default.")
     for block_name, block in blocks.items():
-        if not hasattr(block, "symbols"):
+        if not all(hasattr(block, member) for member in ("symbols", "min_df", "max_length", "penalty")):
             raise ValueError(
                 f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
             )

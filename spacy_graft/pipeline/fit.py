@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
@@ -11,6 +11,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
+from ..graft.learners import GraftingPath
 from ..graft.report import Report
 from .textcat import TextCatGraft
 from .training import Fit, annotated_by
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 #: A point of the path is chosen by cross-validation: one document in FOLDS is held out at a time, until so many have
 #: been. With fewer than FEWEST_HELD_OUT there is no choosing.
 FOLDS, ENOUGH_HELD_OUT, FEWEST_HELD_OUT = 10, 500, 10
+
+#: How far a path is (see :attr:`spacy_graft.graft.path.PathFit.position`).
+Position = tuple[int, int]
+NOT_BEGUN: Position = (0, 0)
 
 
 def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | None = None) -> Report:
@@ -38,11 +43,11 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
     examples : iterable of Example
         Annotated in ``doc.cats``.
     dev : iterable of Example, optional
-        The model that scores best on them is kept: of equal ones the first, which has the fewest features.
-        Without them the last model is kept; but of a path of C, the point is first chosen by cross-validation, and then
-        all documents are trained on down to that point. A tenth of each label's documents is held out at a time, until
-        500 have been or all: once for large corpora, ten times for small ones. What counts is the log-loss of the
-        held-out documents, since F-scores of a few hundred are a lottery.
+        The model that scores best on them is kept: of equal ones the first.
+        Without them the last model is kept; but of a path of C, the point and its refit are first chosen by
+        cross-validation, and then all documents are trained on down to there. A tenth of the documents of each set of
+        labels is held out at a time, until 500 have been or all: once for large corpora, ten times for small ones. What
+        counts is the log-loss of the held-out documents, since F-scores of a few hundred are a lottery.
 
     Returns
     -------
@@ -52,12 +57,15 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
     component = graft_component(nlp)
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     train = list(annotated_by(before, examples, nlp.batch_size))
+    # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
+    component.initialize(lambda: train)
+    labels = component.labels
     with progress_bar(component) as progress:
         if dev is not None:
-            choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), progress)
+            choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), labels, progress)
         else:
-            position = chosen_on_held_out(component, train, progress)
-            for last in steps(component, train, progress, "all documents: "):
+            position = chosen_on_held_out(component, train, labels, progress)
+            for last in steps(component, train, labels, progress, "all documents: "):
                 if position is not None and has_come_to(last, position):
                     break
             component.take_over(last.solution(), last.report)
@@ -78,28 +86,40 @@ def graft_component(nlp: Language) -> TextCatGraft:
     return next(iter(found.values()))
 
 
-def steps(component: TextCatGraft, examples: list[Example], progress: Progress, name: str = "") -> Iterator[Fit]:
-    """Train from scratch, a step at a time."""
-    component.initialize(lambda: examples)
+def steps(
+    component: TextCatGraft, examples: list[Example], labels: tuple[str, ...], progress: Progress, name: str = ""
+) -> Iterator[Fit]:
+    """Train from scratch, a step at a time; one at least."""
+    component.initialize(lambda: examples, labels=labels)
     training = component.training
     assert training is not None
     training.meet([])
     task = progress.add_task(name, total=getattr(component.learner, "total_steps", None))
-    while (fit := training.step()) is not None:
+    fit = training.step()
+    if fit is None:
+        raise ValueError(
+            f"[{component.name}] None of the {len(examples)} examples says anything of a label: there is nothing to "
+            f"learn from. Annotate them in doc.cats."
+        )
+    while fit is not None:
         progress.update(task, advance=1, description=name + describe(fit.report))
         yield fit
+        fit = training.step()
 
 
 def describe(report: Report) -> str:
-    return f"C/C_max {report.l1_ratio:.4f}, {report.n_active:,} features, gap {report.relative_gap:.0e}"
+    refit = "" if report.refit is None else f", refit {report.refit:g}"
+    return f"C/C_max {report.l1_ratio:.4f}, {report.n_active:,} features, gap {report.relative_gap:.0e}{refit}"
 
 
-def choose(component: TextCatGraft, train: list[Example], dev: list[Example], progress: Progress) -> None:
+def choose(
+    component: TextCatGraft, train: list[Example], dev: list[Example], labels: tuple[str, ...], progress: Progress
+) -> None:
     """Train to the end, and go back to the first of the steps that scored best."""
     if not dev:
         raise ValueError("There are no dev examples to choose by. Give some, or None.")
     best_score = -1.0
-    for fit in steps(component, train, progress):
+    for fit in steps(component, train, labels, progress):
         component.take_over(fit.solution(), fit.report)
         score = dev_score(component, dev)
         if score > best_score:
@@ -115,10 +135,10 @@ def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
     return float(component.score(dev)["cats_score"])
 
 
-def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progress: Progress) -> tuple[int, int] | None:
+def chosen_on_held_out(
+    component: TextCatGraft, examples: list[Example], labels: tuple[str, ...], progress: Progress
+) -> Position | None:
     """How far to go down the path; None for all of what the learner does."""
-    from ..graft.learners import GraftingPath
-
     if not isinstance(component.learner, GraftingPath):
         return None
     fold_of = folds(examples)
@@ -127,55 +147,56 @@ def chosen_on_held_out(component: TextCatGraft, examples: list[Example], progres
     if sizes[n_folds - 1] < FEWEST_HELD_OUT:
         return None
     held_out: list[Example] = []
-    found: list[dict[tuple[int, int], np.ndarray]] = []
+    paths: list[dict[Position, np.ndarray]] = []
     for fold in range(n_folds):
         kept = [example for example, its in zip(examples, fold_of, strict=True) if its != fold]
         part = [example for example, its in zip(examples, fold_of, strict=True) if its == fold]
-        if kept and part:
-            held_out.extend(part)
-            found.append(along_path(component, kept, part, progress, f"fold {fold + 1} of {n_folds}: "))
+        held_out += part
+        of_fold = steps(component, kept, labels, progress, f"fold {fold + 1} of {n_folds}: ")
+        paths.append(along_path(component, of_fold, part))
 
-    def loss(position: tuple[int, int]) -> float:
-        # A path that has met max_features has ended before others: its last point stands.
-        reached = [path[max(own for own in path if own <= position)] for path in found]
+    def loss(position: Position) -> float:
+        # A path that has met max_features, or had nothing to learn from, ended before others: its last point stands.
+        reached = [path[max((own for own in path if own <= position), default=min(path))] for path in paths]
         return component.get_loss(held_out, np.concatenate(reached))[0]
 
-    return min(sorted(set().union(*found)), key=loss)
+    positions = set().union(*paths) - {NOT_BEGUN}
+    return min(sorted(positions), key=loss) if positions else None
 
 
-def along_path(
-    component: TextCatGraft, train: list[Example], held_out: list[Example], progress: Progress, name: str
-) -> dict[tuple[int, int], np.ndarray]:
+def along_path(component: TextCatGraft, path: Iterable[Fit], held_out: list[Example]) -> dict[Position, np.ndarray]:
     """Probabilities of held-out documents, by position."""
     probabilities = {}
-    for fit in steps(component, train, progress, name):
-        component.take_over(fit.solution(), fit.report)
-        probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
+    with warnings.catch_warnings():
+        # All of a rare label's documents may be held out; of the whole corpus, it will be said.
+        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        for fit in path:
+            component.take_over(fit.solution(), fit.report)
+            probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
     return probabilities
 
 
-def has_come_to(fit: Fit, position: tuple[int, int]) -> bool:
+def has_come_to(fit: Fit, position: Position) -> bool:
     """Whether a path is at a position or, where that is a point, at its end before it."""
     path = path_of(fit)
     return path.position == position or (path.ended and position[0] == 0)
 
 
 def path_of(fit: Fit) -> PathFit:
+    """The fit of a :class:`GraftingPath`, which is one."""
     return cast("PathFit", fit)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
-    """The fold of each document: those of a set of labels take turns, from the last fold on (int64).
-
-    So a label with fewer documents than folds keeps its first ones in training as long as it can.
-    """
-    seen: Counter[frozenset[str]] = Counter()
-    found = []
-    for example in examples:
+    """The fold of each document (int64): those of a set of labels take turns, and the next set goes on from there."""
+    members: dict[frozenset[str], list[int]] = {}
+    for i, example in enumerate(examples):
         labels = frozenset(label for label, value in example.reference.cats.items() if value >= 0.5)
-        seen[labels] += 1
-        found.append(-seen[labels] % FOLDS)
-    return np.array(found, np.int64)
+        members.setdefault(labels, []).append(i)
+    order = np.array([i for of_set in members.values() for i in of_set], np.int64)
+    fold_of = np.empty(len(order), np.int64)
+    fold_of[order] = np.arange(len(order)) % FOLDS
+    return fold_of
 
 
 def progress_bar(component: TextCatGraft) -> Progress:
