@@ -58,7 +58,7 @@ Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and
 
 Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained again on
 train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
-kept. `ours` gets train and dev together and holds out a tenth by itself. Where a set has no dev, every tenth document
+kept. `ours` gets train and dev together and makes its own folds. Where a set has no dev, every tenth document
 of train is. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents; they do not
 cover what another training set would have changed.
 

@@ -231,7 +231,7 @@ class OursModel(SpacyModel):
 
 
 class Ours(Peer):
-    """``spacy_graft.fit`` with the default component, which holds out a tenth to choose the point of the path."""
+    """``spacy_graft.fit`` with the default component, which makes folds of its own to choose by."""
 
     title = "ours"
     configs: ClassVar[dict[str, Settings]] = {"default": {}}
