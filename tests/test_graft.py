@@ -377,6 +377,17 @@ def test_nothing_to_learn_is_an_empty_model_with_the_base_rate(learner, texts, t
     assert np.isfinite(solution.intercepts).all()
 
 
+@pytest.mark.parametrize("texts", [["ab", "ab c", "cd", "cd a"], ["", "", "", ""]])
+def test_before_the_first_point_stands_the_optimum_at_c_max(texts):
+    """Which is empty, and stays where the first point has too many features or there is nothing to learn."""
+    fit = GraftingPath(**{**PLAIN, "max_features": 1}).start(training_data(texts, np.eye(2)[[0, 0, 1, 1]]))
+    assert fit.report.objective == pytest.approx(4 * np.log(2))
+    assert fit.report.l1 == fit.report.l1_max
+    assert fit.report.relative_gap == 0.0
+    assert fit.report.converged
+    assert not fit.solution().ngrams
+
+
 def test_min_df_is_lossless_up_to_c():
     rng = np.random.default_rng(4)
     texts = ["".join(rng.choice(list("abc "), 20)) for _ in range(30)]

@@ -74,7 +74,7 @@ class CharacterNgrams:
         starts = np.repeat(np.arange(len(text), dtype=np.int32), widths)
         if not self.within_words:
             return np.stack((starts, starts + 1), axis=1)
-        symbols, places = framed_words(SPELLINGS[self.lowercase].symbols(doc), with_places=True)
+        symbols, places = framed_words(SPELLINGS[self.lowercase].symbols(doc))
         starts = np.append(starts, np.int32(len(text)))[places]
         return np.stack((starts, starts + ((symbols != 0) & (symbols != ord(" ")))), axis=1)
 
@@ -100,8 +100,8 @@ class CharacterNgrams:
         return "".join(names)
 
 
-def framed_words(text: np.ndarray, with_places: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Words with a space on either side and breaks between, and where in the text each symbol stands if asked.
+def framed_words(text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Words with a space on either side and breaks between, and where in the text each symbol stands.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def framed_words(text: np.ndarray, with_places: bool = False) -> tuple[np.ndarra
     from . import kernels
 
     framed = np.empty(3 * len(text), np.uint32)
-    places = np.empty(len(framed) if with_places else 0, np.int32)
+    places = np.empty(len(framed), np.int32)
     length = kernels.frame_words(text, framed, places)
     # Copied, so that a corpus does not hold three times its text.
     return framed[:length].copy(), places[:length]

@@ -94,35 +94,27 @@ def is_space(character):
 def frame_words(text, framed, places):
     """Put a space on either side of every word and a break (0) between words, whatever was there; the length.
 
-    ``places`` gets the position in the text of each symbol; of a space, that of the next character. It may be empty,
-    and then it is not filled. ``framed`` needs 3 symbols for each character of the text.
+    ``places`` gets the position in the text of each symbol; of a space, that of the next character. Both need 3 places
+    for each character of the text.
     """
     length = 0
-    inside = False
-    for position in range(text.shape[0] + 1):
-        if position < text.shape[0] and not is_space(text[position]):
-            if not inside:
-                if length > 0:
-                    framed[length] = 0
-                    if places.shape[0] > 0:
-                        places[length] = position
-                    length += 1
-                framed[length] = SPACE
-                if places.shape[0] > 0:
-                    places[length] = position
-                length += 1
-            framed[length] = text[position]
-            if places.shape[0] > 0:
-                places[length] = position
+    position = 0
+    while True:
+        while position < text.shape[0] and is_space(text[position]):
+            position += 1
+        if position == text.shape[0]:
+            return length
+        if length > 0:
+            framed[length], places[length] = 0, position
             length += 1
-            inside = True
-        elif inside:
-            framed[length] = SPACE
-            if places.shape[0] > 0:
-                places[length] = position
+        framed[length], places[length] = SPACE, position
+        length += 1
+        while position < text.shape[0] and not is_space(text[position]):
+            framed[length], places[length] = text[position], position
             length += 1
-            inside = False
-    return length
+            position += 1
+        framed[length], places[length] = SPACE, position
+        length += 1
 
 
 @njit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .data import TrainingData
 
@@ -125,12 +125,12 @@ class GraftingPath(Penalty):
         self._require(0.0 < self.l1_min_ratio < 1.0, "l1_min_ratio", "between 0 and 1")
         self._require(self.steps >= 1, "steps", "at least 1")
         self._require(self.max_features is None or self.max_features >= 1, "max_features", "at least 1, or null")
-        listed = isinstance(self.refit, Iterable) and not isinstance(self.refit, str)
-        strengths = list(self.refit) if listed else [self.refit]  # type: ignore[arg-type]
+        strengths: tuple[Any, ...] = self.refits
         numbers = all(
-            isinstance(x, float | int) and not isinstance(x, bool) and 0 < x < float("inf") for x in strengths
+            isinstance(strength, float | int) and not isinstance(strength, bool) and 0.0 < strength < float("inf")
+            for strength in strengths
         )
-        sound = self.refit is None or (numbers and len(strengths) > 0)
+        sound = numbers and (self.refit is None or len(strengths) > 0)
         self._require(sound, "refit", "a number above 0, a list of them, or null")
 
     @property
@@ -148,7 +148,7 @@ class GraftingPath(Penalty):
         """The strengths of ``refit``, however many."""
         if self.refit is None:
             return ()
-        return (self.refit,) if isinstance(self.refit, float | int) else tuple(self.refit)
+        return tuple(self.refit) if isinstance(self.refit, Iterable) else (self.refit,)
 
     def start(self, data: TrainingData) -> PathFit:
         """Index a corpus; each ``step`` of the fit is one point of the path."""

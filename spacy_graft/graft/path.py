@@ -23,8 +23,6 @@ class PathFit:
         self.n_points = 0
         self.n_refits = 0
         self.ended = False
-        if self.state.trainable:
-            self.state.start_at(self.state.report.l1_max)
         self.report = self.state.report.copy()
         self.report.finished = not self.state.trainable
         self._kept = self.state.checkpoint()

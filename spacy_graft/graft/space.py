@@ -98,18 +98,16 @@ class FeatureSpace:
 
     def keep_rows(self, kept: np.ndarray) -> None:
         """Free the nodes of the rows that are not ``kept`` (bool), and renumber the others."""
-        for b, rows in enumerate(self.row_of_node):
-            rows[self.nodes[self.blocks == b]] = FREE
-        self.blocks, self.nodes = self.blocks[kept], self.nodes[kept]
-        numbers = np.arange(len(self.nodes), dtype=np.int32)
-        for b, rows in enumerate(self.row_of_node):
-            rows[self.nodes[self.blocks == b]] = numbers[self.blocks == b]
+        self.set_rows(self.blocks[kept], self.nodes[kept])
 
     def set_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> None:
-        """Make these nodes active, and no others."""
-        self.keep_rows(np.zeros(len(self.nodes), np.bool_))
+        """Make these nodes active, in the order of their rows, and no others."""
+        for b, rows in enumerate(self.row_of_node):
+            rows[self.nodes[self.blocks == b]] = FREE
         self.blocks, self.nodes = blocks, nodes
-        self.keep_rows(np.ones(len(nodes), np.bool_))
+        numbers = np.arange(len(nodes), dtype=np.int32)
+        for b, rows in enumerate(self.row_of_node):
+            rows[nodes[blocks == b]] = numbers[blocks == b]
 
     def rows_of(self, blocks: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Rows of active nodes (int64)."""

@@ -96,6 +96,11 @@ class GraftState:
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
             everything = self.space.search((self.residuals * self.scale).T, 0.0, 1, self._active_labels())
         self.report.l1_max = float(everything.peaks.max(initial=0.0))
+        # There the empty model is the optimum.
+        self.report.l1 = self.report.l1_max
+        self.report.objective = self.initial_objective
+        self.report.duality_gap = self.report.relative_gap = 0.0
+        self.report.converged = True
 
     def _lossless_df(self, l1: float) -> float:
         """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and C λ < |v|."""

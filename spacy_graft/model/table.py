@@ -128,9 +128,11 @@ def items(values: Any, kind: type[Item], name: str) -> list[Item]:
 
 @serialize_attr.register
 def serialize_features(_: FeatureTable, value: FeatureTable, name: str, model: Model) -> bytes:
+    """Tell thinc how a feature table becomes bytes."""
     return value.to_bytes()
 
 
 @deserialize_attr.register
 def deserialize_features(_: FeatureTable, value: bytes, name: str, model: Model) -> FeatureTable:
+    """Tell thinc how bytes become a feature table; a ValueError if they are none."""
     return FeatureTable.from_bytes(value)

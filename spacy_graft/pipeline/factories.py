@@ -117,6 +117,7 @@ def make(
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> Component:
+    """A component of either kind, its settings checked; the arguments are those of the factories."""
     blocks = default_blocks() if features is None else features
     check(name, blocks, learner)
     return component(

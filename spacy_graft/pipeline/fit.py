@@ -108,6 +108,7 @@ def steps(
 
 
 def describe(report: Report) -> str:
+    """A line for the progress bar."""
     refit = "" if report.refit is None else f", refit {report.refit:g}"
     return f"C/C_max {report.l1_ratio:.4f}, {report.n_active:,} features, gap {report.relative_gap:.0e}{refit}"
 

@@ -224,6 +224,7 @@ def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:
 
 
 def is_number(value: Any) -> bool:
+    """Whether JSON calls a value a number, which it does not call true and false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
