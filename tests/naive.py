@@ -64,7 +64,11 @@ def dense_optimum(
     ridge: float = 0.0,
     penalty: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b)."""
+    """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b).
+
+    A line search that fails looks like convergence, so the method is begun again from where it stopped until that
+    gains nothing.
+    """
     columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty = np.ones((columns, labels)) if penalty is None else penalty
@@ -86,8 +90,12 @@ def dense_optimum(
         )
 
     bounds = [(0.0, None)] * (2 * size) + [(None, None)] * labels
-    found = minimize(
-        objective, np.zeros(2 * size + labels), jac=True, method="L-BFGS-B", bounds=bounds,
-        options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-15, "gtol": 1e-9},
-    )  # fmt: skip
-    return float(found.fun), *unpack(found.x)
+    x, value, gain = np.zeros(2 * size + labels), np.inf, np.inf
+    while gain == np.inf or gain > 1e-12 * abs(value):
+        found = minimize(
+            objective, x, jac=True, method="L-BFGS-B", bounds=bounds,
+            options={"maxiter": 20000, "maxfun": 40000, "ftol": 1e-15, "gtol": 1e-9},
+        )  # fmt: skip
+        gain = value - float(found.fun)
+        x, value = found.x, float(found.fun)
+    return value, *unpack(x)
