@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
+    from .items import ItemBlock
+
 
 class NgramBlock(Protocol):
     """One sequence of symbols a document; its features are the n-grams of the sequence, of any length.
@@ -62,9 +64,12 @@ class NgramBlock(Protocol):
         """Return an n-gram as people read it."""
 
 
-def check_settings(block: NgramBlock) -> None:
-    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0."""
-    limits: dict[str, Any] = {"min_df": block.min_df, "max_length": block.max_length}
+def check_settings(block: NgramBlock | ItemBlock) -> None:
+    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0.
+
+    Blocks of items have no ``max_length``.
+    """
+    limits: dict[str, Any] = {"min_df": block.min_df, "max_length": getattr(block, "max_length", None)}
     if limits["max_length"] is None:
         del limits["max_length"]
     for option, value in limits.items():

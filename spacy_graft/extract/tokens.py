@@ -68,21 +68,11 @@ class TokenNgrams:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not IDS.get(self.attr):
-            known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
-            near = get_close_matches(self.attr.upper(), known)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}."
-            raise ValueError(f"TokenNgrams: tokens have no attribute {self.attr!r}; {hint}")
+        check_attribute("TokenNgrams", self.attr)
 
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if the document has tokens, but the attribute has not been set."""
-        needed = ANNOTATIONS.get(self.attr)
-        if needed is not None and not doc.has_annotation(needed):
-            raise ValueError(
-                f"TokenNgrams(attr={self.attr!r}) needs documents annotated with {needed}, but this one is not: "
-                f"{doc[:10].text!r}. Add a component that sets {needed} before this one; in training, name it in "
-                f"[training.annotating_components] as well, or give it to the corpus."
-            )
+        check_annotation(f"TokenNgrams(attr={self.attr!r})", self.attr, doc)
 
     def symbols(self, doc: Doc) -> np.ndarray:
         """Return the values of the attribute: uint64, 1-D."""
@@ -118,3 +108,23 @@ class TokenNgrams:
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram with spaces between the tokens."""
         return " ".join(names)
+
+
+def check_attribute(owner: str, attr: str) -> None:
+    """Raise a ValueError if tokens have no such attribute; ``owner`` is the block that was to read it."""
+    if not IDS.get(attr):
+        known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
+        near = get_close_matches(attr.upper(), known)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}."
+        raise ValueError(f"{owner}: tokens have no attribute {attr!r}; {hint}")
+
+
+def check_annotation(owner: str, attr: str, doc: Doc) -> None:
+    """Raise a ValueError if the document has tokens, but the attribute has not been set."""
+    needed = ANNOTATIONS.get(attr)
+    if needed is not None and not doc.has_annotation(needed):
+        raise ValueError(
+            f"{owner} needs documents annotated with {needed}, but this one is not: "
+            f"{doc[:10].text!r}. Add a component that sets {needed} before this one; in training, name it in "
+            f"[training.annotating_components] as well, or give it to the corpus."
+        )

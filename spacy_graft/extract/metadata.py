@@ -1,0 +1,195 @@
+"""Items that are said of a whole document: its extensions and metadata."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..registry import graft_features
+from .extensions import as_python, as_string, check_registered, described
+from .items import ItemValue, as_names, check_item_settings, check_width, string_symbols
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+
+@graft_features("spacy_graft.DocAttributes.v1")
+@dataclass(frozen=True)
+class DocAttributes:
+    """What is known of a document beside its text: at most one item for each attribute.
+
+    Values are strings, integers and booleans. A number whose attribute has ``bins`` is told by the bin that it is in.
+    There is no item for None, an empty string, or a key that ``doc.user_data`` lacks: missing metadata are normal.
+
+    Parameters
+    ----------
+    extensions : list of str
+        Document extensions: ``section`` for ``doc._.section``.
+    metadata : list of str
+        Keys of ``doc.user_data``.
+    bins : dict of lists of numbers, optional
+        Increasing edges by the name of an attribute: ``{"year": [1990, 2000]}`` makes the bins ``year < 1990``,
+        ``1990 <= year < 2000`` and ``2000 <= year``.
+    min_df : int
+        Least number of documents of an item.
+    penalty : float
+        Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
+
+    Raises
+    ------
+    ValueError
+        If no attribute is named, or one twice, edges of bins are not finite numbers that increase, bins are of
+        an attribute that is not named, ``min_df`` is less than 1, or ``penalty`` is not above 0.
+    """
+
+    extensions: Sequence[str] = ()
+    metadata: Sequence[str] = ()
+    # Kept as pairs of name and edges, which can be hashed.
+    bins: Mapping[str, Sequence[float]] | tuple[tuple[str, Sequence[float]], ...] | None = None
+    min_df: int = 2
+    penalty: float = 1.0
+
+    value: ClassVar[ItemValue] = "binary"
+    width: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        for option in ("extensions", "metadata"):
+            object.__setattr__(self, option, as_names("DocAttributes", option, getattr(self, option)))
+        check_item_settings(self)
+        attributes = (*self.extensions, *self.metadata)
+        if not attributes:
+            raise ValueError(
+                "DocAttributes: extensions and metadata are both empty. Name a document extension or a key of "
+                'doc.user_data, as metadata=["section"].'
+            )
+        for name in attributes:
+            if attributes.count(name) > 1:
+                raise ValueError(
+                    f"DocAttributes: {name!r} is named twice in extensions and metadata; its items would have the "
+                    f"same name. Leave out one of them, or give it a block of its own."
+                )
+        bins = {name: checked_edges(name, edges) for name, edges in dict(self.bins or ()).items()}
+        if unknown := sorted(set(bins) - set(attributes)):
+            raise ValueError(
+                f"DocAttributes: there are bins of {unknown[0]!r}, which is not among extensions and metadata: "
+                f"{', '.join(attributes)}"
+            )
+        object.__setattr__(self, "bins", tuple(sorted(bins.items())))
+
+    @property
+    def _edges(self) -> dict[str, Sequence[float]]:
+        """The edges of the bins, by attribute."""
+        return dict(self.bins or ())
+
+    def check(self, doc: Doc) -> None:
+        """Raise a ValueError if an extension is not registered."""
+        for name in self.extensions:
+            check_registered("DocAttributes", Doc, name)
+
+    def symbols(self, doc: Doc) -> np.ndarray:
+        """Return the attributes that the document has, and their values: uint64 (n_occurrences, 2).
+
+        Raises
+        ------
+        ValueError
+            If an extension is not registered, or a value is no string, integer or boolean and has no bin.
+        """
+        self.check(doc)
+        given = [(name, f"doc._.{name}", getattr(doc._, name)) for name in self.extensions]
+        given += [(name, f"doc.user_data[{name!r}]", doc.user_data.get(name)) for name in self.metadata]
+        edges = self._edges
+        names: list[str] = []
+        for name, source, value in given:
+            try:
+                label = value_label(name, as_python(value), edges.get(name))
+            except ValueError as error:
+                raise ValueError(f"DocAttributes: {source} of the document {doc[:10].text!r} {error}") from None
+            if label:
+                names += (name, label)
+        return string_symbols(names, doc.vocab.strings).reshape(-1, 2)
+
+    def places(self, doc: Doc) -> np.ndarray:
+        """Return that no row has a place in the text: int32 (n_occurrences, 0, 2)."""
+        return np.empty((len(self.symbols(doc)), 0, 2), np.int32)
+
+    def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
+        """Return the name of the attribute, and its value or bin."""
+        return tuple(strings[value] for value in symbols.tolist())
+
+    def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
+        """Return the symbols of names, which are added to ``strings``: uint64, 1-D.
+
+        Raises
+        ------
+        ValueError
+            If the names are not those of whole items, of attributes of this block with a value, or of their bins.
+        """
+        check_width(self, names)
+        attributes = (*self.extensions, *self.metadata)
+        edges = self._edges
+        for name, label in zip(names[::2], names[1::2], strict=True):
+            if name not in attributes:
+                raise ValueError(f"Items of DocAttributes are of {', '.join(attributes)}, but one is of {name!r}")
+            if not label:
+                raise ValueError(f"Items of DocAttributes have values, but one of {name!r} is empty")
+            if name in edges and label not in (labels := bin_labels(name, edges[name])):
+                raise ValueError(f"Bins of {name!r} are {', '.join(labels)}, but one is {label!r}")
+        return string_symbols(names, strings)
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the attribute with its value, or the bin: ``section=sport``, ``1990 <= year < 2000``."""
+        name, label = names
+        return label if name in self._edges else f"{name}={label}"
+
+
+def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
+    """Return the edges of an attribute's bins, whole numbers as integers; raise a ValueError if they cannot be."""
+    numbers = [as_python(edge) for edge in edges] if isinstance(edges, Sequence | np.ndarray) else []
+    finite = all(is_number(edge) and -float("inf") < edge < float("inf") for edge in numbers)
+    if not numbers or not finite or any(left >= right for left, right in pairwise(numbers)):
+        raise ValueError(
+            f"DocAttributes: bins of {name!r} must have a list of increasing, finite numbers as their edges, but have "
+            f"{edges!r}"
+        )
+    # Equal blocks must give their bins equal names, and 1990 == 1990.0.
+    return tuple(int(edge) if edge == int(edge) else edge for edge in numbers)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def value_label(name: str, value: Any, edges: Sequence[float] | None) -> str:
+    """Return what an item says of the value of an attribute, empty if there is nothing to say.
+
+    Raises
+    ------
+    ValueError
+        If items cannot be named after such a value. The message is to follow upon what has the value.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, float) and value != value:
+        raise ValueError("is NaN. Set it to None if there is no value")
+    if edges is not None:
+        if not is_number(value):
+            raise ValueError(f"is {described(value)}, but has bins. It must be a number, or None if there is no value")
+        return bin_labels(name, edges)[bisect_right(edges, value)]
+    if isinstance(value, float):
+        raise ValueError(
+            f"is {described(value)}, and hardly two documents share a float. Give it bins between edges that you "
+            f"choose: bins={{{name!r}: [low, high]}}"
+        )
+    return as_string(value)
+
+
+def bin_labels(name: str, edges: Sequence[float]) -> list[str]:
+    """Return the names of the bins between, below and above the edges."""
+    inner = [f"{left} <= {name} < {right}" for left, right in pairwise(edges)]
+    return [f"{name} < {edges[0]}", *inner, f"{edges[-1]} <= {name}"]
