@@ -28,7 +28,13 @@ print(json.dumps(found))
 """
 REGISTERED = {
     "architectures": ["spacy_graft.SparseLinear.v1"],
-    "graft_features": ["spacy_graft.CharacterNgrams.v1", "spacy_graft.TokenNgrams.v1"],
+    "graft_features": [
+        "spacy_graft.CharacterNgrams.v1",
+        "spacy_graft.DocAttributes.v1",
+        "spacy_graft.HeadModifiers.v1",
+        "spacy_graft.TokenAttributes.v1",
+        "spacy_graft.TokenNgrams.v1",
+    ],
     "graft_learners": ["spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
     "loggers": ["spacy_graft.ConsoleLogger.v1"],
     "readers": ["spacy_graft.JsonlCorpus.v1"],
