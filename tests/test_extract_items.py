@@ -170,6 +170,16 @@ def test_integers_are_values_even_if_they_are_0(review, attr, names):
     assert all_names(TokenAttributes(attr), review) == [(name,) for name in names]
 
 
+def test_a_morphology_without_features_is_no_value(blank):
+    doc = Doc(blank.vocab, words=["a", "b", "c"], morphs=["Number=Sing", "_", ""])
+    assert all_names(TokenAttributes("MORPH"), doc) == [("Number=Sing",)]
+
+
+def test_extensions_of_white_space_are_not_read(review):
+    review[2]._.graft_topic = ["no item"]
+    assert all_names(TokenAttributes("_.graft_topic"), review) == []
+
+
 @given(doc=docs, block=st.sampled_from(ARC_BLOCKS))
 def test_arcs(doc, block):
     expected = naive_arcs(doc, block)
@@ -379,6 +389,10 @@ def test_labels_without_heads(blank):
         ValueError, match=r"HeadModifiers\(.*has labels only: 'Some text', .*token 0 \('Some'\) is 'det'.*Set heads"
     ):
         HeadModifiers(head=["LOWER"], modifier=["LOWER"]).check(doc)
+
+
+def test_a_single_token_may_have_any_label(blank):
+    HeadModifiers(head=["LOWER"]).check(Doc(blank.vocab, words=["Fire"], lemmas=["fire"], deps=["nsubj"]))
 
 
 @pytest.mark.parametrize(("start", "end"), [(5, 6), (7, 8), (5, 7), (2, 3)])
