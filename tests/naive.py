@@ -99,3 +99,23 @@ def dense_optimum(
         gain = value - float(found.fun)
         x, value = found.x, float(found.fun)
     return value, *unpack(x)
+
+
+def inverse_penalty(kind: str, column: np.ndarray, inside: np.ndarray, power: float) -> float:
+    """1 / λ of one column and label, by the formulas of the design."""
+    n, present = len(column), column != 0.0
+    df = present.sum()
+    if kind == "none":
+        return 1.0
+    if kind == "idf":
+        inverse = np.log((1.0 + n) / (1.0 + df)) + 1.0
+    elif kind == "standard":
+        inverse = column.std()
+    else:
+        outside = 1.0 - inside
+        rates = [(its[present].sum() + 1.0) / (its.sum() + 2.0) for its in (inside, outside)]
+        inverse = abs(np.log(rates[0] / rates[1]))
+        if kind == "ratio_idf":
+            inverse *= np.log((1.0 + n) / (1.0 + df))
+        inverse **= power
+    return float(np.clip(inverse, 0.05, 20.0))

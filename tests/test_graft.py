@@ -35,9 +35,14 @@ def text_of(ngram):
     return "".join(map(chr, ngram))
 
 
+def texts_of(terms):
+    """Features by what they look like."""
+    return [text_of(term.symbols) for (term,) in terms]
+
+
 def scores_of(solution, texts, scale):
     """Scores by looking for each n-gram in each text."""
-    has = np.array([[text_of(ngram) in text for ngram in solution.ngrams] for text in texts], np.float64)
+    has = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], np.float64)
     return has.reshape(len(texts), -1) @ solution.weights * scale[:, None] + solution.intercepts
 
 
@@ -153,7 +158,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
     )
     assert fit.report.objective == pytest.approx(expected, rel=1e-5)
     support = {names[k] for k in np.flatnonzero(np.abs(liblinear.coef_[0]) > 1e-6)}
-    assert {text_of(ngram) for ngram in fit.solution().ngrams} == support
+    assert set(texts_of(fit.solution().terms)) == support
 
 
 @few
@@ -221,8 +226,8 @@ def test_c_max_is_where_the_model_becomes_empty():
     texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
     data = training_data(texts, targets)
     l1_max = Grafting(l1=1e6).start(data).report.l1_max
-    assert not run(Grafting(l1=l1_max * 1.001), data).solution().ngrams
-    assert run(Grafting(l1=l1_max * 0.98, tol=1e-9), data).solution().ngrams
+    assert not run(Grafting(l1=l1_max * 1.001), data).solution().terms
+    assert run(Grafting(l1=l1_max * 0.98, tol=1e-9), data).solution().terms
     with_cut = Grafting(l1=l1_max * 0.98).start(data).report
     assert with_cut.l1_max == pytest.approx(l1_max)
 
@@ -271,7 +276,7 @@ def test_path_stops_before_more_features_than_allowed():
     targets = np.eye(2)[rng.integers(0, 2, 60)]
     fit = run(GraftingPath(l1_min_ratio=0.01, steps=20, max_features=10, **PLAIN), training_data(texts, targets))
     assert 0 < fit.report.n_active <= 10
-    assert len(fit.solution().ngrams) == fit.report.n_active
+    assert len(fit.solution().terms) == fit.report.n_active
 
 
 @pytest.mark.parametrize("limit", [20, 35, 50])
@@ -290,7 +295,7 @@ def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
         data,
     )
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
-    assert path.report.n_active == single.report.n_active == len(path.solution().ngrams)
+    assert path.report.n_active == single.report.n_active == len(path.solution().terms)
     assert path.report.converged
 
 
@@ -301,7 +306,7 @@ def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
     targets = np.eye(labels)[rng.integers(0, labels, 60)]
     data = training_data(texts, targets)
     solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, **{**PLAIN, "refit": 0.3}), data).solution()
-    matrix = np.array([[text_of(ngram) in text for ngram in solution.ngrams] for text in texts], float)
+    matrix = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
     assert matrix.shape[1] >= 2
     ones = np.ones(60)
     scores = scores_of(solution, texts, ones)
@@ -326,7 +331,7 @@ def test_after_the_last_point_come_the_other_refits():
     assert [found[:2] for found in refits] == [(1, 0.1), (2, 10.0), (3, 1.0)]
     for _, strength, solution in refits:
         alone = run(GraftingPath(**settings, refit=strength), data)
-        assert list(map(text_of, solution.ngrams)) == list(map(text_of, alone.solution().ngrams))
+        assert texts_of(solution.terms) == texts_of(alone.solution().terms)
         np.testing.assert_allclose(solution.weights, alone.solution().weights, atol=1e-3)
         assert fit.report.l1 == alone.report.l1
 
@@ -338,7 +343,7 @@ def test_refit_keeps_the_features_and_lowers_the_loss():
     data = training_data(texts, targets)
     plain = run(GraftingPath(l1_min_ratio=0.2, steps=3, **PLAIN), data).solution()
     refit = run(GraftingPath(l1_min_ratio=0.2, steps=3, **{**PLAIN, "refit": 0.01}), data).solution()
-    assert list(map(text_of, plain.ngrams)) == list(map(text_of, refit.ngrams))
+    assert texts_of(plain.terms) == texts_of(refit.terms)
     ones = np.ones(50)
     losses = [log_loss(scores_of(s, texts, ones), targets, ones) for s in (plain, refit)]
     assert losses[1] < losses[0]
@@ -371,7 +376,7 @@ def test_a_label_without_a_positive_document_gets_half_a_document(exclusive):
 def test_nothing_to_learn_is_an_empty_model_with_the_base_rate(learner, texts, targets):
     fit = run(learner, training_data(texts, targets))
     solution = fit.solution()
-    assert not solution.ngrams
+    assert not solution.terms
     p = softmax(solution.intercepts)
     assert p[0] == pytest.approx(targets[:, 0].mean(), abs=0.3)
     assert np.isfinite(solution.intercepts).all()
@@ -385,7 +390,7 @@ def test_before_the_first_point_stands_the_optimum_at_c_max(texts):
     assert fit.report.l1 == fit.report.l1_max
     assert fit.report.relative_gap == 0.0
     assert fit.report.converged
-    assert not fit.solution().ngrams
+    assert not fit.solution().terms
 
 
 def test_min_df_is_lossless_up_to_c():

@@ -29,7 +29,7 @@ def members(index: NgramIndex, node: int) -> list[str]:
 @given(corpora(), min_dfs, max_lengths)
 def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
     index = NgramIndex.build(stream_of(texts), min_df, max_length)
-    starts, documents = index.columns(np.arange(index.n_nodes))
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
     found = {
         ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
     }
@@ -44,7 +44,7 @@ def test_one_node_of_each_distinct_column_is_named_by_its_shortest_ngram(texts, 
     for ngram, documents in ngram_documents(texts, min_df).items():
         by_documents.setdefault(documents, []).append(ngram)
     chosen = np.flatnonzero(index.distinct)
-    starts, documents = index.columns(chosen)
+    starts, documents, _ = index.columns(chosen)
     columns = [tuple(documents[starts[c] : starts[c + 1]]) for c in range(len(chosen))]
     assert sorted(columns) == sorted(by_documents)
     for column, node in zip(columns, chosen, strict=True):
@@ -59,7 +59,7 @@ def test_one_node_of_each_distinct_column_is_named_by_its_shortest_ngram(texts, 
 def test_sums_are_over_distinct_documents(texts, min_df, width):
     index = NgramIndex.build(stream_of(texts), min_df)
     values = np.random.default_rng(0).normal(size=(len(texts), width))
-    starts, documents = index.columns(np.arange(index.n_nodes))
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
     naive = [values[documents[starts[k] : starts[k + 1]]].sum(axis=0) for k in range(index.n_nodes)]
     np.testing.assert_allclose(index.sums(values), np.reshape(naive, (index.n_nodes, width)), atol=1e-12)
 

@@ -24,7 +24,7 @@ from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import document_length
 from spacy_graft.extract.tokens import TokenNgrams
-from spacy_graft.graft.solution import Solution
+from spacy_graft.graft.solution import Solution, Term
 from spacy_graft.model.sparse_linear import SparseLinear, SparseLinearModel, contributions, matches, set_solution
 from spacy_graft.model.table import FORMAT, FeatureTable
 from spacy_graft.registry import registry
@@ -61,11 +61,11 @@ def make_model(
 ) -> SparseLinearModel:
     strings = StringStore()
     rng = np.random.default_rng(len(features))
-    ngrams = [blocks[block].values(ngram, strings) for block, ngram in features]
+    terms = [(Term(block, blocks[block].values(ngram, strings)),) for block, ngram in features]
     solution = Solution(
         blocks=[block for block, _ in features],
-        ngrams=ngrams,
-        longest=ngrams,
+        terms=terms,
+        longest=terms,
         df=np.arange(1, len(features) + 1, dtype=np.int32),
         weights=rng.standard_normal((len(features), n_labels)) if weights is None else weights,
         intercepts=rng.standard_normal(n_labels),
@@ -126,7 +126,8 @@ def test_scores_are_the_same_bits_in_any_batch(blank, some, mean_scale):
 def test_contributions_make_up_the_score(blank, text, mean_scale):
     model = make_model(mean_scale=mean_scale)
     doc = blank.make_doc(text)
-    features, weights, scale = contributions(model, doc)
+    features, values, weights, scale = contributions(model, doc)
+    np.testing.assert_array_equal(values, 1.0)
     np.testing.assert_array_equal(weights, model.get_param("W")[features])
     np.testing.assert_allclose(model.get_param("b") + scale * weights.sum(axis=0), model.predict([doc])[0])
 
@@ -447,8 +448,8 @@ TABLES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda table: table["blocks"].__setitem__(0, "lemmas"), "block 'lemmas', but its config has only 'words', 'char"),
     (lambda table: table["ngrams"].__setitem__(0, "not"), "'ngrams' .* no list of list"),
     (lambda table: table["ngrams"].__setitem__(0, [1]), "'ngrams' .* no list of str"),
-    (lambda table: table["ngrams"].__setitem__(0, []), "no symbols"),
-    (lambda table: table["longest"].__setitem__(0, []), "no symbols"),
+    (lambda table: table["ngrams"].__setitem__(0, []), "neither symbols nor members"),
+    (lambda table: table["longest"].__setitem__(0, []), "neither symbols nor members"),
     (lambda table: table["longest"].__setitem__(0, None), "'longest' .* no list of list"),
     (lambda table: table["ngrams"].__setitem__(1, table["ngrams"][0]), "a feature twice"),
     (

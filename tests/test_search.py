@@ -21,7 +21,7 @@ class Naive:
 
     def __init__(self, index, residuals, inverse_weights, row_of_node, active):
         n_labels = residuals.shape[1]
-        starts, documents = index.columns(np.arange(index.n_nodes))
+        starts, documents, _ = index.columns(np.arange(index.n_nodes))
         self.ratios = {}
         for k in range(index.n_nodes):
             for y in range(n_labels):

@@ -18,14 +18,19 @@ seeds = st.integers(0, 10_000)
 
 
 def random_problem(seed, n_labels=3, n=12, n_columns=6, reference=False):
-    """Columns, all pairs active, soft targets, example and document weights; one document masked."""
+    """Columns, all pairs active, soft targets, example and document weights; one document masked.
+
+    Odd seeds give columns with values, even ones binary columns.
+    """
     rng = np.random.default_rng(seed)
     matrix = (rng.random((n, n_columns)) < 0.4).astype(float)
     starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=0))]).astype(np.int64)
+    matrix *= rng.uniform(0.1, 1.0, matrix.shape) if seed % 2 else 1.0
+    values = matrix.T[matrix.T > 0.0] if seed % 2 else np.empty(0)
     documents = np.concatenate([np.flatnonzero(column) for column in matrix.T]).astype(np.int32)
     rows = np.tile(np.arange(n_columns), n_labels)
     labels = np.repeat(np.arange(n_labels), n_columns)
-    active = Active(starts, documents, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
+    active = Active(starts, documents, values, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
     raw = rng.uniform(0.05, 1.0, (n_labels + reference, n))
     targets = (raw / raw.sum(axis=0))[:n_labels]
     importance = rng.uniform(0.5, 2.0, n)
@@ -193,7 +198,9 @@ def test_objective_never_rises(seed):
 def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
     """At scores of 40 the likelihood has slope 1 and no curvature: plain Newton would go 10^17 far."""
     starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
-    active = Active(starts, documents, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0]))
+    active = Active(
+        starts, documents, np.empty(0), np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0])
+    )
     likelihood = Likelihood(np.array([[0.0, 1.0, 0.0]]), np.ones(3), True)
     scores = np.array([[40.0, 40.0, 0.0]])
     violation = Restricted(likelihood, np.ones(3), 0.01, 0.0).minimise(active, np.zeros(1), scores, 1e-8)
@@ -202,13 +209,13 @@ def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
 
 
 def test_zeros_leave_and_columns_are_renumbered():
-    active = Active(
-        np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1]),
-        np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]),
-    )  # fmt: skip
+    columns = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.arange(5.0)
+    rows, labels = np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1])
+    active = Active(*columns, rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
     left, used = active.without_zeros()
     np.testing.assert_array_equal(used, [False, False, True])
     np.testing.assert_array_equal(left.documents, [3, 4])
+    np.testing.assert_array_equal(left.values, [3.0, 4.0])
     np.testing.assert_array_equal(left.rows, [0, 0])
     np.testing.assert_array_equal(left.labels, [0, 1])
     np.testing.assert_array_equal(left.penalty, [2.0, 4.0])

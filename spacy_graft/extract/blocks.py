@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
+    from .combinations import Combinations
     from .items import ItemBlock
 
 
@@ -64,10 +65,10 @@ class NgramBlock(Protocol):
         """Return an n-gram as people read it."""
 
 
-def check_settings(block: NgramBlock | ItemBlock) -> None:
+def check_settings(block: NgramBlock | ItemBlock | Combinations) -> None:
     """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0.
 
-    Blocks of items have no ``max_length``.
+    Blocks of items and combinations have no ``max_length``.
     """
     limits: dict[str, Any] = {"min_df": block.min_df, "max_length": getattr(block, "max_length", None)}
     if limits["max_length"] is None:

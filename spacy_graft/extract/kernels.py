@@ -1,4 +1,6 @@
-"""Kernels of extraction: hash tables (see :mod:`spacy_graft.extract.hashing`), spelling, words, distinct symbols."""
+"""Kernels of extraction: hash tables (see :mod:`spacy_graft.extract.hashing`), spelling, words, bags."""
+
+import numpy as np
 
 from .._numba import njit
 from .hashing import EMPTY
@@ -133,3 +135,70 @@ def count_distinct(symbols, starts, last_document, table, counts):
                 last_document[slot] = document
                 table[slot] = symbols[position]
                 counts[document] += 1
+
+
+@njit
+def count_items(ranks, starts, n_items):
+    """Distinct items of each document in the order of their first occurrence, with counts, and document frequencies.
+
+    Returns
+    -------
+    starts : int64 (documents + 1)
+    items : int32 (entries), counts : float64 (entries)
+    df : int32 (n_items)
+    """
+    n_documents = starts.shape[0] - 1
+    entry = np.full(n_items, -1, np.int64)
+    items = np.empty(ranks.shape[0], np.int32)
+    counts = np.empty(ranks.shape[0])
+    df = np.zeros(n_items, np.int32)
+    bounds = np.zeros(n_documents + 1, np.int64)
+    end = 0
+    for i in range(n_documents):
+        first = end
+        for e in range(starts[i], starts[i + 1]):
+            item = np.int64(ranks[e])
+            if entry[item] < first:
+                entry[item] = end
+                items[end] = item
+                counts[end] = 0.0
+                df[item] += 1
+                end += 1
+            counts[entry[item]] += 1.0
+        bounds[i + 1] = end
+    return bounds, items[:end].copy(), counts[:end].copy(), df
+
+
+@njit
+def transposed(starts, items, values, n_items):
+    """Documents of each item: starts int64 (n_items + 1), documents int32, values (as many as there are)."""
+    bounds = np.zeros(n_items + 1, np.int64)
+    for item in items:
+        bounds[item + 1] += 1
+    for item in range(n_items):
+        bounds[item + 1] += bounds[item]
+    place = bounds[:-1].copy()
+    documents = np.empty(items.shape[0], np.int32)
+    moved = np.empty(values.shape[0])
+    for i in range(starts.shape[0] - 1):
+        for e in range(starts[i], starts[i + 1]):
+            to = place[items[e]]
+            place[items[e]] = to + 1
+            documents[to] = i
+            if values.shape[0] > 0:
+                moved[to] = values[e]
+    return bounds, documents, moved
+
+
+@njit
+def normalised(values, starts):
+    """Values of each document divided by their L2 norm."""
+    divided = np.empty(values.shape[0])
+    for i in range(starts.shape[0] - 1):
+        squares = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            squares += values[e] ** 2
+        norm = np.sqrt(squares)
+        for e in range(starts[i], starts[i + 1]):
+            divided[e] = values[e] / norm if norm > 0.0 else 0.0
+    return divided

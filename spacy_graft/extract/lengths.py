@@ -8,6 +8,7 @@ import numpy as np
 
 from .blocks import NgramBlock
 from .hashing import empty_slots, signed
+from .items import ItemBlock
 from .streams import Stream
 from .tokens import TokenNgrams
 
@@ -45,6 +46,6 @@ def document_lengths(words: Stream) -> np.ndarray:
     return np.maximum(counts, 1).astype(np.float64)
 
 
-def reads_words(block: NgramBlock) -> bool:
+def reads_words(block: NgramBlock | ItemBlock) -> bool:
     """Whether the symbols of a block are those of :data:`WORDS`."""
     return isinstance(block, TokenNgrams) and block.attr == WORDS.attr

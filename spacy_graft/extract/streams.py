@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .blocks import NgramBlock
+    from .items import ItemBlock
 
 
 @dataclass(frozen=True)
@@ -14,9 +19,9 @@ class Stream:
 
     Attributes
     ----------
-    symbols : uint32 or uint64, 1-D
+    symbols : uint32 or uint64, (n_symbols,) or (n_symbols, width)
         Code points, or the values of a token attribute. Eight bytes a token, four a character. The code point 0 is a
-        break: no n-gram holds it.
+        break: no n-gram holds it. Of blocks of items, a row an item.
     starts : int64 (n_documents + 1)
         Document ``i`` is ``symbols[starts[i] : starts[i + 1]]``.
     """
@@ -25,14 +30,21 @@ class Stream:
     starts: np.ndarray
 
     @classmethod
-    def join(cls, documents: Iterable[np.ndarray], dtype: type[np.unsignedinteger]) -> Stream:
-        """Concatenate the symbol arrays of the documents."""
+    def join(cls, documents: Iterable[np.ndarray], dtype: type[np.unsignedinteger], width: int | None = None) -> Stream:
+        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width)."""
         parts = list(documents)
         starts = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
-        symbols = np.concatenate([np.empty(0, dtype), *parts], dtype=dtype)
+        symbols = np.concatenate([np.empty(0 if width is None else (0, width), dtype), *parts], dtype=dtype)
         return cls(symbols, starts)
 
     @property
     def n_documents(self) -> int:
         return len(self.starts) - 1
+
+
+def joined(block: NgramBlock | ItemBlock, documents: Iterable[np.ndarray]) -> Stream:
+    """The stream of a block from the symbols of the documents."""
+    if hasattr(block, "width"):
+        return Stream.join(documents, np.uint64, block.width)
+    return Stream.join(documents, block.dtype)

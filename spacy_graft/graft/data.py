@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..extract.bags import Bags
+from ..extract.combinations import Combinations
 from ..extract.streams import Stream
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingData:
-    """Streams and targets of n documents.
+    """Streams, bags and targets of n documents.
 
     Attributes
     ----------
     streams : dict of str to Stream
         By the name of the block.
+    bags : dict of str to Bags
+        The same of blocks of items, with the items that the block's ``min_df`` lets in.
+    combinations : dict of str to Combinations
+        One at the most.
     min_df : dict of str to int
-        Least number of documents of a feature, by block.
+        Least number of documents of a feature, by block of any kind, in their order.
     max_length : dict of str to int or None
-        Longest n-gram, by block.
+        Longest n-gram, by block of n-grams.
     penalty : dict of str to float
         Factor of λ, by block.
     targets : float64 (n, labels)
@@ -35,9 +41,11 @@ class TrainingData:
     exclusive : bool
     """
 
-    streams: dict[str, Stream]
+    streams: dict[str, Stream] = field(default_factory=dict)
+    bags: dict[str, Bags] = field(default_factory=dict)
+    combinations: dict[str, Combinations] = field(default_factory=dict)
     min_df: dict[str, int]
-    max_length: dict[str, int | None]
+    max_length: dict[str, int | None] = field(default_factory=dict)
     penalty: dict[str, float]
     targets: np.ndarray
     known: np.ndarray

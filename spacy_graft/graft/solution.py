@@ -1,10 +1,20 @@
-"""The result of training, in the symbols of the streams."""
+"""The result of training, in the symbols of streams and bags."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+
+from ..extract.bags import Vocabulary
+
+
+class Term(NamedTuple):
+    """An n-gram or an item: its block, and its symbols there (1-D)."""
+
+    block: str
+    symbols: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -15,8 +25,9 @@ class Solution:
     ----------
     blocks : list of str
         The block of each feature.
-    ngrams, longest : list of arrays
-        Shortest and longest n-gram of each feature's class, in the symbols of the block's stream.
+    terms, longest : list of tuples of Term
+        What each feature is: one n-gram or item, or those whose product it is. An n-gram is the shortest of its class,
+        or the longest.
     df : int32 (features)
         Documents of the training corpus that hold the feature.
     weights : float64 (features, labels)
@@ -25,12 +36,15 @@ class Solution:
     intercepts : float64 (labels)
     mean_scale : float
         Document weights are ``mean_scale / sqrt(length)``; 0 where they are all 1.
+    vocabularies : dict of str to Vocabulary
+        Of the blocks whose items' values depend on one.
     """
 
     blocks: list[str]
-    ngrams: list[np.ndarray]
-    longest: list[np.ndarray]
+    terms: list[tuple[Term, ...]]
+    longest: list[tuple[Term, ...]]
     df: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray
     mean_scale: float
+    vocabularies: dict[str, Vocabulary] = field(default_factory=dict)

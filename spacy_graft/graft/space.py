@@ -1,20 +1,22 @@
-"""The whole feature space: the indexes of all blocks, searched as one."""
+"""The whole feature space: the parts of all blocks, searched as one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..index.columns import Columns, joined
+from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
-from ..search.kernels import EQUAL, FREE
-from ..search.search import Search
+from .parts import Part
+from .solution import Term
 
 
 @dataclass(frozen=True)
 class Found:
-    """Violating pairs over all blocks, worst first (see :class:`spacy_graft.search.violations.Violations`)."""
+    """Violating pairs over all parts, worst first (see :class:`spacy_graft.search.violations.Violations`)."""
 
     blocks: np.ndarray
     nodes: np.ndarray
@@ -25,76 +27,76 @@ class Found:
 
 
 class FeatureSpace:
-    """Indexes by block, and which of their nodes are active.
-
-    Columns that are equal over documents are one feature, across blocks too: that of the block with the smallest
-    penalty, of equal ones of the first block.
+    """Parts by block, and which of their nodes are active.
 
     Parameters
     ----------
-    indexes : dict of str to NgramIndex
-        By block.
-    penalty : dict of str to float
-        Factor of λ, by block.
-    weigh : callable
-        1 / λ_ky of an index's nodes, given the factor.
+    parts : sequence of Part
+        No column is a feature of two of them.
 
     Attributes
     ----------
-    names : list of str
-    indexes : list of NgramIndex
     blocks, nodes : int64 (rows)
-        Where each active row comes from.
+        Where each active row comes from: the number of its part, and its node there.
     """
 
-    def __init__(
-        self,
-        indexes: dict[str, NgramIndex],
-        penalty: dict[str, float],
-        weigh: Callable[[float, NgramIndex], np.ndarray],
-    ) -> None:
-        self.names = list(indexes)
-        self.indexes = list(indexes.values())
-        self.inverse_weights = [weigh(penalty[name], index) for name, index in indexes.items()]
-        distinct = distinct_columns(self.indexes, [penalty[name] for name in indexes])
-        self.row_of_node = [np.where(own, FREE, EQUAL).astype(np.int32) for own in distinct]
-        #: Distinct columns of the space.
-        self.n_classes = sum(int(own.sum()) for own in distinct)
-        self.searches = [
-            Search(index, inverse, rows)
-            for index, inverse, rows in zip(self.indexes, self.inverse_weights, self.row_of_node, strict=True)
-        ]
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
 
-    def search(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Found:
-        """The ``wanted`` worst violations over all blocks (arguments as in :class:`Search`)."""
-        parts = [search.best(residuals, threshold, wanted, active) for search in self.searches]
-        blocks = np.concatenate([np.full(len(part.nodes), b, np.int64) for b, part in enumerate(parts)])
-        nodes = np.concatenate([part.nodes for part in parts])
-        labels = np.concatenate([part.labels for part in parts])
-        ratios = np.concatenate([part.ratios for part in parts])
+    @property
+    def n_classes(self) -> int:
+        """Distinct columns of the space, without combinations, which nobody counts."""
+        return sum(part.n_classes for part in self.parts)
+
+    @property
+    def degree(self) -> int:
+        """Of how many originals the largest product is made; 1 without combinations."""
+        return max((part.degree for part in self.parts), default=1)
+
+    def search(
+        self,
+        residuals: np.ndarray,
+        threshold: float,
+        wanted: int,
+        active: np.ndarray,
+        degree: int,
+        complete: bool = True,
+    ) -> Found:
+        """The ``wanted`` worst violations over all parts with features of no more than ``degree`` originals.
+
+        Parameters
+        ----------
+        residuals, threshold, wanted, active, complete
+            As for :class:`spacy_graft.search.combinations.CombinationSearch`.
+        degree : int
+            1: no combinations.
+        """
+        searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= degree]
+        found = [part.best(residuals, threshold, wanted, active, degree, complete) for _, part in searched]
+        blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
+        nodes = np.concatenate([of_part.nodes for of_part in found])
+        labels = np.concatenate([of_part.labels for of_part in found])
+        ratios = np.concatenate([of_part.ratios for of_part in found])
         best = np.lexsort((labels, nodes, blocks, -ratios))[:wanted]
         return Found(
             blocks[best], nodes[best], labels[best],
-            sum(part.count for part in parts),
-            np.max([part.peaks for part in parts], axis=0),
-            np.sum([part.squared_excess for part in parts], axis=0),
+            sum(of_part.count for of_part in found),
+            np.max([of_part.peaks for of_part in found], axis=0),
+            np.sum([of_part.squared_excess for of_part in found], axis=0),
         )  # fmt: skip
 
-    def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Make nodes active that are not, as the next rows; returns their columns (starts, documents)."""
-        starts, documents = np.zeros(1, np.int64), [np.empty(0, np.int32)]
-        for b, index in enumerate(self.indexes):
-            of_block = nodes[blocks == b]
-            new = np.unique(of_block[self.row_of_node[b][of_block] == FREE])
-            self.row_of_node[b][new] = len(self.nodes) + np.arange(len(new))
+    def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> Columns:
+        """Make nodes active that are not, as the next rows; returns their columns."""
+        columns: list[Columns] = []
+        for b, part in enumerate(self.parts):
+            new = part.missing(nodes[blocks == b])
+            columns.append(part.columns(new))
             self.blocks = np.concatenate([self.blocks, np.full(len(new), b)])
             self.nodes = np.concatenate([self.nodes, new])
-            column_starts, column_documents = index.columns(new)
-            starts = np.concatenate([starts, starts[-1] + column_starts[1:]])
-            documents.append(column_documents)
-        return starts, np.concatenate(documents)
+        self.set_rows(self.blocks, self.nodes)
+        return joined(columns)
 
     def keep_rows(self, kept: np.ndarray) -> None:
         """Free the nodes of the rows that are not ``kept`` (bool), and renumber the others."""
@@ -102,40 +104,52 @@ class FeatureSpace:
 
     def set_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> None:
         """Make these nodes active, in the order of their rows, and no others."""
-        for b, rows in enumerate(self.row_of_node):
-            rows[self.nodes[self.blocks == b]] = FREE
         self.blocks, self.nodes = blocks, nodes
-        numbers = np.arange(len(nodes), dtype=np.int32)
-        for b, rows in enumerate(self.row_of_node):
-            rows[nodes[blocks == b]] = numbers[blocks == b]
+        for b, part in enumerate(self.parts):
+            rows = np.flatnonzero(blocks == b)
+            part.set_rows(nodes[rows], rows)
 
     def rows_of(self, blocks: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Rows of active nodes (int64)."""
-        rows = np.empty(len(nodes), np.int64)
-        for b, of_block in enumerate(self.row_of_node):
-            rows[blocks == b] = of_block[nodes[blocks == b]]
-        return rows
+        return self._by_part(blocks, np.int64, lambda part, here: part.rows_of(nodes[here]))
 
     def penalty(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """λ_ky of pairs."""
-        weights = np.ones(len(nodes))
-        for b, inverse in enumerate(self.inverse_weights):
+        return 1.0 / self._by_part(
+            blocks, np.float64, lambda part, here: part.inverse_weights(nodes[here], labels[here])
+        )
+
+    def df(self) -> np.ndarray:
+        """Documents of each row: int32."""
+        return self._by_part(self.blocks, np.int32, lambda part, here: part.df(self.nodes[here]))
+
+    def _by_part(
+        self, blocks: np.ndarray, dtype: type[np.generic], of_part: Callable[[Part, np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """What each part says of its own (bool)."""
+        values = np.empty(len(blocks), dtype)
+        for b, part in enumerate(self.parts):
             here = blocks == b
-            if inverse.shape[1]:
-                column = labels[here] if inverse.shape[1] > 1 else 0
-                weights[here] = 1.0 / inverse[nodes[here], column].astype(np.float64)
-        return weights
+            if here.any():
+                values[here] = of_part(part, here)
+        return values
 
-    def ngrams(self, blocks: np.ndarray, nodes: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Shortest and longest n-gram of each node's class, in the symbols of its stream."""
-        indexes = [self.indexes[b] for b in blocks]
-        shortest = [index.ngram(k) for index, k in zip(indexes, nodes, strict=True)]
-        longest = [index.longest_ngram(k) for index, k in zip(indexes, nodes, strict=True)]
-        return shortest, longest
+    def names(self) -> list[str]:
+        """The block of each row."""
+        return [self.parts[b].name for b in self.blocks.tolist()]
+
+    def terms(self) -> tuple[list[tuple[Term, ...]], list[tuple[Term, ...]]]:
+        """What each row is named by: by the shortest and by the longest of its class."""
+        rows = [(self.parts[b], node) for b, node in zip(self.blocks.tolist(), self.nodes.tolist(), strict=True)]
+        return [part.terms(node) for part, node in rows], [part.longest_terms(node) for part, node in rows]
 
 
-def distinct_columns(indexes: list[NgramIndex], penalty: list[float]) -> list[np.ndarray]:
-    """Which nodes of each index are features: bool (n_nodes), one array an index."""
+def distinct_columns(indexes: Sequence[NgramIndex | ItemIndex], penalty: Sequence[float]) -> list[np.ndarray]:
+    """Which nodes of each index are features: bool (n_nodes), one array an index.
+
+    Columns that are equal over documents are one feature, across blocks too: that of the block with the smallest
+    penalty, of equal ones of the first block.
+    """
     distinct = [index.distinct for index in indexes]
     if len(indexes) == 1:
         return distinct

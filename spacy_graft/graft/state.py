@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..index.ngrams import NgramIndex
 from ..solve import kernels
 from ..solve.active import Active
 from ..solve.restricted import Restricted
 from .certificate import dual_value
 from .data import TrainingData
+from .indexing import feature_space
 from .learners import Penalty
-from .penalties import inverse_weights
 from .problems import Problem, Problems
 from .report import Report
 from .solution import Solution
-from .space import FeatureSpace, Found
+from .space import Found
 
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
 #: support that the next round changes.
@@ -68,6 +67,7 @@ class GraftState:
         self.best_dual = -np.inf
         self.without_progress = 0
         self.accuracy = np.inf
+        self.degree = 1
         self._index(self._lossless_df(smallest_l1))
         if self.report.l1_max <= smallest_l1:
             # The model is empty; what was cut off would not change that, but C_max may lie in it.
@@ -75,26 +75,18 @@ class GraftState:
 
     def _index(self, least_df: float) -> None:
         """Build the space of features with more than ``least_df`` documents per unit of λ, and find C_max in it."""
-        data, penalty = self.data, self.penalty
+        data = self.data
         with self.report.timed("index"):
             self.report.min_df = {
-                name: max(data.min_df[name], int(least_df * data.penalty[name]) + 1) for name in data.streams
+                name: max(min_df, int(least_df * data.penalty[name]) + 1) for name, min_df in data.min_df.items()
             }
-            indexes = {
-                name: NgramIndex.build(stream, self.report.min_df[name], data.max_length[name])
-                for name, stream in data.streams.items()
-            }
-            self.space = FeatureSpace(
-                indexes,
-                data.penalty,
-                lambda factor, index: inverse_weights(
-                    penalty.penalty_weights, penalty.ratio_power, factor, index, self.problems
-                ),
-            )
+            self.space = feature_space(data, self.penalty, self.problems, self.report.min_df)
         self.report.n_classes = self.space.n_classes
         with self.report.timed("search"):
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
-            everything = self.space.search((self.residuals * self.scale).T, 0.0, 1, self._active_labels())
+            everything = self.space.search(
+                (self.residuals * self.scale).T, 0.0, 1, self._active_labels(), self.space.degree, complete=False
+            )
         self.report.l1_max = float(everything.peaks.max(initial=0.0))
         # There the empty model is the optimum.
         self.report.l1 = self.report.l1_max
@@ -138,9 +130,26 @@ class GraftState:
         return Restricted(problem.likelihood, self.scale, l1, self.penalty.ridge * problem.ridge_share)
 
     def search(self, l1: float, wanted: int) -> None:
-        """Find the next candidates, and with them the certificate of the model as it is."""
+        """Find the next candidates, and with them the certificate of the model as it is.
+
+        Products of more originals are looked for once those of fewer leave nothing to do (Okanohara & Tsujii 2009).
+        """
+        self._search(l1, wanted)
+        self._deepen(l1, wanted)
+
+    def _deepen(self, l1: float, wanted: int) -> None:
+        while self.done() and self.degree < self.space.degree:
+            # What bounds the optimum over fewer features does not bound that over more.
+            self.degree += 1
+            self._forget_dual()
+            self._search(l1, wanted)
+
+    def _search(self, l1: float, wanted: int) -> None:
         with self.report.timed("search"):
-            self.found = self.space.search((self.residuals * self.scale).T, l1, wanted, self._active_labels())
+            self.found = self.space.search(
+                (self.residuals * self.scale).T, l1, wanted, self._active_labels(), self.degree,
+                complete=self.penalty.ridge > 0.0,
+            )  # fmt: skip
             self._certify(l1, self.found)
 
     def _certify(self, l1: float, found: Found) -> None:
@@ -170,10 +179,14 @@ class GraftState:
 
     def start_at(self, l1: float, n_best: int | None = None) -> None:
         """Begin with a new C: what is known of the dual of another C no longer holds."""
+        self.degree = 1
+        self._forget_dual()
+        self.search(l1, self._wanted(n_best))
+
+    def _forget_dual(self) -> None:
         self.best_dual = -np.inf
         self.without_progress = 0
         self.accuracy = np.inf
-        self.search(l1, self._wanted(n_best))
 
     def _wanted(self, n_best: int | None) -> int:
         return max(FEWEST_ADDED, len(self.active)) if n_best is None else n_best
@@ -198,10 +211,12 @@ class GraftState:
             self._leave()
             self._centre_intercepts()
             self.residuals = self._residuals()
-        self.search(l1, self._wanted(n_best))
-        self.report.rounds += 1
+        wanted = self._wanted(n_best)
+        self._search(l1, wanted)
         progress = self.report.objective < before - 1e-13 * abs(before)
         self.without_progress = 0 if progress else self.without_progress + 1
+        self._deepen(l1, wanted)
+        self.report.rounds += 1
 
     def done(self) -> bool:
         """Whether rounds at this C have nothing left to do."""
@@ -241,7 +256,7 @@ class GraftState:
         return ROUND_ACCURACY * violation
 
     def _enter(self, found: Found) -> None:
-        self.active = self.active.with_columns(*self.space.add_rows(found.blocks, found.nodes))
+        self.active = self.active.with_columns(self.space.add_rows(found.blocks, found.nodes))
         rows = self.space.rows_of(found.blocks, found.nodes)
         penalty = self.space.penalty(found.blocks, found.nodes, found.labels)
         self.active = self.active.with_pairs(rows, found.labels, penalty)
@@ -295,14 +310,13 @@ class GraftState:
     def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
         weights = np.zeros((active.n_rows, self.problems.n_trained))
         weights[active.rows, active.labels] = active.weights
-        blocks, nodes = self.space.blocks, self.space.nodes
-        ngrams, longest = self.space.ngrams(blocks, nodes)
-        df = np.array([self.space.indexes[b].df[k] for b, k in zip(blocks, nodes, strict=True)], np.int32)
+        vocabularies = {name: bags.vocabulary for name, bags in self.data.bags.items()}
         return Solution(
-            [self.space.names[b] for b in blocks], ngrams, longest, df,
+            self.space.names(), *self.space.terms(), self.space.df(),
             self.problems.weights_by_label(weights),
             self.problems.intercepts_by_label(intercepts, scores),
             self.mean_scale if self.penalty.length_normalisation else 0.0,
+            {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
         )  # fmt: skip
 
 

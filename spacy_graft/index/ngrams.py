@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,8 @@ from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
 from . import kernels
-from .sums import sums_by_node
+from .fingerprints import fingerprint_numbers, folded
+from .sums import passes, sums_by_node
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
@@ -114,23 +116,30 @@ class NgramIndex:
     def df(self) -> np.ndarray:
         return self.nodes[:, 2]
 
-    def columns(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Documents of the chosen nodes: (starts int64, documents int32), each node's sorted."""
-        return kernels.columns(self.tree, np.asarray(chosen, np.int64), self.n_documents)
+    def columns(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Columns of the chosen nodes: (starts int64, documents int32, no values), each node's documents sorted."""
+        starts, documents = kernels.columns(self.tree, np.asarray(chosen, np.int64), self.n_documents)
+        return starts, documents, np.empty(0)
+
+    def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
+        """Sum ``values`` (n_documents, k) over each node's documents, chunk by chunk (see :mod:`.sums`)."""
+        return passes(self.tree, values)
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
         return sums_by_node(self.tree, values, dtype)
 
-    def column_keys(self) -> np.ndarray:
-        """A number for each node, the same where columns are, of other indexes of the documents too: int64 (n_nodes).
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of each column's values and of their squares: float64 (n_nodes)."""
+        df = self.df.astype(np.float64)
+        return df, df
 
-        Two of n columns that differ have the same number with a probability of n² / 2⁶⁵. They are summed anew, for a
-        hundredth of the time of building; keeping them would cost 8 bytes a node.
+    def column_keys(self) -> np.ndarray:
+        """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes).
+
+        They are summed anew, for a hundredth of the time of building; keeping them would cost 8 bytes a node.
         """
-        fingerprints = self.sums(fingerprint_numbers(self.n_documents)).astype(np.int64)
-        # The golden ratio's bits spread the first sum over all 64; int64 wraps around.
-        return fingerprints[:, 0] * np.int64(-7046029254386353131) + fingerprints[:, 1]
+        return folded(self.sums(fingerprint_numbers(self.n_documents)))
 
     def ngram(self, node: int) -> np.ndarray:
         """The shortest n-gram of a node, in the stream's own symbols."""
@@ -213,12 +222,3 @@ def interval_nodes(
     events.resize(int(bounds[-1]), refcheck=False)
     # Half the memory traffic of a search, where it is enough.
     return nodes, bounds.astype(np.int32) if len(events) < 2**31 else bounds, events
-
-
-def fingerprint_numbers(n_documents: int) -> np.ndarray:
-    """Two random whole numbers a document, small enough that their sums are exact in float64.
-
-    Two columns with different documents agree in both sums with a probability under 2⁻⁶⁴ at 10⁵ documents.
-    """
-    bits = 52 - max(n_documents, 1).bit_length()
-    return np.random.default_rng(20091).integers(0, 2**bits, (n_documents, 2)).astype(np.float64)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from spacy.strings import StringStore
 
 from ..extract.blocks import NgramBlock
-from .matching import rows_by_block, symbols_of
-from .table import FeatureTable, damaged, unpacked
+from ..extract.combinations import Combinations
+from .matching import Block, is_ngram_block, rows_by_block, symbols_of
+from .products import Products
+from .table import FeatureTable, Term, Vocabularies, damaged, unpacked
 
 #: What a thinc model consists of, one entry a node.
 PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 
 #: Attributes that are never saved: what a file has for them must not replace them.
 TRANSIENT = {"blocks", "matcher"}
+#: A map without entries, in MessagePack: models of the first format have no vocabularies.
+EMPTY_MAP = b"\x80"
 
 
-def check_message(message: Any, blocks: Mapping[str, NgramBlock]) -> None:
+def check_message(message: Any, blocks: Mapping[str, Block]) -> None:
     """Raise a ValueError if this is not what ``Model.to_dict`` gives for a sparse linear model over these blocks."""
     node, attrs, params, shims = parts(message)
     if not isinstance(node.get("name"), str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
@@ -31,8 +35,9 @@ def check_message(message: Any, blocks: Mapping[str, NgramBlock]) -> None:
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
         raise damaged(f"its scale of document weights is {mean_scale!r}")
     features = FeatureTable.from_bytes(attrs["features"])
+    vocabularies = Vocabularies.from_bytes(attrs.get("vocabularies", EMPTY_MAP))
     check_params(params, features)
-    check_features(features, blocks)
+    check_features(features, vocabularies, blocks)
 
 
 def parts(message: Any) -> list[Any]:
@@ -67,16 +72,47 @@ def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.nda
         )
 
 
-def check_features(features: FeatureTable, blocks: Mapping[str, NgramBlock]) -> None:
+def check_features(features: FeatureTable, vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:
     """Raise a ValueError if these are no features of these blocks."""
     strings = StringStore()
     for name, rows in rows_by_block(features, blocks).items():
-        ngrams = [features.ngrams[row] for row in rows.tolist()]
-        longest = max(map(len, ngrams))
-        limit = blocks[name].max_length
-        if limit is not None and longest > limit:
-            raise ValueError(
-                f"The model has an n-gram of {longest} symbols in block {name!r}, but its config allows {limit} "
-                f"(max_length). Use the config that it was trained with."
-            )
-        symbols_of(blocks[name], ngrams, strings)
+        block = blocks[name]
+        if is_ngram_block(block):
+            ngrams = [features.ngrams[row] for row in rows.tolist()]
+            check_lengths(name, block, ngrams)
+            symbols_of(block, ngrams, strings)
+        else:
+            for row in rows.tolist():
+                check_members(name, block, features.members[row], blocks)
+            terms = {features.terms(row): row for row in rows.tolist()}
+            check_vocabularies(Products.build(terms, blocks, strings).tables, vocabularies, blocks)
+
+
+def check_lengths(name: str, block: NgramBlock, ngrams: list[tuple[str, ...]]) -> None:
+    """Raise a ValueError if an n-gram is missing, or longer than its block allows."""
+    longest = max(map(len, ngrams))
+    if not all(ngrams):
+        raise damaged(f"block {name!r} has n-grams only, but one of its features is a combination")
+    if block.max_length is not None and longest > block.max_length:
+        raise ValueError(
+            f"The model has an n-gram of {longest} symbols in block {name!r}, but its config allows "
+            f"{block.max_length} (max_length). Use the config that it was trained with."
+        )
+
+
+def check_members(name: str, block: Block, members: tuple[Term, ...], blocks: Mapping[str, Block]) -> None:
+    """Raise a ValueError if a combination has other members than its block says, or an item has some."""
+    allowed = block.of if isinstance(block, Combinations) else ()
+    of = [member.block for member in members]
+    if bool(of) != isinstance(block, Combinations) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
+        raise ValueError(
+            f"The model has a feature in block {name!r} that combines {', '.join(map(repr, of)) or 'nothing'}, but its "
+            f"config combines {', '.join(map(repr, allowed)) or 'nothing'}. Use the config that it was trained with."
+        )
+
+
+def check_vocabularies(names: Iterable[str], vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:
+    """Raise a ValueError if a vocabulary that values depend on is missing."""
+    for name in names:
+        if getattr(blocks[name], "value", None) == "tf_idf" and name not in vocabularies:
+            raise damaged(f"it has no vocabulary of block {name!r}, whose items are worth tf-idf")

@@ -1,38 +1,63 @@
-"""The automata of a model: from named features to what documents are matched with."""
+"""What a model matches documents with: automata for n-grams, tables for items, and what items add up to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from thinc.api import Model, serialize_attr
 
 from ..extract.blocks import NgramBlock
+from ..extract.combinations import Combinations
+from ..extract.items import ItemBlock
 from ..extract.streams import Stream
 from .automaton import Automaton
-from .table import FeatureTable
+from .products import Products
+from .table import FeatureTable, Term
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
+#: What features are made of: n-grams, items, products of these.
+Block = NgramBlock | ItemBlock | Combinations
+#: Blocks that read documents.
+ReadingBlock = NgramBlock | ItemBlock
 
-class Blocks(dict[str, NgramBlock]):
+
+class Blocks(dict[str, Block]):
     """Feature blocks by name. They come from the config, and are not saved with a model."""
 
 
-class Matcher:
-    """The automata of a model's features, one a block, compiled when they are first needed.
+@dataclass(frozen=True)
+class Compiled:
+    """What the features of a model are matched with, in one vocab.
 
-    They are made again for other features, and for another vocab, since only that can tell symbols from names. They are
-    no part of what is saved, pickled or copied.
+    Attributes
+    ----------
+    automata : dict of str to Automaton
+        For every block with n-grams among the features.
+    products : Products
+        For items and combinations.
+    """
+
+    automata: dict[str, Automaton]
+    products: Products
+
+
+class Matcher:
+    """What a model matches with, compiled when it is first needed.
+
+    It is made again for other features, and for another vocab, since only that can tell symbols from names. It is no
+    part of what is saved, pickled or copied.
     """
 
     def __init__(self) -> None:
-        self._compiled: tuple[FeatureTable, StringStore, dict[str, Automaton]] | None = None
+        self._compiled: tuple[FeatureTable, StringStore, Compiled] | None = None
 
-    def automata(self, features: FeatureTable, blocks: Blocks, strings: StringStore) -> dict[str, Automaton]:
-        """Return the automata of all blocks that have features, in the order of the blocks."""
+    def compiled(self, features: FeatureTable, blocks: Blocks, strings: StringStore) -> Compiled:
+        """Return what matches the features."""
         if self._compiled is None or self._compiled[0] is not features or self._compiled[1] is not strings:
             self._compiled = features, strings, compiled(features, blocks, strings)
         return self._compiled[2]
@@ -48,16 +73,31 @@ def leave_out(_: Any, value: Any, name: str, model: Model) -> bytes:
     raise TypeError(f"{name} is not saved")
 
 
-def compiled(features: FeatureTable, blocks: Mapping[str, NgramBlock], strings: StringStore) -> dict[str, Automaton]:
-    """Compile the features of every block that has some."""
+def compiled(features: FeatureTable, blocks: Mapping[str, Block], strings: StringStore) -> Compiled:
+    """Compile the features of every block that has some, in the order of the blocks."""
     automata = {}
+    products: dict[tuple[Term, ...], int] = {}
     for name, rows in rows_by_block(features, blocks).items():
-        ngrams = symbols_of(blocks[name], [features.ngrams[row] for row in rows.tolist()], strings)
-        automata[name] = Automaton.build(ngrams, rows)
-    return automata
+        block = blocks[name]
+        if is_ngram_block(block):
+            ngrams = symbols_of(block, [features.ngrams[row] for row in rows.tolist()], strings)
+            automata[name] = Automaton.build(ngrams, rows)
+        else:
+            products.update((features.terms(row), row) for row in rows.tolist())
+    return Compiled(automata, Products.build(products, blocks, strings))
 
 
-def rows_by_block(features: FeatureTable, blocks: Mapping[str, NgramBlock]) -> dict[str, np.ndarray]:
+def is_ngram_block(block: Block) -> TypeGuard[NgramBlock]:
+    """Whether the features of a block are n-grams."""
+    return hasattr(block, "max_length")
+
+
+def is_item_block(block: Block) -> TypeGuard[ItemBlock]:
+    """Whether the features of a block are items."""
+    return hasattr(block, "width")
+
+
+def rows_by_block(features: FeatureTable, blocks: Mapping[str, Block]) -> dict[str, np.ndarray]:
     """Return the rows of the table (int64) for every block that has some, in the order of the blocks.
 
     Raises
@@ -76,7 +116,7 @@ def rows_by_block(features: FeatureTable, blocks: Mapping[str, NgramBlock]) -> d
     return {name: found for name, found in rows.items() if len(found)}
 
 
-def symbols_of(block: NgramBlock, ngrams: Sequence[Sequence[str]], strings: StringStore) -> Stream:
+def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: StringStore) -> Stream:
     """Return n-grams of names as n-grams of symbols.
 
     Raises

@@ -11,19 +11,18 @@ from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats1d, Floats2d
 
-from ..extract.blocks import NgramBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream
+from ..extract.streams import Stream, joined
 from ..registry import registry
 from .loading import check_message, check_shapes
-from .matching import Blocks, Matcher
-from .table import FeatureTable, unpacked
+from .matching import Block, Blocks, Compiled, Matcher, ReadingBlock
+from .table import FeatureTable, Term, Vocabularies, unpacked
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
     from ..graft.solution import Solution
-    from .automaton import Automaton
+    from ..graft.solution import Term as SolutionTerm
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -44,6 +43,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
     def from_dict(self, msg: dict[str, Any]) -> SparseLinearModel:
         """Load what ``to_dict`` gave, as :meth:`from_bytes`."""
         check_message(msg, self.attrs["blocks"])
+        self.attrs["vocabularies"] = Vocabularies()
         super().from_dict(msg)
         return self
 
@@ -53,7 +53,10 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
 
 @registry.architectures("spacy_graft.SparseLinear.v1")
 def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
-    """Linear model over the n-grams that documents have: f_i = b + a_i Σ_k W_k [document i has feature k].
+    """Linear model over what documents have: f_i = b + a_i Σ_k W_k φ_k(i).
+
+    φ is 1 for an n-gram that is in the document and 0 else, of an item what it is worth there, of a combination the
+    product of its members.
 
     Input are documents, output the scores of labels: float64 (n_documents, n_labels). Sums are made in an order that
     depends on nothing but the document, so scores are the same to the last bit in any batch and after loading.
@@ -64,21 +67,27 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
     Parameters
     ----------
     blocks : dict of str to NgramBlock
-        What features are n-grams of; they come from the config and are not saved. (Any: spaCy looks at the types of a
+        What features are made of; they come from the config and are not saved. (Any: spaCy looks at the types of a
         config before it makes the blocks.)
 
     Notes
     -----
     Parameters ``W``, float64 (n_features, n_labels), and ``b``, float64 (n_labels). Attributes ``features`` (a
-    :class:`~spacy_graft.model.table.FeatureTable`) and ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``,
-    or 1 if it is 0.
+    :class:`~spacy_graft.model.table.FeatureTable`), ``vocabularies`` of the blocks whose items' values depend on one,
+    and ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``, or 1 if it is 0.
     """
     return SparseLinearModel(
         "sparse_linear",
         forward,
         init=init,
         params={"W": None, "b": None},
-        attrs={"blocks": Blocks(blocks), "matcher": Matcher(), "features": FeatureTable.empty(), "mean_scale": 0.0},
+        attrs={
+            "blocks": Blocks(blocks),
+            "matcher": Matcher(),
+            "features": FeatureTable.empty(),
+            "vocabularies": Vocabularies(),
+            "mean_scale": 0.0,
+        },
         ops=NumpyOps(),
     )
 
@@ -108,13 +117,19 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
     """
     blocks: Blocks = model.attrs["blocks"]
 
-    def named(ngrams: Sequence[np.ndarray]) -> tuple[tuple[str, ...], ...]:
-        pairs = zip(solution.blocks, ngrams, strict=True)
-        return tuple(blocks[block].names(ngram, strings) for block, ngram in pairs)
+    def named(terms: Sequence[SolutionTerm]) -> tuple[Term, ...]:
+        return tuple(Term(term.block, reading(blocks[term.block]).names(term.symbols, strings)) for term in terms)
 
-    ngrams, longest = named(solution.ngrams), named(solution.longest)
-    features = FeatureTable(tuple(solution.blocks), ngrams, longest, np.array(solution.df, np.int32))
+    terms, longest = [named(of_feature) for of_feature in solution.terms], map(named, solution.longest)
+    features = FeatureTable(
+        tuple(solution.blocks),
+        tuple(its[0].names if len(its) == 1 else () for its in terms),
+        tuple(its[0].names if len(its) == 1 else () for its in longest),
+        tuple(its if len(its) > 1 else () for its in terms),
+        np.array(solution.df, np.int32),
+    )
     set_weights(model, features, solution.weights, solution.intercepts, solution.mean_scale)
+    model.attrs["vocabularies"] = Vocabularies(solution.vocabularies)
 
 
 def set_weights(
@@ -124,6 +139,7 @@ def set_weights(
     check_shapes(features, weights, intercepts)
     model.attrs["features"] = features
     model.attrs["mean_scale"] = float(mean_scale)
+    model.attrs["vocabularies"] = Vocabularies()
     model.set_param("W", cast(Floats2d, np.array(weights, np.float64, order="C")))
     model.set_param("b", cast(Floats1d, np.array(intercepts, np.float64)))
 
@@ -132,20 +148,26 @@ def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
     """Return the scores of all labels: float64 (n_documents, n_labels)."""
     weights, intercepts = parameters(model)
     mean_scale: float = model.attrs["mean_scale"]
-    pairs = automata(model, docs)
-    blocks = [block for block, _ in pairs]
-    words = next(filter(reads_words, blocks), WORDS)
-    streams = read([*blocks, words] if mean_scale else blocks, docs)
+    blocks: Blocks = model.attrs["blocks"]
     totals = np.zeros((len(docs), len(intercepts)))
-    for block, automaton in pairs:
-        automaton.add_scores(streams[block], weights, totals)
+    if not docs:
+        return totals
+    its = compiled(model, docs[0])
+    readers = reading_blocks(blocks, its)
+    words = next((block for block in readers.values() if reads_words(block)), WORDS)
+    streams = read([*readers.values(), words] if mean_scale else readers.values(), docs)
+    for name, automaton in its.automata.items():
+        automaton.add_scores(streams[readers[name]], weights, totals)
+    if its.products.tables:
+        by_name = {name: streams[readers[name]] for name in its.products.tables}
+        its.products.add_scores(by_name, blocks, model.attrs["vocabularies"], weights, totals)
     if mean_scale:
         totals *= (mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
     return intercepts + totals
 
 
 def matches(model: SparseLinearT, doc: Doc) -> np.ndarray:
-    """Return every occurrence of every feature in a document.
+    """Return every occurrence of every n-gram in a document.
 
     Returns
     -------
@@ -154,27 +176,48 @@ def matches(model: SparseLinearT, doc: Doc) -> np.ndarray:
         ``offsets`` tell the characters. Block by block, in the order of ends.
     """
     found = [np.empty((0, 3), np.int64)]
-    for block, automaton in automata(model, [doc]):
-        found.append(automaton.occurrences(read([block], [doc])[block].symbols))
+    its = compiled(model, doc)
+    blocks = reading_blocks(model.attrs["blocks"], its)
+    for name, automaton in its.automata.items():
+        found.append(automaton.occurrences(read([blocks[name]], [doc])[blocks[name]].symbols))
     return np.concatenate(found)
 
 
-def contributions(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray, float]:
-    """Take the scores of a document apart: they are ``b + scale * weights.sum(axis=0)``.
+def products(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items and combinations of a document (int64 rows, ascending), and what they are worth (float64)."""
+    its = compiled(model, doc).products
+    if not its.tables:
+        return np.empty(0, np.int64), np.empty(0)
+    blocks: Blocks = model.attrs["blocks"]
+    streams = {name: read([reading(blocks[name])], [doc])[reading(blocks[name])] for name in its.tables}
+    _, rows, values = its.found(streams, blocks, model.attrs["vocabularies"])
+    order = np.argsort(rows)
+    return rows[order], values[order]
+
+
+def contributions(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Take the scores of a document apart: they are ``b + scale * values @ weights``.
 
     Returns
     -------
     features : int64 (n)
         The features that the document has, in ascending order.
+    values : float64 (n)
+        What they are worth in it, but for the document weight.
     weights : float64 (n, n_labels)
         Their weights.
     scale : float
         The document weight.
     """
-    features = np.unique(matches(model, doc)[:, 0])
+    ngrams = np.unique(matches(model, doc)[:, 0])
+    others, values = products(model, doc)
+    features = np.concatenate([ngrams, others])
+    values = np.concatenate([np.ones(len(ngrams)), values])
+    order = np.argsort(features)
+    features, values = features[order], values[order]
     mean_scale: float = model.attrs["mean_scale"]
     scale = mean_scale / math.sqrt(document_length(doc)) if mean_scale else 1.0
-    return features, parameters(model)[0][features], scale
+    return features, values, parameters(model)[0][features], scale
 
 
 def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
@@ -193,24 +236,30 @@ def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
     return weights, intercepts
 
 
-def automata(model: SparseLinearT, docs: Sequence[Doc]) -> list[tuple[NgramBlock, Automaton]]:
-    """Return each block that has features, and their automaton; without documents, none."""
-    if not docs:
-        return []
-    blocks: Blocks = model.attrs["blocks"]
+def compiled(model: SparseLinearT, doc: Doc) -> Compiled:
+    """Return what the model's features are matched with in the vocab of a document."""
     matcher: Matcher = model.attrs["matcher"]
-    found = matcher.automata(model.attrs["features"], blocks, docs[0].vocab.strings)
-    return [(blocks[name], automaton) for name, automaton in found.items()]
+    return matcher.compiled(model.attrs["features"], model.attrs["blocks"], doc.vocab.strings)
 
 
-def read(blocks: Iterable[NgramBlock], docs: Sequence[Doc]) -> dict[NgramBlock, Stream]:
+def reading_blocks(blocks: Blocks, its: Compiled) -> dict[str, ReadingBlock]:
+    """Return the blocks that read documents for some feature."""
+    return {name: reading(blocks[name]) for name in dict.fromkeys([*its.automata, *its.products.tables])}
+
+
+def reading(block: Block) -> ReadingBlock:
+    """Return a block that is none of combinations, which read nothing themselves."""
+    return cast("ReadingBlock", block)
+
+
+def read(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
     """Return the symbols of documents, which must have the annotations that the blocks need.
 
     A document is read for all blocks before the next, while it is in the cache of the processor.
     """
-    parts: dict[NgramBlock, list[np.ndarray]] = {block: [] for block in blocks}
+    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
     for doc in docs:
         for block, symbols in parts.items():
             block.check(doc)
             symbols.append(block.symbols(doc))
-    return {block: Stream.join(symbols, block.dtype) for block, symbols in parts.items()}
+    return {block: joined(block, symbols) for block, symbols in parts.items()}

@@ -9,10 +9,13 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..extract.blocks import NgramBlock
+from ..extract.bags import Bags
+from ..extract.combinations import Combinations
 from ..extract.lengths import document_length, document_lengths, reads_words
-from ..extract.streams import Stream
+from ..extract.streams import Stream, joined
 from ..graft.data import TrainingData
+from ..model.matching import Block, ReadingBlock, is_item_block, is_ngram_block
+from ..model.sparse_linear import reading
 from .targets import Target, TargetReader
 
 
@@ -22,12 +25,13 @@ class ExtractedCorpus:
     Memory: the symbols (4 bytes a character, 8 a token and attribute), 9 bytes a document and label.
     """
 
-    def __init__(self, blocks: Mapping[str, NgramBlock], reader: TargetReader) -> None:
+    def __init__(self, blocks: Mapping[str, Block], reader: TargetReader) -> None:
         self.blocks = blocks
         self.reader = reader
-        self._symbols: dict[str, list[np.ndarray]] = {name: [] for name in blocks}
+        self.reading = {name: reading(block) for name, block in blocks.items() if not isinstance(block, Combinations)}
+        self._symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.reading}
         #: The block whose symbols are the words that tell a document's length; without one, lengths are kept.
-        self._words = next((name for name, block in blocks.items() if reads_words(block)), None)
+        self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
         self._lengths: list[int] = []
         self._targets: list[Target] = []
         self._seen: set[int] = set()
@@ -48,7 +52,7 @@ class ExtractedCorpus:
             self._extract(example.predicted, target, key)
 
     def _extract(self, doc: Doc, target: Target, key: int) -> None:
-        symbols = {name: self._symbols_of(block, doc) for name, block in self.blocks.items()}
+        symbols = {name: self._symbols_of(block, doc) for name, block in self.reading.items()}
         self._targets.append(target)
         for name, part in symbols.items():
             self._symbols[name].append(part)
@@ -57,7 +61,7 @@ class ExtractedCorpus:
         self._seen.add(key)
 
     @staticmethod
-    def _symbols_of(block: NgramBlock, doc: Doc) -> np.ndarray:
+    def _symbols_of(block: ReadingBlock, doc: Doc) -> np.ndarray:
         block.check(doc)
         return block.symbols(doc)
 
@@ -77,11 +81,18 @@ class ExtractedCorpus:
         targets = np.array([target.values for target in self._targets])
         self._check_symbols()
         self._check_positives(targets)
-        streams = {name: self._joined(name) for name in self.blocks}
+        streams = {name: self._joined(name) for name in self.reading}
+        ngram_blocks = {name: block for name, block in self.blocks.items() if is_ngram_block(block)}
         return TrainingData(
-            streams=streams,
+            streams={name: streams[name] for name in ngram_blocks},
+            bags={
+                name: Bags.of_stream(streams[name], block.min_df, block.value)
+                for name, block in self.blocks.items()
+                if is_item_block(block)
+            },
+            combinations={name: block for name, block in self.blocks.items() if isinstance(block, Combinations)},
             min_df={name: block.min_df for name, block in self.blocks.items()},
-            max_length={name: block.max_length for name, block in self.blocks.items()},
+            max_length={name: block.max_length for name, block in ngram_blocks.items()},
             penalty={name: block.penalty for name, block in self.blocks.items()},
             targets=targets,
             known=np.array([target.known for target in self._targets]),
@@ -95,7 +106,7 @@ class ExtractedCorpus:
 
     def _joined(self, name: str) -> Stream:
         """The block's stream; what it was joined from become views of it, so that nothing is held twice."""
-        stream = Stream.join(self._symbols[name], self.blocks[name].dtype)
+        stream = joined(self.reading[name], self._symbols[name])
         self._symbols[name] = np.split(stream.symbols, stream.starts[1:-1])
         return stream
 
@@ -103,7 +114,7 @@ class ExtractedCorpus:
         if not any(len(symbols) for parts in self._symbols.values() for symbols in parts):
             raise ValueError(
                 f"[{self.reader.component}] All {len(self)} training documents are empty: there is nothing to learn "
-                f"from. The blocks looked for: {', '.join(map(repr, self.blocks))}."
+                f"from. The blocks looked for: {', '.join(map(repr, self.reading))}."
             )
 
     def _check_positives(self, targets: np.ndarray) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from spacy.language import Language
 
 from ..extract.blocks import NgramBlock
 from ..extract.characters import CharacterNgrams
+from ..extract.combinations import Combinations
 from ..extract.tokens import TokenNgrams
 from ..model.sparse_linear import SparseLinear
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -35,6 +37,10 @@ SCORE_WEIGHTS: dict[str, float | None] = {
     "cats_macro_auc": None,
     "cats_f_per_type": None,
 }
+
+
+#: What blocks have that read documents.
+READS = ("check", "symbols", "names", "values", "text", "min_df", "penalty")
 
 
 def default_blocks() -> dict[str, NgramBlock]:
@@ -136,9 +142,30 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
     if not blocks:
         raise ValueError(f"[{name}] There are no feature blocks. Give one at least, or null for the default.")
     for block_name, block in blocks.items():
-        if not all(hasattr(block, member) for member in ("symbols", "min_df", "max_length", "penalty")):
+        if not (isinstance(block, Combinations) or all(hasattr(block, member) for member in READS)):
             raise ValueError(
                 f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
             )
+    check_combinations(name, blocks)
     if not isinstance(learner, Learner):
         raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")
+
+
+def check_combinations(name: str, blocks: dict[str, Any]) -> None:
+    """Raise a ValueError if combinations are not of blocks that there are, or there are several blocks of them."""
+    found = {block_name: block for block_name, block in blocks.items() if isinstance(block, Combinations)}
+    if len(found) > 1:
+        raise ValueError(
+            f"[{name}] There are {len(found)} blocks of combinations: {', '.join(map(repr, found))}. Give one, of all "
+            f"blocks that are to be combined."
+        )
+    others = [block_name for block_name in blocks if block_name not in found]
+    for block_name, block in found.items():
+        unknown = [of for of in block.of if of not in others]
+        if unknown:
+            near = get_close_matches(unknown[0], others)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, others)) or 'none'}."
+            raise ValueError(
+                f"[{name}] The block {block_name!r} combines {', '.join(map(repr, unknown))}, which is no other block "
+                f"of this component: {hint}"
+            )

@@ -18,10 +18,10 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..extract.blocks import NgramBlock
 from ..graft.report import Report
 from ..graft.solution import Solution
-from ..model.sparse_linear import contributions, set_solution
+from ..model.matching import Block
+from ..model.sparse_linear import contributions, reading, set_solution
 from .corpus import ExtractedCorpus
 from .explain import Contribution, Explanation, Feature
 from .targets import TargetReader
@@ -43,7 +43,7 @@ class TextCatGraft(TrainablePipe):
     model : Model
         A ``spacy_graft.SparseLinear.v1`` over the same blocks.
     name : str
-    blocks : mapping of str to NgramBlock
+    blocks : mapping of str to block
         The feature blocks, by name.
     learner : Learner
     threshold : float
@@ -67,7 +67,7 @@ class TextCatGraft(TrainablePipe):
         model: Model[list[Doc], np.ndarray],
         name: str = "textcat_graft",
         *,
-        blocks: Mapping[str, NgramBlock],
+        blocks: Mapping[str, Block],
         learner: Learner,
         threshold: float,
         scorer: Callable[..., dict[str, Any]] | None,
@@ -340,7 +340,7 @@ class TextCatGraft(TrainablePipe):
 
     def _text(self, feature: int) -> str:
         table = self.model.attrs["features"]
-        return self.blocks[table.blocks[feature]].text(table.ngrams[feature])
+        return " × ".join(reading(self.blocks[block]).text(names) for block, names in table.terms(feature))
 
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
         """Take the score of a label apart.
@@ -353,8 +353,8 @@ class TextCatGraft(TrainablePipe):
         """
         probabilities = self.predict([doc])[0]
         column = int(probabilities.argmax()) if label is None else self._column(label)
-        features, rows, scale = contributions(self.model, doc)
-        values = scale * rows[:, column]
+        features, worth, rows, scale = contributions(self.model, doc)
+        values = scale * worth * rows[:, column]
         table = self.model.attrs["features"]
         intercept = float(self.model.get_param("b")[column])
         return Explanation(

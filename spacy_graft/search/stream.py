@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
-from ..index.sums import passes
 from . import kernels
 from .violations import Candidates, Violations
 
 
-def best_by_stream(index: NgramIndex, residuals: np.ndarray, sought: kernels.Sought) -> Violations:
+def best_by_stream(index: NgramIndex | ItemIndex, residuals: np.ndarray, sought: kernels.Sought) -> Violations:
     """The ``wanted`` pairs with the largest |v| / λ above the threshold, exactly.
 
     Parameters
     ----------
-    index : NgramIndex
+    index : NgramIndex or ItemIndex
     residuals : float64 (documents, labels)
         a_i δ_iy.
     sought : Sought
     """
     candidates = Candidates(sought)
-    for label, begin, end, sums in passes(index.tree, residuals):
+    for label, begin, end, sums in index.passes(residuals):
         kernels.select(sums, begin, end, label, sought, candidates.found)
     return candidates.violations()

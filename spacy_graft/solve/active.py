@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..index.columns import Columns, joined
 from .kernels import Pairs
 
 
@@ -13,12 +14,12 @@ from .kernels import Pairs
 class Active:
     """Active (feature, label) pairs, sorted by label so that a label's scores stay in cache.
 
-    Memory: 4 bytes for each document of each active feature.
+    Memory: 4 bytes for each document of each active feature, 12 where a feature has values other than 1.
 
     Attributes
     ----------
-    starts : int64, documents : int32
-        The column of row ``r`` is ``documents[starts[r] : starts[r + 1]]``.
+    starts : int64, documents : int32, values : float64
+        The column of row ``r`` is at ``starts[r] : starts[r + 1]`` of the other two; no values where all are 1.
     rows, labels : int64 (pairs)
     penalty : float64 (pairs)
         λ_ky.
@@ -27,6 +28,7 @@ class Active:
 
     starts: np.ndarray
     documents: np.ndarray
+    values: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
     penalty: np.ndarray
@@ -35,7 +37,7 @@ class Active:
     @classmethod
     def empty(cls) -> Active:
         none = np.empty(0, np.int64)
-        return cls(np.zeros(1, np.int64), np.empty(0, np.int32), none, none, np.empty(0), np.empty(0))
+        return cls(*joined([]), none, none, np.empty(0), np.empty(0))
 
     @property
     def n_rows(self) -> int:
@@ -45,32 +47,26 @@ class Active:
         return len(self.rows)
 
     @property
+    def columns(self) -> Columns:
+        return self.starts, self.documents, self.values
+
+    @property
     def pairs(self) -> Pairs:
         """What the kernels take."""
-        return Pairs(self.starts, self.documents, self.rows, self.labels)
+        return Pairs(*self.columns, self.rows, self.labels)
 
     def of_labels(self, first: int, stop: int) -> Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
         part = slice(*np.searchsorted(self.labels, (first, stop)))
-        return Active(
-            self.starts, self.documents, self.rows[part], self.labels[part] - first, self.penalty[part],
-            self.weights[part],
-        )  # fmt: skip
+        return Active(*self.columns, self.rows[part], self.labels[part] - first, self.penalty[part], self.weights[part])
 
     def some(self, chosen: np.ndarray) -> Active:
         """The chosen pairs, with all columns."""
-        return Active(
-            self.starts, self.documents, self.rows[chosen], self.labels[chosen], self.penalty[chosen],
-            self.weights[chosen],
-        )  # fmt: skip
+        return Active(*self.columns, self.rows[chosen], self.labels[chosen], self.penalty[chosen], self.weights[chosen])
 
-    def with_columns(self, starts: np.ndarray, documents: np.ndarray) -> Active:
+    def with_columns(self, columns: Columns) -> Active:
         """More columns after those that are here, without pairs yet."""
-        return Active(
-            np.concatenate([self.starts, self.starts[-1] + starts[1:]]),
-            np.concatenate([self.documents, documents]),
-            self.rows, self.labels, self.penalty, self.weights,
-        )  # fmt: skip
+        return Active(*joined([self.columns, columns]), self.rows, self.labels, self.penalty, self.weights)
 
     def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty: np.ndarray) -> Active:
         """More pairs, at weight zero."""
@@ -79,7 +75,7 @@ class Active:
         order = np.lexsort((rows, labels))
         penalty = np.concatenate([self.penalty, penalty])[order]
         weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
-        return Active(self.starts, self.documents, rows[order], labels[order], penalty, weights)
+        return Active(*self.columns, rows[order], labels[order], penalty, weights)
 
     def without_zeros(self) -> tuple[Active, np.ndarray]:
         """The pairs with a weight and their columns, renumbered; and which rows are left (bool)."""
@@ -87,10 +83,12 @@ class Active:
         used = np.zeros(self.n_rows, np.bool_)
         used[self.rows[kept]] = True
         lengths = np.diff(self.starts)
+        entries = np.repeat(used, lengths)
         starts = np.concatenate([[0], np.cumsum(lengths[used])])
+        values = self.values[entries] if len(self.values) else self.values
         row_of = np.cumsum(used) - 1
         active = Active(
-            starts, self.documents[np.repeat(used, lengths)], row_of[self.rows[kept]], self.labels[kept],
-            self.penalty[kept], self.weights[kept],
+            starts, self.documents[entries], values, row_of[self.rows[kept]], self.labels[kept], self.penalty[kept],
+            self.weights[kept],
         )  # fmt: skip
         return active, used

@@ -3,7 +3,7 @@
 Labels come first: ``probabilities``, ``moved`` and the like are float64 (labels, documents), so that what belongs to
 one coordinate lies together. Pair ``j`` has label ``labels[j]`` and the documents
 ``documents[starts[rows[j]] : starts[rows[j] + 1]]``. A feature's value in document ``i`` is ``scale[i]`` (a_i) if it
-occurs there.
+occurs there, times its entry of ``values`` unless that is empty.
 """
 
 from typing import NamedTuple
@@ -18,6 +18,7 @@ class Pairs(NamedTuple):
 
     starts: np.ndarray
     documents: np.ndarray
+    values: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
 
@@ -51,13 +52,13 @@ class Quadratic(NamedTuple):
 @njit
 def spread(pairs, weights, sums):
     """Add each pair's weight to all its documents: sums (labels, documents) += X w, without the document weights."""
-    starts, documents, rows, labels = pairs
+    starts, documents, values, rows, labels = pairs
     for j in range(rows.shape[0]):
         weight = weights[j]
         if weight != 0.0:
             out = sums[labels[j]]
             for e in range(starts[rows[j]], starts[rows[j] + 1]):
-                out[documents[e]] += weight
+                out[documents[e]] += weight * values[e] if values.shape[0] else weight
 
 
 @njit
@@ -78,11 +79,27 @@ def column_sum(values, documents, start, stop):
 
 
 @njit
-def collect(pairs, values, sums):
-    """Sum values (labels, documents) over each pair's documents: sums = Xᵀ values, document weights already in it."""
-    starts, documents, rows, labels = pairs
+def weighted_column_sum(totals, documents, values, start, stop, squared):
+    """The same with each document's total times the feature's value, or the square of that."""
+    total = 0.0
+    for e in range(start, stop):
+        total += totals[documents[e]] * (values[e] ** 2 if squared else values[e])
+    return total
+
+
+@njit
+def collect(pairs, totals, sums, squared=False):
+    """Sum totals (labels, documents) over each pair's documents: sums = Xᵀ totals, document weights already in it.
+
+    If asked, with the features' values squared.
+    """
+    starts, documents, values, rows, labels = pairs
     for j in range(rows.shape[0]):
-        sums[j] = column_sum(values[labels[j]], documents, starts[rows[j]], starts[rows[j] + 1])
+        first, last = starts[rows[j]], starts[rows[j] + 1]
+        if values.shape[0]:
+            sums[j] = weighted_column_sum(totals[labels[j]], documents, values, first, last, squared)
+        else:
+            sums[j] = column_sum(totals[labels[j]], documents, first, last)
 
 
 @njit
@@ -108,7 +125,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights):
     float
         The largest change of a coordinate, in units of |v| / λ.
     """
-    starts, documents, rows, labels = pairs
+    starts, documents, values, rows, labels = pairs
     scale = model.scale
     largest = 0.0
     for j in order:
@@ -117,7 +134,8 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights):
         v = model.gradient[j] - 2.0 * model.l2[j] * weights[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
-            v -= slope[i] * (moved_y[i] - mean_moved[i])
+            change = slope[i] * (moved_y[i] - mean_moved[i])
+            v -= change * values[e] if values.shape[0] else change
         h = model.curvature[j] + 2.0 * model.l2[j]
         weight = soft_threshold(weights[j] + v / h, model.l1[j] / h)
         step = weight - weights[j]
@@ -125,8 +143,11 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights):
             weights[j] = weight
             for e in range(starts[rows[j]], starts[rows[j] + 1]):
                 i = documents[e]
-                moved_y[i] += scale[i] * step
-                mean_moved[i] += probability[i] * scale[i] * step
+                change = scale[i] * step
+                if values.shape[0]:
+                    change *= values[e]
+                moved_y[i] += change
+                mean_moved[i] += probability[i] * change
             largest = max(largest, abs(step) * h / model.penalty[j])
     return largest
 

@@ -82,7 +82,7 @@ class QuadraticModel:
         self.intercept_gradient = residuals.sum(axis=1)
         variance = importance * p * (1.0 - p)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides.
-        self.curvature = np.maximum(self.collect(self.scale * variance), 1e-12)
+        self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), 1e-12)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
         self.arrays = kernels.Quadratic(
             self.gradient,
@@ -96,10 +96,10 @@ class QuadraticModel:
             importance * self.scale * p,
         )
 
-    def collect(self, values: np.ndarray) -> np.ndarray:
-        """Σ_i∈k a_i values_yi for every pair."""
+    def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
+        """Σ_i a_i x_ik totals_yi for every pair, x the feature's value; or with x²."""
         sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, values * self.scale, sums)
+        kernels.collect(self.active.pairs, totals * self.scale, sums, squared)
         return sums
 
     def scores_of(self, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
@@ -311,8 +311,11 @@ class LabelBlocks:
         root = np.sqrt(model.likelihood.importance * p * (1.0 - p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
         for column, j in zip(dense, members, strict=True):
-            documents = active.documents[active.starts[active.rows[j]] : active.starts[active.rows[j] + 1]]
+            entries = slice(active.starts[active.rows[j]], active.starts[active.rows[j] + 1])
+            documents = active.documents[entries]
             column[documents] = root[documents]
+            if len(active.values):
+                column[documents] *= active.values[entries]
         gram = (dense @ dense.T).astype(np.float64)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
         np.fill_diagonal(gram, (model.curvature[members] + 2.0 * model.l2[members]) * (1.0 + JITTER))

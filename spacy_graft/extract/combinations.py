@@ -1,0 +1,51 @@
+"""Combinations: products of the items of other blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..registry import graft_features
+from .blocks import check_settings
+from .items import as_names
+
+
+@graft_features("spacy_graft.Combinations.v1")
+@dataclass(frozen=True)
+class Combinations:
+    """Products of two or three *originals*: items, and the single symbols of n-gram blocks.
+
+    A combination is in a document if all its members are, and worth the product of what they are worth. None of them
+    is ever written down but those that enter the model: the space is searched through bounds.
+
+    Parameters
+    ----------
+    of : sequence of str
+        Names of the blocks whose originals are combined, within a block and across blocks.
+    degree : int
+        2 or 3: how many originals at the most.
+    min_df : int
+        Least number of documents of a combination.
+    penalty : float
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
+
+    Raises
+    ------
+    ValueError
+        If ``of`` names no block or one twice, ``degree`` is neither 2 nor 3, ``min_df`` is less than 1, or ``penalty``
+        is not above 0.
+    """
+
+    of: Sequence[str]
+    degree: int = 2
+    min_df: int = 2
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        # A list from a config would not be hashable.
+        object.__setattr__(self, "of", as_names("Combinations", "of", self.of))
+        if not self.of or len(set(self.of)) < len(self.of):
+            raise ValueError(f"Combinations: of must name one block at least, and none twice, but is {list(self.of)}")
+        if self.degree not in (2, 3):
+            raise ValueError(f"Combinations: degree must be 2 or 3, but is {self.degree!r}")
+        check_settings(self)

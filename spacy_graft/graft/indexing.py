@@ -1,0 +1,79 @@
+"""From training data to the feature space: an index for each block, and the originals of combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..extract.bags import Bags
+from ..extract.combinations import Combinations
+from ..index.items import ItemIndex
+from ..index.ngrams import NgramIndex
+from ..search.combinations import CombinationSearch
+from .data import TrainingData
+from .learners import Penalty
+from .parts import CombinationPart, IndexedPart, Part
+from .penalties import inverse_weights, label_weights
+from .problems import Problems
+from .space import FeatureSpace, distinct_columns
+
+Index = NgramIndex | ItemIndex
+
+
+def feature_space(data: TrainingData, penalty: Penalty, problems: Problems, min_df: Mapping[str, int]) -> FeatureSpace:
+    """Index all blocks.
+
+    Parameters
+    ----------
+    data : TrainingData
+    penalty : Penalty
+    problems : Problems
+    min_df : mapping of str to int
+        By block, in place of the data's own.
+    """
+    indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
+    factors = [data.penalty[name] for name in indexes]
+    parts: list[Part] = [
+        IndexedPart(name, index, inverse_weights(penalty, factor, index, problems), distinct)
+        for (name, index), factor, distinct in zip(
+            indexes.items(), factors, distinct_columns(list(indexes.values()), factors), strict=True
+        )
+    ]
+    for name, block in data.combinations.items():
+        parts.append(combination_part(name, block, indexes, data, penalty, problems, min_df[name]))
+    return FeatureSpace(parts)
+
+
+def index_of(data: TrainingData, name: str, min_df: int) -> Index:
+    """The index of a block of n-grams or items."""
+    if name in data.bags:
+        return ItemIndex.build(data.bags[name], min_df)
+    return NgramIndex.build(data.streams[name], min_df, data.max_length[name])
+
+
+def combination_part(
+    name: str,
+    block: Combinations,
+    indexes: Mapping[str, Index],
+    data: TrainingData,
+    penalty: Penalty,
+    problems: Problems,
+    min_df: int,
+) -> CombinationPart:
+    """The products of the originals of some blocks. Of originals with equal columns the first stands for all."""
+    bags = {of: originals_of(data, of) for of in block.of}
+    by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
+    taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
+    search = CombinationSearch(
+        ItemIndex.joined(list(by_block.values())), np.concatenate(taken),
+        label_weights(penalty, data.penalty[name], problems), block.degree, min_df,
+    )  # fmt: skip
+    return CombinationPart(name, search, by_block)
+
+
+def originals_of(data: TrainingData, block: str) -> Bags:
+    """What a block has to combine: its items, or the single symbols of its stream."""
+    if block in data.bags:
+        return data.bags[block]
+    return Bags.of_stream(data.streams[block], data.min_df[block])

@@ -1,0 +1,192 @@
+"""The parts of the feature space: the indexed features of a block, and combinations, which are never enumerated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from ..index.columns import Columns
+from ..index.items import ItemIndex
+from ..index.ngrams import NgramIndex
+from ..search.combinations import CombinationSearch, members, simplest_first
+from ..search.kernels import EQUAL, FREE, Sought
+from ..search.search import Search
+from ..search.stream import best_by_stream
+from ..search.violations import Violations
+from .solution import Term
+
+
+class Part(Protocol):
+    """Features of one block, each with a number (its *node*), and which of them are rows of the active set."""
+
+    name: str
+    #: Features that can be told, each column once.
+    n_classes: int
+    #: Of how many originals the largest product is made.
+    degree: int
+
+    def best(
+        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
+    ) -> Violations:
+        """The ``wanted`` pairs with the largest |v| / λ; see :class:`CombinationSearch` for the arguments.
+
+        ``active`` is by the rows of the active set.
+        """
+
+    def missing(self, nodes: np.ndarray) -> np.ndarray:
+        """Those of the nodes that are no rows, each once."""
+
+    def columns(self, nodes: np.ndarray) -> Columns:
+        """Columns of nodes."""
+
+    def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        """Make these nodes the active ones, at these rows."""
+
+    def rows_of(self, nodes: np.ndarray) -> np.ndarray:
+        """Rows of active nodes."""
+
+    def inverse_weights(self, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """1 / λ of pairs: float64."""
+
+    def df(self, nodes: np.ndarray) -> np.ndarray:
+        """Documents of each node."""
+
+    def terms(self, node: int) -> tuple[Term, ...]:
+        """What a node is named by."""
+
+    def longest_terms(self, node: int) -> tuple[Term, ...]:
+        """The same by the longest member of its class."""
+
+
+class IndexedPart:
+    """N-grams or items.
+
+    Parameters
+    ----------
+    name : str
+    index : NgramIndex or ItemIndex
+    inverse : float32 (n_nodes, 0, 1 or labels)
+        1 / λ.
+    distinct : bool (n_nodes)
+        Which nodes are features of their own.
+    """
+
+    degree = 1
+
+    def __init__(self, name: str, index: NgramIndex | ItemIndex, inverse: np.ndarray, distinct: np.ndarray) -> None:
+        self.name = name
+        self.index = index
+        self.inverse = inverse
+        self.n_classes = int(distinct.sum())
+        self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
+        self.nodes = np.empty(0, np.int64)
+        self.search = Search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
+
+    def best(
+        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
+    ) -> Violations:
+        if self.search is not None:
+            return self.search.best(residuals, threshold, wanted, active)
+        sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
+        return best_by_stream(self.index, residuals, sought)
+
+    def missing(self, nodes: np.ndarray) -> np.ndarray:
+        return np.unique(nodes[self.row_of_node[nodes] == FREE])
+
+    def columns(self, nodes: np.ndarray) -> Columns:
+        return self.index.columns(nodes)
+
+    def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        self.row_of_node[self.nodes] = FREE
+        self.row_of_node[nodes] = rows
+        self.nodes = nodes
+
+    def rows_of(self, nodes: np.ndarray) -> np.ndarray:
+        return self.row_of_node[nodes]
+
+    def inverse_weights(self, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        if not self.inverse.shape[1]:
+            return np.ones(len(nodes))
+        column = labels if self.inverse.shape[1] > 1 else 0
+        return self.inverse[nodes, column].astype(np.float64)
+
+    def df(self, nodes: np.ndarray) -> np.ndarray:
+        return self.index.df[nodes]
+
+    def terms(self, node: int) -> tuple[Term, ...]:
+        return (Term(self.name, self.index.ngram(node)),)
+
+    def longest_terms(self, node: int) -> tuple[Term, ...]:
+        return (Term(self.name, self.index.longest_ngram(node)),)
+
+
+class CombinationPart:
+    """Products of originals. A node is a code, see :class:`CombinationSearch`.
+
+    Parameters
+    ----------
+    name : str
+    search : CombinationSearch
+    originals : mapping of str to ItemIndex
+        By block: what the symbols of the search's originals tell.
+    """
+
+    #: Nobody knows how many columns are distinct.
+    n_classes = 0
+
+    def __init__(self, name: str, search: CombinationSearch, originals: Mapping[str, ItemIndex]) -> None:
+        self.name = name
+        self.search = search
+        self.degree = search.degree
+        self.originals = list(originals.items())
+        self.set_rows(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def best(
+        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
+    ) -> Violations:
+        found, keys = self.search.best(residuals, threshold, wanted, self.keys, active[self.rows], degree, complete)
+        return replace(found, nodes=self._representatives(found.nodes, keys))
+
+    def _representatives(self, codes: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """One code a column: the one that is active, or the simplest that was found for any label."""
+        order = simplest_first(codes)
+        known_keys = np.concatenate([self.keys, keys[order]])
+        known_codes = np.concatenate([self.nodes, codes[order]])
+        first, of_known = np.unique(known_keys, return_index=True, return_inverse=True)[1:]
+        representatives = np.empty_like(codes)
+        representatives[order] = known_codes[first][of_known[len(self.keys) :]]
+        return representatives
+
+    def missing(self, nodes: np.ndarray) -> np.ndarray:
+        return np.unique(nodes[~np.isin(nodes, self.nodes)])
+
+    def columns(self, nodes: np.ndarray) -> Columns:
+        starts, documents, values, _ = self.search.of_codes(nodes)
+        return starts, documents, values
+
+    def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        order = np.argsort(nodes)
+        self.nodes, self.rows = nodes[order], rows[order]
+        self.keys = self.search.of_codes(self.nodes)[3]
+
+    def rows_of(self, nodes: np.ndarray) -> np.ndarray:
+        return self.rows[np.searchsorted(self.nodes, nodes)]
+
+    def inverse_weights(self, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return self.search.inverse_weights(nodes, labels)
+
+    def df(self, nodes: np.ndarray) -> np.ndarray:
+        return np.diff(self.search.of_codes(nodes)[0])
+
+    def terms(self, node: int) -> tuple[Term, ...]:
+        return tuple(self._term(original) for original in members(node))
+
+    longest_terms = terms
+
+    def _term(self, original: int) -> Term:
+        block, node = self.search.originals.symbols[original]
+        name, index = self.originals[block]
+        return Term(name, index.ngram(node))

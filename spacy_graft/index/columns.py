@@ -1,0 +1,22 @@
+"""Columns: the documents of features, and what features are worth in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+#: Starts int64 (columns + 1), documents int32, values float64 (as many as documents, or none where all are 1).
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Columns one after the other; values of 1 are written out where others are not 1."""
+    starts, documents = np.zeros(1, np.int64), [np.empty(0, np.int32)]
+    for more, of_part, _ in parts:
+        starts = np.concatenate([starts, starts[-1] + more[1:]])
+        documents.append(of_part)
+    values = [np.empty(0)]
+    if any(len(of_part) for _, _, of_part in parts):
+        values += [of_part if len(of_part) else np.ones(len(its)) for _, its, of_part in parts]
+    return starts, np.concatenate(documents), np.concatenate(values)

@@ -1,0 +1,63 @@
+"""Kernels over the columns of items: sums and keys. ``values`` is empty where all of them are 1."""
+
+import numpy as np
+
+from .._numba import njit
+from .fingerprints import GOLDEN, ONE
+from .kernels import LANES
+
+
+@njit
+def column_sums(starts, documents, values, lanes, begin, end, sums):
+    """Sum lanes (documents, LANES), times values, over the columns of nodes ``begin .. end``."""
+    for k in range(begin, end):
+        row = sums[k - begin]
+        row[:] = 0.0
+        for e in range(starts[k], starts[k + 1]):
+            value = values[e] if values.shape[0] else 1.0
+            for j in range(LANES):
+                row[j] += value * lanes[documents[e], j]
+
+
+@njit
+def document_sums(starts, documents, totals):
+    """Sum ``totals`` (documents, k) over the documents of each node, whatever the item is worth in them."""
+    sums = np.zeros((starts.shape[0] - 1, totals.shape[1]))
+    for k in range(sums.shape[0]):
+        for e in range(starts[k], starts[k + 1]):
+            for j in range(totals.shape[1]):
+                sums[k, j] += totals[documents[e], j]
+    return sums
+
+
+@njit
+def entry_key(value, number):
+    """What a document adds to the key of a column with ``value`` in it: ``number`` where that is 1."""
+    bits = np.float64(value).view(np.int64) - ONE
+    # Nearly all that tells values apart may be in the exponent, the highest bits: mixed down, and up again.
+    bits = (bits ^ (bits >> 32)) * GOLDEN
+    bits = (bits ^ (bits >> 29)) * GOLDEN
+    return number * (1 + 2 * bits)
+
+
+@njit
+def column_keys(starts, documents, values, numbers):
+    """Key of each column: int64."""
+    keys = np.zeros(starts.shape[0] - 1, np.int64)
+    for k in range(keys.shape[0]):
+        for e in range(starts[k], starts[k + 1]):
+            number = numbers[documents[e]]
+            keys[k] += entry_key(values[e], number) if values.shape[0] else number
+    return keys
+
+
+@njit
+def moments(starts, values):
+    """Sums of each column's values and of their squares."""
+    totals = np.zeros(starts.shape[0] - 1)
+    squares = np.zeros(starts.shape[0] - 1)
+    for k in range(totals.shape[0]):
+        for e in range(starts[k], starts[k + 1]):
+            totals[k] += values[e]
+            squares[k] += values[e] ** 2
+    return totals, squares

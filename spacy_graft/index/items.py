@@ -1,0 +1,117 @@
+"""The index of a bag: the documents of each item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..extract.bags import Bags
+from . import item_kernels, kernels
+from .columns import Columns, joined
+from .fingerprints import column_numbers
+from .sums import lanes_of
+
+
+@dataclass(frozen=True)
+class ItemIndex:
+    """Items that occur in at least ``min_df`` documents, a node each, as :class:`NgramIndex` has n-grams.
+
+    Memory: 4 bytes an entry of the bag, 12 where values are not all 1.
+
+    Attributes
+    ----------
+    symbols : (n_nodes,) or (n_nodes, width)
+        What each item is named by.
+    starts : int64 (n_nodes + 1)
+    documents : int32 (entries)
+        Those of node ``k`` are ``documents[starts[k] : starts[k + 1]]``, ascending.
+    values : float64 (entries, or none)
+        In [0, 1]; none where all are 1.
+    n_documents : int
+    """
+
+    symbols: np.ndarray
+    starts: np.ndarray
+    documents: np.ndarray
+    values: np.ndarray
+    n_documents: int
+
+    @classmethod
+    def build(cls, bags: Bags, min_df: int = 1) -> ItemIndex:
+        """Index the items of at least ``min_df`` documents."""
+        kept = bags.of_items(bags.df >= min_df)
+        starts, documents, values = kept.columns()
+        return cls(kept.symbols, starts, documents, values, kept.n_documents)
+
+    @classmethod
+    def joined(cls, indexes: Sequence[ItemIndex]) -> ItemIndex:
+        """The columns of all, without those that come twice; a symbol says which: (number of the index, node)."""
+        keys = np.concatenate([index.keys for index in indexes])
+        first = np.sort(np.unique(keys, return_index=True)[1])
+        bounds = np.cumsum([0, *(index.n_nodes for index in indexes)])
+        of = np.searchsorted(bounds, first, side="right") - 1
+        chosen = [first[of == i] - bounds[i] for i in range(len(indexes))]
+        columns = joined([index.columns(nodes) for index, nodes in zip(indexes, chosen, strict=True)])
+        return cls(np.stack([of, first - bounds[of]], axis=1), *columns, indexes[0].n_documents)
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def df(self) -> np.ndarray:
+        """Documents of each item: int32 (n_nodes)."""
+        return np.diff(self.starts).astype(np.int32)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes)."""
+        return item_kernels.column_keys(self.starts, self.documents, self.values, column_numbers(self.n_documents))
+
+    @cached_property
+    def distinct(self) -> np.ndarray:
+        """False for an item whose column is that of an item before it: bool (n_nodes)."""
+        distinct = np.zeros(self.n_nodes, np.bool_)
+        distinct[np.unique(self.keys, return_index=True)[1]] = True
+        return distinct
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """As :meth:`NgramIndex.moments`."""
+        if not len(self.values):
+            return self.df.astype(np.float64), self.df.astype(np.float64)
+        return item_kernels.moments(self.starts, self.values)
+
+    def column_keys(self) -> np.ndarray:
+        """As :meth:`NgramIndex.column_keys`."""
+        return self.keys
+
+    def columns(self, chosen: np.ndarray) -> Columns:
+        """Columns of the chosen nodes."""
+        lengths = self.df[chosen].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return starts, self.documents[entries], self.values[entries] if len(self.values) else self.values
+
+    def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
+        """Sum ``values`` (n_documents, k), times those of the items, over each column: as :meth:`NgramIndex.passes`."""
+        sums = np.empty((kernels.CHUNK, kernels.LANES))
+        for i, lanes in enumerate(lanes_of(values)):
+            for begin in range(0, self.n_nodes, kernels.CHUNK):
+                end = min(begin + kernels.CHUNK, self.n_nodes)
+                item_kernels.column_sums(self.starts, self.documents, self.values, lanes, begin, end, sums)
+                yield i * kernels.LANES, begin, end, sums
+
+    def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
+        """Sum ``values`` (n_documents, k) over the documents of each node: ``dtype`` (n_nodes, k)."""
+        return item_kernels.document_sums(self.starts, self.documents, np.ascontiguousarray(values, np.float64)).astype(
+            dtype, copy=False
+        )
+
+    def ngram(self, node: int) -> np.ndarray:
+        """The symbols that name an item."""
+        return np.atleast_1d(self.symbols[node])
+
+    longest_ngram = ngram

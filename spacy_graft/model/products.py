@@ -1,0 +1,200 @@
+"""Items and combinations of a model: which of them documents have, and what they are worth there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..extract.bags import Bags, Vocabulary, item_keys
+from ..extract.hashing import empty_slots, signed
+from ..extract.items import ItemValue
+from ..extract.streams import Stream
+from .table import Term
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+
+@dataclass(frozen=True)
+class Table:
+    """The items of one block that features are made of, by their keys.
+
+    Attributes
+    ----------
+    slots, keys : int32, int64
+        See :mod:`spacy_graft.extract.hashing`.
+    terms : int32
+        The term that each key stands for.
+    """
+
+    slots: np.ndarray
+    keys: np.ndarray
+    terms: np.ndarray
+
+    @classmethod
+    def build(cls, symbols: np.ndarray, terms: np.ndarray) -> Table:
+        """Table of items with these symbols, no two alike."""
+        from ..extract.kernels import enter
+
+        keys = signed(item_keys(symbols))
+        slots = empty_slots(len(keys))
+        enter(slots, keys, 0, len(keys))
+        return cls(slots, keys, terms.astype(np.int32))
+
+
+@dataclass(frozen=True)
+class Products:
+    """Features that are items or products of items, the *terms* of both being numbered together.
+
+    Memory: 40 bytes a term, 16 a member.
+
+    Attributes
+    ----------
+    tables : dict of str to Table
+        By block.
+    rows : int64 (terms)
+        The row of a feature that is the term alone, or -1.
+    starts : int64 (terms + 1), products : int32
+        Of which products each term is a member.
+    sizes : int32, product_rows : int64 (products)
+        Members of each product, and its row.
+    """
+
+    tables: dict[str, Table]
+    rows: np.ndarray
+    starts: np.ndarray
+    products: np.ndarray
+    sizes: np.ndarray
+    product_rows: np.ndarray
+
+    @classmethod
+    def build(
+        cls, features: Mapping[tuple[Term, ...], int], blocks: Mapping[str, Any], strings: StringStore
+    ) -> Products:
+        """Compile features, given with their rows.
+
+        Raises
+        ------
+        ValueError
+            If a block has no such item.
+        """
+        numbers: dict[Term, int] = {}
+        for terms in features:
+            for term in terms:
+                numbers.setdefault(term, len(numbers))
+        rows = np.full(len(numbers), -1, np.int64)
+        members: list[tuple[int, int]] = []
+        sizes: list[int] = []
+        product_rows: list[int] = []
+        for terms, row in features.items():
+            if len(terms) == 1:
+                rows[numbers[terms[0]]] = row
+            else:
+                members += [(numbers[term], len(sizes)) for term in terms]
+                sizes.append(len(terms))
+                product_rows.append(row)
+        of_terms = np.array(members, np.int64).reshape(-1, 2)
+        order = np.argsort(of_terms[:, 0], kind="stable")
+        starts = np.searchsorted(of_terms[order, 0], np.arange(len(numbers) + 1))
+        return cls(
+            tables_of(numbers, blocks, strings), rows, starts, of_terms[order, 1].astype(np.int32),
+            np.array(sizes, np.int32), np.array(product_rows, np.int64),
+        )  # fmt: skip
+
+    def add_scores(
+        self,
+        streams: Mapping[str, Stream],
+        blocks: Mapping[str, Any],
+        vocabularies: Mapping[str, Vocabulary],
+        weights: np.ndarray,
+        totals: np.ndarray,
+    ) -> None:
+        """Add what the features of documents score to ``totals``, float64 (n_documents, n_labels).
+
+        ``weights`` has a row for each feature; the other arguments are those of :meth:`found`.
+        """
+        from . import product_kernels as kernels
+
+        kernels.add_values(*self.found(streams, blocks, vocabularies), weights, totals)
+
+    def found(
+        self, streams: Mapping[str, Stream], blocks: Mapping[str, Any], vocabularies: Mapping[str, Vocabulary]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features of documents, and what they are worth.
+
+        Parameters
+        ----------
+        streams : mapping of str to Stream
+            By block, for all blocks of :attr:`tables`.
+        blocks : mapping of str to block
+        vocabularies : mapping of str to Vocabulary
+            Of the blocks whose items' values depend on one.
+
+        Returns
+        -------
+        starts : int64 (n_documents + 1), rows : int64, values : float64
+            Document ``i`` has the features ``rows[starts[i] : starts[i + 1]]``.
+        """
+        from . import product_kernels as kernels
+
+        parts = [
+            terms_of(streams[name], table, blocks[name], vocabularies.get(name)) for name, table in self.tables.items()
+        ]
+        documents = np.concatenate([np.repeat(np.arange(len(starts) - 1), np.diff(starts)) for starts, _, _ in parts])
+        order = np.argsort(documents, kind="stable")
+        starts = np.sum([starts for starts, _, _ in parts], axis=0)
+        terms = np.concatenate([terms for _, terms, _ in parts])[order]
+        values = np.concatenate([values for _, _, values in parts])[order]
+        return kernels.features_of(
+            starts, terms, values, self.rows, self.starts, self.products, self.sizes, self.product_rows
+        )
+
+
+def tables_of(numbers: Mapping[Term, int], blocks: Mapping[str, Any], strings: StringStore) -> dict[str, Table]:
+    """The tables of all blocks with terms, which are numbered."""
+    by_block: dict[str, list[Term]] = {}
+    for term in numbers:
+        by_block.setdefault(term.block, []).append(term)
+    tables = {}
+    for name, terms in by_block.items():
+        symbols = item_symbols(blocks[name], [term.names for term in terms], strings)
+        tables[name] = Table.build(symbols, np.array([numbers[term] for term in terms]))
+    return tables
+
+
+def item_symbols(block: Any, items: Sequence[tuple[str, ...]], strings: StringStore) -> np.ndarray:
+    """Symbols of items by names: (n,) for the single symbols of an n-gram block, else (n, width).
+
+    Raises
+    ------
+    ValueError
+        If the block has no such item.
+    """
+    width = getattr(block, "width", 1)
+    wrong = next((item for item in items if len(item) != width), None)
+    symbols = block.values([name for item in items for name in item], strings) if wrong is None else np.empty(0)
+    rows = symbols.reshape(-1, width)
+    if wrong is not None or any(block.names(row, strings) != item for row, item in zip(rows, items, strict=True)):
+        raise ValueError(
+            f"The model has features that are no items of {block}. Use the config that it was trained with."
+        )
+    return rows if hasattr(block, "width") else symbols
+
+
+def terms_of(
+    stream: Stream, table: Table, block: Any, vocabulary: Vocabulary | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Terms of documents that a table has: starts int64 (n_documents + 1), terms int32, values float64."""
+    from . import product_kernels as kernels
+
+    value: ItemValue = getattr(block, "value", "binary")
+    if value == "binary":
+        starts, rows = kernels.known_items(signed(item_keys(stream.symbols)), stream.starts, table.slots, table.keys)
+        return starts, table.terms[rows], np.ones(len(rows))
+    bags = Bags.of_stream(stream, 1, value, vocabulary)
+    rows = kernels.rows_of_keys(signed(item_keys(bags.symbols)), table.slots, table.keys)
+    known = bags.of_items(rows >= 0)
+    return known.starts, table.terms[rows[rows >= 0]][known.items], known.values

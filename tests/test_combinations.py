@@ -1,0 +1,200 @@
+"""The search over products against enumeration of all pairs and triples."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive import inverse_penalty
+from spacy_graft.extract.bags import Bags
+from spacy_graft.extract.streams import Stream
+from spacy_graft.index.fingerprints import column_numbers
+from spacy_graft.index.item_kernels import column_keys
+from spacy_graft.index.items import ItemIndex
+from spacy_graft.search.combinations import CombinationSearch, LabelWeights, members
+from spacy_graft.search.weighting import Weighting
+
+#: Keys wrap around; uncompiled, numpy says so.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
+
+KINDS = ("none", "idf", "standard", "ratio", "ratio_idf")
+
+
+@st.composite
+def matrices(draw, real):
+    """Dense columns of originals, values dyadic so that sums and products are exact."""
+    n_documents, n_items = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    values = st.sampled_from([0.0, 0.0, 0.25, 0.5, 1.0] if real else [0.0, 1.0])
+    row = st.lists(values, min_size=n_items, max_size=n_items)
+    rows = draw(st.lists(row, min_size=n_documents, max_size=n_documents))
+    return np.array(rows)
+
+
+def index_of(matrix):
+    """The index of dense columns."""
+    starts = np.concatenate([[0], np.cumsum((matrix != 0.0).sum(axis=0))])
+    documents = np.nonzero(matrix.T)[1].astype(np.int32)
+    values = matrix.T[matrix.T != 0.0]
+    values = np.empty(0) if (values == 1.0).all() else values
+    return ItemIndex(np.arange(matrix.shape[1]), starts, documents, values, len(matrix))
+
+
+class Naive:
+    """All products of two or three columns, by classes of equal ones."""
+
+    def __init__(self, matrix, degree, min_df, taken):
+        self.columns, self.names = [], []
+        seen = {column.tobytes() for column in taken.T}
+        for size in range(2, degree + 1):
+            for chosen in combinations(range(matrix.shape[1]), size):
+                column = matrix[:, chosen].prod(axis=1)
+                if (column != 0.0).sum() >= max(min_df, 1) and column.tobytes() not in seen:
+                    seen.add(column.tobytes())
+                    self.columns.append(column)
+                    self.names.append(chosen)
+
+    def violating(self, residuals, inverse, threshold):
+        """Ratio of each (name, label) above the threshold."""
+        found = {}
+        for k, column in enumerate(self.columns):
+            for y in range(residuals.shape[1]):
+                ratio = abs(column @ residuals[:, y]) * inverse(column, y)
+                if ratio > threshold:
+                    found[self.names[k], y] = ratio
+        return found
+
+
+def weights_of(kind, power, factor, membership):
+    weights = []
+    for inside in membership.T:
+        totals = float(inside.sum()), float((1.0 - inside).sum())
+        weighting = Weighting(KINDS.index(kind), power, factor, len(membership), *totals)
+        shares = np.stack([inside, 1.0 - inside], axis=1) if kind.startswith("ratio") else np.empty((0, 2))
+        weights.append(LabelWeights(weighting, shares))
+    return weights
+
+
+class SmallRoom(CombinationSearch):
+    """So few candidates at a time that the best must be chosen again and again."""
+
+    ROOM, SMALLEST_ROOM = 2, 4
+
+
+@pytest.mark.parametrize("real", [False, True])
+@given(
+    data=st.data(),
+    degree=st.sampled_from([2, 3]),
+    n_labels=st.integers(1, 3),
+    kind=st.sampled_from(KINDS),
+    threshold=st.sampled_from([0.0, 0.3, 1.0]),
+    wanted=st.sampled_from([1, 3, 1000]),
+    min_df=st.sampled_from([1, 1, 2]),
+    complete=st.booleans(),
+    search_type=st.sampled_from([CombinationSearch, SmallRoom]),
+    seed=st.integers(0, 2**16),
+)
+def test_search_finds_what_enumeration_finds(
+    real, data, degree, n_labels, kind, threshold, wanted, min_df, complete, search_type, seed
+):
+    matrix = data.draw(matrices(real))
+    rng = np.random.default_rng(seed)
+    residuals = rng.integers(-8, 9, (len(matrix), n_labels)) / 8.0
+    membership = rng.integers(0, 2, (len(matrix), n_labels)).astype(np.float64)
+    index = index_of(matrix)
+    search = search_type(index, index.keys, weights_of(kind, 0.5, 2.0, membership), degree, min_df)
+    naive = Naive(matrix, degree, min_df, matrix)
+
+    def inverse(column, label):
+        return 2.0 * inverse_penalty(kind, column, membership[:, label], 0.5)
+
+    every = naive.violating(residuals, inverse, threshold)
+    active_names = [name for name in naive.names if rng.random() < 0.2]
+    active = rng.random((len(active_names), n_labels)) < 0.5
+    expected = {
+        (name, y): ratio
+        for (name, y), ratio in every.items()
+        if not (name in active_names and active[active_names.index(name), y])
+    }
+    keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
+    found, found_keys = search.best(residuals, threshold, wanted, keys, active, degree, complete)
+
+    pairs = {(members(code), y): ratio for code, y, ratio in zip(found.nodes, found.labels, found.ratios, strict=True)}
+    assert len(pairs) == min(wanted, len(expected))
+    for pair, ratio in pairs.items():
+        assert ratio == pytest.approx(expected[pair], rel=1e-12)
+    np.testing.assert_allclose(found.ratios, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
+    by_label = [[ratio for (_, y), ratio in expected.items() if y == label] for label in range(n_labels)]
+    peaks = [max(ratios, default=0.0) for ratios in by_label]
+    best = max(peaks)
+    assert found.peaks.max() == pytest.approx(best, rel=1e-12)
+    excess = np.array([sum((ratio - threshold) ** 2 for ratio in ratios) for ratios in by_label])
+    # Never less than it is: the certificate would promise too much.
+    assert (found.squared_excess >= excess * (1.0 - 1e-9)).all()
+    if complete and search_type is CombinationSearch:
+        np.testing.assert_allclose(found.squared_excess, excess, rtol=1e-9)
+        np.testing.assert_allclose(found.peaks, peaks, rtol=1e-12)
+    np.testing.assert_array_equal(found_keys, search.of_codes(found.nodes)[3])
+
+
+def keys_of(columns, n_documents):
+    """Keys of dense columns."""
+    if not columns:
+        return np.empty(0, np.int64)
+    index = index_of(np.array(columns).T)
+    return column_keys(index.starts, index.documents, index.values, column_numbers(n_documents))
+
+
+@pytest.mark.parametrize("real", [False, True])
+@given(data=st.data())
+def test_columns_of_products_are_products_of_columns(real, data):
+    matrix = data.draw(matrices(real))
+    index = index_of(matrix)
+    search = CombinationSearch(index, index.keys, weights_of("none", 1.0, 1.0, np.ones((len(matrix), 1))), 3, 1)
+    chosen = [c for size in (2, 3) for c in combinations(range(matrix.shape[1]), size)]
+    codes = np.array([code_of(c) for c in chosen], np.int64)
+    starts, documents, values, _ = search.of_codes(codes)
+    for r, originals in enumerate(chosen):
+        assert members(codes[r]) == originals
+        column = np.zeros(len(matrix))
+        entries = slice(starts[r], starts[r + 1])
+        column[documents[entries]] = values[entries] if len(values) else 1.0
+        np.testing.assert_array_equal(column, matrix[:, originals].prod(axis=1))
+
+
+def code_of(originals):
+    a, b, c = (*originals, -1)[:3]
+    return (a + 1) << 42 | (b + 1) << 21 | (c + 1)
+
+
+@pytest.mark.parametrize("value", ["binary", "log_count", "tf_idf"])
+@given(texts=st.lists(st.text("abc", max_size=8), min_size=1, max_size=6), min_df=st.sampled_from([1, 2]))
+def test_bags_are_worth_what_the_formula_says(value, texts, min_df):
+    stream = Stream.join([np.array([ord(c) for c in text], np.uint32) for text in texts], np.uint32)
+    bags = Bags.of_stream(stream, min_df, value)
+    counts = np.array([[text.count(c) for c in "abc"] for text in texts], np.float64)
+    df = (counts > 0).sum(axis=0)
+    kept = df >= min_df
+    if value == "binary":
+        expected = (counts > 0).astype(np.float64)
+    elif value == "log_count":
+        expected = unit_rows(np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0))
+    else:
+        idf = np.log((1.0 + len(texts)) / (1.0 + df)) + 1.0
+        expected = unit_rows(counts * idf * kept)
+    dense = np.zeros((len(texts), bags.n_items))
+    for i in range(len(texts)):
+        entries = slice(bags.starts[i], bags.starts[i + 1])
+        dense[i, bags.items[entries]] = bags.values[entries] if len(bags.values) else 1.0
+    assert [chr(symbol) for symbol in bags.symbols] == [c for c, its in zip("abc", kept, strict=True) if its]
+    np.testing.assert_allclose(dense, expected[:, kept], atol=1e-15)
+    assert (dense >= 0.0).all()
+    assert (dense <= 1.0).all()
+
+
+def unit_rows(matrix):
+    norms = np.sqrt((matrix**2).sum(axis=1, keepdims=True))
+    return matrix / np.where(norms > 0.0, norms, 1.0)
