@@ -6,18 +6,27 @@ entry points, and what is compiled is compiled at first use.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .classifier import GraftClassifier
+    from .graft.learners import Grafting, GraftingPath
     from .pipeline.fit import fit
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "fit"]
+__all__ = ["GraftClassifier", "Grafting", "GraftingPath", "__version__", "fit"]
+
+#: Where each public name is defined; it is imported when it is first asked for.
+MODULES = {
+    "fit": ".pipeline.fit",
+    "GraftClassifier": ".classifier",
+    "Grafting": ".graft.learners",
+    "GraftingPath": ".graft.learners",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "fit":
-        from .pipeline.fit import fit
-
-        return fit
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(MODULES[name], __name__), name)

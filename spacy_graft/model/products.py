@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .table import Term
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
+
+Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,13 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Products:
-    """Features that are items or products of items, the *terms* of both being numbered together.
+class Members:
+    """Which features follow from which *terms*: items alone, and products of items.
 
-    Memory: 40 bytes a term, 16 a member.
+    Memory: 16 bytes a term, 4 a member, 12 a product.
 
     Attributes
     ----------
-    tables : dict of str to Table
-        By block.
     rows : int64 (terms)
         The row of a feature that is the term alone, or -1.
     starts : int64 (terms + 1), products : int32
@@ -63,7 +63,6 @@ class Products:
         Members of each product, and its row.
     """
 
-    tables: dict[str, Table]
     rows: np.ndarray
     starts: np.ndarray
     products: np.ndarray
@@ -71,17 +70,9 @@ class Products:
     product_rows: np.ndarray
 
     @classmethod
-    def build(
-        cls, features: Mapping[tuple[Term, ...], int], blocks: Mapping[str, Any], strings: StringStore
-    ) -> Products:
-        """Compile features, given with their rows.
-
-        Raises
-        ------
-        ValueError
-            If a block has no such item.
-        """
-        numbers: dict[Term, int] = {}
+    def build(cls, features: Mapping[tuple[Item, ...], int]) -> tuple[dict[Item, int], Members]:
+        """Number the terms of features, which are given with their rows."""
+        numbers: dict[Item, int] = {}
         for terms in features:
             for term in terms:
                 numbers.setdefault(term, len(numbers))
@@ -97,33 +88,72 @@ class Products:
                 sizes.append(len(terms))
                 product_rows.append(row)
         of_terms = np.array(members, np.int64).reshape(-1, 2)
-        order = np.argsort(of_terms[:, 0], kind="stable")
-        starts = np.searchsorted(of_terms[order, 0], np.arange(len(numbers) + 1))
-        return cls(
-            tables_of(numbers, blocks, strings), rows, starts, of_terms[order, 1].astype(np.int32),
-            np.array(sizes, np.int32), np.array(product_rows, np.int64),
-        )  # fmt: skip
+        of_terms = of_terms[np.argsort(of_terms[:, 0], kind="stable")]
+        starts = np.searchsorted(of_terms[:, 0], np.arange(len(numbers) + 1))
+        return numbers, cls(
+            rows, starts, of_terms[:, 1].astype(np.int32), np.array(sizes, np.int32), np.array(product_rows, np.int64)
+        )
 
-    def add_scores(
-        self,
-        streams: Mapping[str, Stream],
-        blocks: Mapping[str, Any],
-        vocabularies: Mapping[str, Vocabulary],
-        weights: np.ndarray,
-        totals: np.ndarray,
-    ) -> None:
-        """Add what the features of documents score to ``totals``, float64 (n_documents, n_labels).
+    def features_of(
+        self, starts: np.ndarray, terms: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features of documents and what they are worth, from the terms of documents, each once a document.
 
-        ``weights`` has a row for each feature; the other arguments are those of :meth:`found`.
+        Parameters
+        ----------
+        starts : int64 (n_documents + 1), terms : int32, values : float64
+            Document ``i`` has the terms ``terms[starts[i] : starts[i + 1]]``.
+
+        Returns
+        -------
+        starts : int64 (n_documents + 1), rows : int64, values : float64
         """
         from . import product_kernels as kernels
 
-        kernels.add_values(*self.found(streams, blocks, vocabularies), weights, totals)
+        return kernels.features_of(
+            starts, terms, values, self.rows, self.starts, self.products, self.sizes, self.product_rows
+        )
+
+
+def add_scores(found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray, totals: np.ndarray) -> None:
+    """Add what features that were found score to ``totals``, float64 (n_documents, n_labels)."""
+    from . import product_kernels as kernels
+
+    kernels.add_values(*found, weights, totals)
+
+
+@dataclass(frozen=True)
+class Products:
+    """Features that are items or products of items, and how to find them in documents.
+
+    Attributes
+    ----------
+    tables : dict of str to Table
+        By block: 16 bytes a term and more.
+    members : Members
+    """
+
+    tables: dict[str, Table]
+    members: Members
+
+    @classmethod
+    def build(
+        cls, features: Mapping[tuple[Term, ...], int], blocks: Mapping[str, Any], strings: StringStore
+    ) -> Products:
+        """Compile features, given with their rows.
+
+        Raises
+        ------
+        ValueError
+            If a block has no such item.
+        """
+        numbers, members = Members.build(features)
+        return cls(tables_of(numbers, blocks, strings), members)
 
     def found(
         self, streams: Mapping[str, Stream], blocks: Mapping[str, Any], vocabularies: Mapping[str, Vocabulary]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Features of documents, and what they are worth.
+        """Features of documents, and what they are worth (see :meth:`Members.features_of`).
 
         Parameters
         ----------
@@ -132,14 +162,7 @@ class Products:
         blocks : mapping of str to block
         vocabularies : mapping of str to Vocabulary
             Of the blocks whose items' values depend on one.
-
-        Returns
-        -------
-        starts : int64 (n_documents + 1), rows : int64, values : float64
-            Document ``i`` has the features ``rows[starts[i] : starts[i + 1]]``.
         """
-        from . import product_kernels as kernels
-
         parts = [
             terms_of(streams[name], table, blocks[name], vocabularies.get(name)) for name, table in self.tables.items()
         ]
@@ -148,9 +171,7 @@ class Products:
         starts = np.sum([starts for starts, _, _ in parts], axis=0)
         terms = np.concatenate([terms for _, terms, _ in parts])[order]
         values = np.concatenate([values for _, _, values in parts])[order]
-        return kernels.features_of(
-            starts, terms, values, self.rows, self.starts, self.products, self.sizes, self.product_rows
-        )
+        return self.members.features_of(starts, terms, values)
 
 
 def tables_of(numbers: Mapping[Term, int], blocks: Mapping[str, Any], strings: StringStore) -> dict[str, Table]:

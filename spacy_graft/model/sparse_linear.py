@@ -16,6 +16,7 @@ from ..extract.streams import Stream, joined
 from ..registry import registry
 from .loading import check_message, check_shapes
 from .matching import Block, Blocks, Compiled, Matcher, ReadingBlock
+from .products import add_scores
 from .table import FeatureTable, Term, Vocabularies, unpacked
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
         automaton.add_scores(streams[readers[name]], weights, totals)
     if its.products.tables:
         by_name = {name: streams[readers[name]] for name in its.products.tables}
-        its.products.add_scores(by_name, blocks, model.attrs["vocabularies"], weights, totals)
+        add_scores(its.products.found(by_name, blocks, model.attrs["vocabularies"]), weights, totals)
     if mean_scale:
         totals *= (mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
     return intercepts + totals

@@ -1,0 +1,124 @@
+"""The learner without spaCy."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import spacy_graft.classifier
+from naive import dense_optimum
+from spacy_graft import GraftClassifier, Grafting, GraftingPath
+
+rng = np.random.default_rng(0)
+#: Documents whose label is the exclusive or of two of their items.
+MATRIX = (rng.random((80, 6)) < 0.5).astype(np.float64)
+LABELS = np.where(MATRIX[:, 0] != MATRIX[:, 1], "odd", "even").tolist()
+
+
+def as_sets(matrix):
+    return [{f"f{k}" for k in np.flatnonzero(row)} for row in matrix]
+
+
+def test_the_examples_of_the_docstring():
+    assert doctest.testmod(spacy_graft.classifier).failed == 0
+
+
+def test_products_learn_what_originals_cannot():
+    originals = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS)
+    products = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
+    assert np.mean(np.array(originals.predict(MATRIX)) == LABELS) < 0.8
+    assert products.predict(MATRIX) == LABELS
+    assert products.report.converged
+    assert ("0", "1") in [feature.names for feature in products.features()]
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("real", [False, True])
+def test_the_model_is_the_optimum_over_enumerated_products(degree, real):
+    matrix = MATRIX * (rng.uniform(0.2, 1.0, MATRIX.shape) if real else 1.0)
+    model = GraftClassifier(Grafting(l1=0.5, tol=1e-9), degree=degree).fit(matrix, LABELS)
+    columns = {}
+    for size in range(1, degree + 1):
+        for chosen in combinations(range(6), size):
+            column = matrix[:, chosen].prod(axis=1)
+            columns.setdefault(column.tobytes(), column)
+    targets = np.array([[label == known for known in ("even", "odd")] for label in LABELS], np.float64)
+    optimum, weights, intercepts = dense_optimum(np.array(list(columns.values())).T, targets, np.ones(80), 0.5)
+    assert model.report.objective == pytest.approx(optimum, rel=1e-5)
+    scores = np.array(list(columns.values())).T @ weights + intercepts
+    expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(matrix), expected, atol=2e-2)
+
+
+def test_documents_may_be_matrices_sets_or_mappings():
+    sets = as_sets(MATRIX)
+    names = [f"f{k}" for k in range(6)]
+    models = [
+        GraftClassifier(degree=2).fit(MATRIX, LABELS, names=names),
+        GraftClassifier(degree=2).fit(scipy.sparse.csc_matrix(MATRIX), LABELS, names=names),
+        GraftClassifier(degree=2).fit(sets, LABELS),
+        GraftClassifier(degree=2).fit([dict.fromkeys(items, 1.0) for items in sets], LABELS),
+    ]
+    for model in models:
+        np.testing.assert_allclose(model.predict_proba(sets), models[0].predict_proba(MATRIX), atol=1e-3)
+        assert {feature.names for feature in model.features()} == {feature.names for feature in models[0].features()}
+    assert models[2].predict([{"f0", "never seen"}, set()]) == models[2].predict([{"f0"}, {"never seen"}])
+
+
+def test_several_labels():
+    y = [[name for name, value in zip("ab", row, strict=False) if value] for row in MATRIX]
+    model = GraftClassifier(Grafting(l1=0.5), multilabel=True).fit(MATRIX, y)
+    assert model.labels == ("a", "b")
+    assert model.predict(MATRIX) == y
+    assert model.predict_proba(MATRIX).shape == (80, 2)
+
+
+def test_three_labels_with_a_path_and_document_weights():
+    y = (MATRIX[:, 0] + MATRIX[:, 1]).astype(int).tolist()
+    model = GraftClassifier(GraftingPath(steps=5, l1_min_ratio=0.01), degree=2).fit(MATRIX, y)
+    assert model.predict(MATRIX) == y
+    assert model.labels == (0, 1, 2)
+
+
+def test_heavier_documents_count_for_more():
+    weights = np.where(np.array(LABELS) == "odd", 10.0, 1.0)
+    model = GraftClassifier(Grafting(l1=1e3)).fit(MATRIX, LABELS, sample_weight=weights)
+    assert model.features() == []
+    assert set(model.predict(MATRIX)) == {"odd"}
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (MATRIX * 2.0, LABELS, r"in \[0, 1\], but column \d of document \d+ is 2.0"),
+        (-MATRIX, LABELS, r"in \[0, 1\]"),
+        (MATRIX * np.nan, LABELS, "is nan"),
+        ([{"a": 1.5}], ["x"], r"column 0 of document 0 is 1.5"),
+        (["not a set"], ["x"], "Document 0 is a string"),
+        (MATRIX, LABELS[1:], "80 documents, but 79 labels"),
+        (MATRIX, ["x"] * 80, "nothing to tell apart: the labels are 'x'"),
+    ],
+)
+def test_what_cannot_be_learnt_from_is_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        GraftClassifier().fit(X, y)
+
+
+def test_other_mistakes():
+    with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is 4"):
+        GraftClassifier(degree=4)
+    with pytest.raises(ValueError, match="min_df must be at least 1"):
+        GraftClassifier(min_df=0)
+    with pytest.raises(ValueError, match="not been fitted"):
+        GraftClassifier().predict(MATRIX)
+    with pytest.raises(ValueError, match="6 columns, but 1 names"):
+        GraftClassifier().fit(MATRIX, LABELS, names=["a"])
+    with pytest.raises(ValueError, match="knows 6 originals, but the matrix has 5"):
+        GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])
+    for weights in ([1.0], np.zeros(80), np.full(80, np.nan)):
+        with pytest.raises(ValueError, match="sample_weight must have 80 numbers above 0"):
+            GraftClassifier().fit(MATRIX, LABELS, sample_weight=weights)
