@@ -19,6 +19,10 @@ from .weighting import Weighting, inverse_weight, largest_inverse_weight
 # and whether a column has been met.
 POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = range(5)
 
+#: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
+LOOK_FIRST = 0.5
+#: What rounding may add to a sum, relative to it.
+ROUNDING = 1e-9
 #: Bits of an original in the code of a combination, and the mask of as many.
 BITS = 21
 MASK = (1 << BITS) - 1
@@ -149,18 +153,20 @@ def with_columns(row_starts, columns, row_values, n_columns, weights, shares):
 
 
 @njit
-def database_of(starts, documents, values, chosen, residuals, shares):
-    """The database of the chosen originals, numbered in their order, for one label.
+def database_of(starts, documents, values, chosen, order, residuals, shares):
+    """The database of the chosen originals, numbered in their order, and of the documents in theirs, for one label.
 
     Documents whose residual is 0 are left out where no shares are asked for.
     """
-    n_documents = residuals.shape[0]
-    row_of = np.full(n_documents, -1, np.int32)
+    row_of = np.full(residuals.shape[0], -1, np.int32)
+    kept = np.empty(residuals.shape[0], np.int64)
     n_rows = 0
-    for i in range(n_documents):
+    for i in order:
         if residuals[i] != 0.0 or shares.shape[0] > 0:
             row_of[i] = n_rows
+            kept[n_rows] = i
             n_rows += 1
+    kept = kept[:n_rows]
     row_starts = np.zeros(n_rows + 1, np.int64)
     for original in chosen:
         for e in range(starts[original], starts[original + 1]):
@@ -180,7 +186,6 @@ def database_of(starts, documents, values, chosen, residuals, shares):
                 if values.shape[0] > 0:
                     row_values[place[row]] = values[e]
                 place[row] += 1
-    kept = np.flatnonzero(row_of >= 0)
     return with_columns(
         row_starts, columns, row_values, chosen.shape[0], residuals[kept], shares[kept] if shares.shape[0] else shares
     )
@@ -220,16 +225,21 @@ def part_of(database, column, number_of, n_columns):
 
 
 @njit
-def add_shared(column, database, sums, touched):
+def add_shared(column, database, limit, sums, touched):
     """Add to ``sums`` what a column shares with those after it; returns how many it meets, named in ``touched``.
 
-    Where it meets many, all are looked at afterwards; where few, each is noted when it is met.
+    Where it meets many, all are looked at afterwards; where few, each is noted when it is met. Rows come by falling
+    residual, so that most is known after a few: it ends, as if it had met nothing, where the rest can lift none of the
+    sums above ``limit`` (the example-wise filter of Okanohara & Tsujii 2009, §4.2).
     """
     row_starts, columns, row_values, column_starts, rows, places, weights, shares = database
     n_columns = column_starts.shape[0] - 1
     n_entries = 0
+    remaining = 0.0
     for e in range(column_starts[column], column_starts[column + 1]):
         n_entries += row_starts[rows[e] + 1] - places[e] - 1
+        remaining += abs(weights[rows[e]])
+    look_at = LOOK_FIRST * limit
     note = 4 * n_entries < n_columns - column
     n_touched = 0
     for e in range(column_starts[column], column_starts[column + 1]):
@@ -248,6 +258,12 @@ def add_shared(column, database, sums, touched):
         if row_values.shape[0] > 0:
             weight *= row_values[place]
         add(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight), row_values)
+        remaining -= abs(weights[row])
+        if remaining <= look_at and not note:
+            if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
+                sums[:, column + 1 : n_columns] = 0.0
+                return 0
+            look_at *= 0.5
     if note:
         return n_touched
     for other in range(column + 1, n_columns):
@@ -255,6 +271,15 @@ def add_shared(column, database, sums, touched):
             touched[n_touched] = other
             n_touched += 1
     return n_touched
+
+
+@njit
+def largest_after(column, n_columns, sums):
+    """The largest sum on one side of any column after this."""
+    largest = 0.0
+    for other in range(column + 1, n_columns):
+        largest = max(largest, sums[POSITIVE, other], sums[NEGATIVE, other])
+    return largest
 
 
 @njit
@@ -392,18 +417,19 @@ def inverse_weights(codes, originals, shares, weighting):
 
 @njit
 def bounds_below(originals, shares, query):
-    """max(t⁺, t⁻) / λ of each original with the smallest λ that a combination with it can have."""
+    """max(t⁺, t⁻) / λ of each original with the smallest λ that a combination with it can have; and this 1 / λ."""
     starts, documents, values = originals.starts, originals.documents, originals.values
     bounds = np.empty(starts.shape[0] - 1)
+    inverses = np.empty(bounds.shape[0])
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
         for e in range(starts[k], starts[k + 1]):
             gradient = query.residuals[documents[e]] * (values[e] if values.shape[0] else 1.0)
             positive += max(gradient, 0.0)
             negative += max(-gradient, 0.0)
-        inverse = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
-        bounds[k] = max(positive, negative) * inverse
-    return bounds
+        inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
+        bounds[k] = max(positive, negative) * inverses[k]
+    return bounds, inverses
 
 
 @njit
@@ -423,18 +449,25 @@ def slot_of(key, label, found):
 def keep_best_products(found, wanted):
     """Move the ``wanted`` best candidates to the front, by (ratio, then code and label), and raise the floor."""
     count = int(found.counters[0])
-    order = np.argsort(found.labels[:count], kind="mergesort")
-    order = order[np.argsort(found.codes[:count][order], kind="mergesort")]
-    order = order[np.argsort(-found.ratios[:count][order], kind="mergesort")][:wanted]
-    found.ratios[:wanted] = found.ratios[order]
-    found.codes[:wanted] = found.codes[order]
-    found.keys[:wanted] = found.keys[order]
-    found.labels[:wanted] = found.labels[order]
+    ratios = found.ratios[:count]
+    worst = np.sort(ratios)[count - wanted]
+    above = np.flatnonzero(ratios > worst)
+    tied = np.flatnonzero(ratios == worst)
+    n_tied = wanted - above.shape[0]
+    codes = found.codes[tied]
+    last_code = np.sort(codes)[n_tied - 1]
+    # The labels of one code come in their order.
+    tied = np.concatenate((tied[codes < last_code], tied[codes == last_code]))[:n_tied]
+    kept = np.concatenate((above, tied))
+    found.ratios[:wanted] = ratios[kept]
+    found.codes[:wanted] = found.codes[kept]
+    found.keys[:wanted] = found.keys[kept]
+    found.labels[:wanted] = found.labels[kept]
     found.slots[:] = -1
     for candidate in range(wanted):
         found.slots[slot_of(found.keys[candidate], found.labels[candidate], found)] = candidate
     found.counters[0] = wanted
-    found.counters[2] = found.ratios[wanted - 1]
+    found.counters[2] = worst
 
 
 @njit
@@ -505,15 +538,15 @@ def ratio_bounds(sums, column, query):
 
 
 @njit
-def walk(anchors, bounds, chosen, database, originals, query, found):
+def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
     """Offer every combination of a label that no bound rules out.
 
     Parameters
     ----------
     anchors : int64
         Columns of the database, in the order of the walk.
-    bounds : float64
-        Of everything below each anchor.
+    bounds, inverses : float64 (columns)
+        Of everything below each column, and the largest 1 / λ there.
     chosen : int64
         The original of each column.
     database : Database
@@ -522,16 +555,16 @@ def walk(anchors, bounds, chosen, database, originals, query, found):
     """
     n_columns = chosen.shape[0]
     sums = np.zeros((5, n_columns))
-    touched = np.empty(n_columns, np.int32)
+    touched = np.empty(n_columns, np.int64)
     number_of = np.full(n_columns, -1, np.int32)
-    below = np.empty(n_columns, np.int32)
+    below = np.empty(n_columns, np.int64)
     inner_sums = np.zeros((5, n_columns))
-    inner_touched = np.empty(n_columns, np.int32)
-    for i in range(anchors.shape[0]):
-        anchor = anchors[i]
-        if bounds[i] <= lowest_of_use(query, found):
+    inner_touched = np.empty(n_columns, np.int64)
+    for anchor in anchors:
+        if bounds[anchor] <= lowest_of_use(query, found):
             continue
-        n_touched = add_shared(anchor, database, sums, touched)
+        limit = lowest_of_use(query, found) / inverses[anchor]
+        n_touched = add_shared(anchor, database, limit, sums, touched)
         n_below = 0
         for t in range(n_touched):
             other = touched[t]
@@ -543,21 +576,23 @@ def walk(anchors, bounds, chosen, database, originals, query, found):
                 n_below += 1
             sums[:, other] = 0.0
         if n_below > 1:
-            below[:n_below].sort()
+            ascending = np.sort(below[:n_below])
             walk_below(
-                anchor, below[:n_below], number_of, chosen, database, inner_sums, inner_touched, originals, query, found
-            )
+                anchor, ascending, inverses[anchor], number_of, chosen, database, inner_sums, inner_touched, originals,
+                query, found,
+            )  # fmt: skip
 
 
 @njit
-def walk_below(anchor, below, number_of, chosen, database, sums, touched, originals, query, found):
-    """Offer the triples of an anchor and two of the columns ``below`` (ascending)."""
+def walk_below(anchor, below, inverse, number_of, chosen, database, sums, touched, originals, query, found):
+    """Offer the triples of an anchor and two of the columns ``below`` (ascending), whose 1 / λ is at most ``inverse``."""
     for number in range(below.shape[0]):
         number_of[below[number]] = number
     part = part_of(database, anchor, number_of, below.shape[0])
     number_of[below] = -1
     for second in range(below.shape[0] - 1):
-        n_touched = add_shared(second, part, sums, touched)
+        limit = lowest_of_use(query, found) / inverse
+        n_touched = add_shared(second, part, limit, sums, touched)
         for t in range(n_touched):
             third = touched[t]
             ratio, _ = ratio_bounds(sums, third, query)

@@ -134,14 +134,15 @@ class CombinationSearch:
         return self._violations(found, wanted, complete)
 
     def _walk(self, query: kernels.Query, shares: np.ndarray, found: kernels.Products) -> None:
-        bounds = kernels.bounds_below(self.columns, shares, query)[self.by_frequency]
+        bounds, inverses = kernels.bounds_below(self.columns, shares, query)
         able = bounds > kernels.lowest_of_use(query, found)
-        chosen, bounds = self.by_frequency[able], bounds[able]
+        chosen = self.by_frequency[able[self.by_frequency]]
         if len(chosen) < 2:
             return
-        database = kernels.database_of(*self.columns[:3], chosen, query.residuals, query.shares)
-        anchors = np.argsort(-bounds, kind="stable")
-        kernels.walk(anchors, bounds[anchors], chosen, database, self.columns, query, found)
+        by_residual = np.argsort(-np.abs(query.residuals), kind="stable")
+        database = kernels.database_of(*self.columns[:3], chosen, by_residual, query.residuals, query.shares)
+        anchors = np.argsort(-bounds[chosen], kind="stable")
+        kernels.walk(anchors, bounds[chosen], inverses[chosen], chosen, database, self.columns, query, found)
 
     def _room(self, wanted: int, n_labels: int) -> kernels.Products:
         room = max(self.ROOM * wanted, self.SMALLEST_ROOM)
