@@ -1,0 +1,116 @@
+"""Build the wheel of the syntax pipeline with ``spacy package``.
+
+What a pipeline remembers of its training, the paths of its data and the words in it, stays behind; its licence, its
+source and its figures go with it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.strings import StringStore
+
+NAME = "graft_syntax"
+VERSION = "0.1.0"
+LICENSE = "CC BY-SA 4.0"
+TREEBANK = "https://github.com/UniversalDependencies/UD_English-EWT"
+META: dict[str, Any] = {
+    "lang": "en",
+    "name": NAME,
+    "version": VERSION,
+    "description": "English tags, morphology, lemmas and dependencies after Universal Dependencies, by a small CNN",
+    "author": "spacy-graft developers",
+    "email": "",
+    "url": "",
+    "license": LICENSE,
+    # Tables and layers are spaCy's own; nothing in them is of a patch release.
+    "spacy_version": ">=3.8.0,<3.9.0",
+    "sources": [
+        {
+            "name": "UD_English-EWT (release split, commit 15d613d8447b3478787d4c278730a1e48a945efb)",
+            "url": TREEBANK,
+            "author": "Silveira et al. 2014",
+            "license": LICENSE,
+        }
+    ],
+}
+#: Files that `spacy package` knows and puts beside the metadata of the wheel.
+NOTICES = ("README.md", "LICENSES_SOURCES")
+NOTICE = f"""\
+{META["description"]}.
+
+By the {META["author"]}, licensed {LICENSE} (https://creativecommons.org/licenses/by-sa/4.0/).
+
+Trained on Universal Dependencies English Web Treebank (UD_English-EWT), licensed {LICENSE}:
+{TREEBANK}
+Natalia Silveira, Timothy Dozat, Marie-Catherine de Marneffe, Samuel Bowman, Miriam Connor, John Bauer and
+Christopher D. Manning. 2014. A Gold Standard Dependency Corpus for English. Proceedings of the Ninth International
+Conference on Language Resources and Evaluation (LREC 2014).
+The texts are those of the English Web Treebank, LDC2012T13.
+"""
+
+
+def performance(figures: dict[str, Any]) -> dict[str, Any]:
+    """Figures as pipelines state them: for gold words by themselves, those of other settings under their names."""
+    others = {setting: figures[setting] for setting in ("gold sentences", "raw text")}
+    return {"measured_on": "UD_English-EWT test, gold words", **figures["gold words"], **others}
+
+
+def needed_strings(nlp: Language) -> list[str]:
+    """The strings that components look up.
+
+    The other words of the treebank are not among them: a pipeline meets words by their hashes. They would be a list of
+    names and addresses in other people's mail.
+    """
+    needed = set(spacy.blank(META["lang"]).vocab.strings)
+    needed.update(label for labels in nlp.meta["labels"].values() for label in labels)
+    lemmatizer: Any = nlp.get_pipe("lemmatizer")
+    for tree in lemmatizer.label_data["trees"]:
+        needed.update(tree[key] for key in ("orig", "subst") if key in tree)
+    return sorted(needed)
+
+
+def prepare(model: Path, figures: dict[str, Any], output: Path) -> None:
+    """Write the pipeline with its metadata and without its paths."""
+    nlp = spacy.load(model)
+    config = nlp.config
+    config["paths"] = dict.fromkeys(config["paths"])
+    nlp.config = config
+    nlp.meta = {**META, "performance": performance(figures)}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    nlp.to_disk(output)
+    StringStore(needed_strings(nlp)).to_disk(output / "vocab" / "strings.json")
+    for name in NOTICES:
+        (output / name).write_text(NOTICE, encoding="utf-8")
+
+
+def main(
+    model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
+    figures: Annotated[Path, typer.Argument(help="Its figures, as syntax_scores.py wrote them.")],
+    build: Annotated[Path, typer.Argument(help="Folder to build in.")] = Path("packages"),
+    output: Annotated[Path, typer.Argument(help="Folder for the wheel.")] = Path("assets"),
+) -> None:
+    """Build the wheel and put it where it is kept."""
+    pipeline = build / NAME
+    # What an older pipeline left would go into the wheel as well.
+    for folder in (pipeline, build / f"en_{NAME}-{VERSION}"):
+        shutil.rmtree(folder, ignore_errors=True)
+    prepare(model, json.loads(figures.read_text(encoding="utf-8")), pipeline)
+    command = [sys.executable, "-m", "spacy", "package", str(pipeline), str(build), "--build", "wheel"]
+    subprocess.run(command, check=True)
+    (wheel,) = (build / f"en_{NAME}-{VERSION}" / "dist").glob("*.whl")
+    output.mkdir(parents=True, exist_ok=True)
+    kept = shutil.copy(wheel, output)
+    typer.echo(f"{kept}: {wheel.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,146 @@
+"""Score a syntax pipeline against a treebank, from gold words and from raw text, as the CoNLL 2018 shared task did.
+
+A word counts where the pipeline found one of the same characters; its head, where that is the same word too. Figures
+are F1, which for gold words is accuracy. Punctuation counts, and of a relation what stands before the colon. What
+``spacy evaluate`` says of heads and relations, which leaves punctuation out and compares subtypes, stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import spacy
+import typer
+from rich.console import Console
+from rich.table import Table
+from spacy.language import Language
+from spacy.scorer import Scorer
+from spacy.tokens import Doc, DocBin, Token
+from spacy.training import Example
+
+#: What is shown of each setting, by heading.
+COLUMNS = {
+    "words": "token_f",
+    "sents": "sents_f",
+    "POS": "pos_acc",
+    "TAG": "tag_acc",
+    "MORPH": "morph_acc",
+    "LEMMA": "lemma_acc",
+    "UAS": "dep_uas",
+    "LAS": "dep_las",
+}
+SETTINGS = ("gold sentences", "gold words", "raw text")
+
+Span = tuple[int, int]
+
+
+def span(token: Token) -> Span:
+    """The characters of a token."""
+    return token.idx, token.idx + len(token)
+
+
+def words_of(doc: Doc) -> dict[Span, Token]:
+    """The tokens that a treebank would count as words."""
+    return {span(token): token for token in doc if not token.is_space}
+
+
+def sentences_of(doc: Doc) -> set[Span]:
+    """The characters of each sentence, from its first to its last word."""
+    sentences = ([token for token in sentence if not token.is_space] for sentence in doc.sents)
+    return {(words[0].idx, span(words[-1])[1]) for words in sentences if words}
+
+
+def agreement(gold: Token, predicted: Token) -> dict[str, bool]:
+    """What two analyses of a word have in common."""
+    same_head = span(gold.head) == span(predicted.head) and (gold.head == gold) == (predicted.head == predicted)
+    same_label = gold.dep_.split(":")[0].lower() == predicted.dep_.split(":")[0].lower()
+    return {
+        "token_f": True,
+        "pos_acc": gold.pos_ == predicted.pos_,
+        "tag_acc": gold.tag_ == predicted.tag_,
+        "morph_acc": gold.morph == predicted.morph,
+        "lemma_acc": gold.lemma_ == predicted.lemma_,
+        "dep_uas": same_head,
+        "dep_las": same_head and same_label,
+    }
+
+
+def scores(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, float]:
+    """F1 of everything, over pairs of gold and predicted documents of the same text."""
+    correct: Counter[str] = Counter()
+    n_words = n_sentences = 0
+    for gold, predicted in pairs:
+        gold_words, predicted_words = words_of(gold), words_of(predicted)
+        n_words += len(gold_words) + len(predicted_words)
+        for place, word in gold_words.items():
+            if place in predicted_words:
+                correct.update(agreement(word, predicted_words[place]))
+        gold_sentences, predicted_sentences = sentences_of(gold), sentences_of(predicted)
+        n_sentences += len(gold_sentences) + len(predicted_sentences)
+        correct["sents_f"] += len(gold_sentences & predicted_sentences)
+    return {key: 2.0 * correct[key] / max(1, n_sentences if key == "sents_f" else n_words) for key in COLUMNS.values()}
+
+
+def unparsed(nlp: Language, gold: Doc, setting: str) -> Doc:
+    """What the pipeline is given: the text, its words, or its words and where sentences begin."""
+    if setting == "raw text":
+        return nlp.make_doc(gold.text)
+    starts: list[bool | int | None] | None = None
+    if setting == "gold sentences":
+        starts = [token.is_sent_start for token in gold]
+    words, spaces = [token.text for token in gold], [bool(token.whitespace_) for token in gold]
+    return Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
+
+
+def evaluate(nlp: Language, docs: Sequence[Doc]) -> dict[str, Any]:
+    """All figures of each setting, and how many words of raw text a core does in a second."""
+    figures: dict[str, Any] = {}
+    for setting in SETTINGS:
+        predicted = list(nlp.pipe(unparsed(nlp, doc, setting) for doc in docs))
+        figures[setting] = scores(zip(docs, predicted, strict=True))
+        examples = [Example(*pair) for pair in zip(predicted, docs, strict=True)]
+        by_spacy = Scorer(nlp).score(examples)
+        figures[setting] |= {f"spacy_{key}": by_spacy[key] for key in ("dep_uas", "dep_las")}
+    texts = [doc.text for doc in docs]
+    # Time of processors, so that what else they do does not count.
+    start = time.process_time()
+    n_words = sum(map(len, nlp.pipe(texts)))
+    figures["words_per_second"] = n_words / (time.process_time() - start)
+    return figures
+
+
+def table(figures: dict[str, Any]) -> Table:
+    """Percentages of each setting."""
+    result = Table("%", *COLUMNS, box=None, padding=(0, 1), title="Agreement with the treebank")
+    for setting in SETTINGS:
+        result.add_row(setting, *(f"{100.0 * figures[setting][key]:.2f}" for key in COLUMNS.values()))
+    return result
+
+
+def main(
+    model: Annotated[str, typer.Argument(help="Name or folder of the pipeline.")],
+    treebank: Annotated[Path, typer.Argument(help="One of the files that treebank.py wrote.")],
+    output: Annotated[Path | None, typer.Argument(help="File for the figures as JSON.")] = None,
+) -> None:
+    """Print the figures, and write them."""
+    nlp = spacy.load(model)
+    docs = list(DocBin().from_disk(treebank).get_docs(nlp.vocab))
+    figures = evaluate(nlp, docs)
+    if output:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    console = Console()
+    console.print(table(figures))
+    for setting in SETTINGS:
+        uas, las = (100.0 * figures[setting][f"spacy_{key}"] for key in ("dep_uas", "dep_las"))
+        console.print(f"spacy evaluate, {setting}: UAS {uas:.2f}, LAS {las:.2f}")
+    console.print(f"{figures['words_per_second']:,.0f} words of raw text a second on one core")
+
+
+if __name__ == "__main__":
+    typer.run(main)

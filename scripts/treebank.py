@@ -1,0 +1,71 @@
+"""Write train.spacy, dev.spacy and test.spacy from a Universal Dependencies treebank in CoNLL-U.
+
+A folder with one file of each split, as treebanks are released: ``en_ewt-ud-train.conllu`` and so on, ``.gz`` as well.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from spacy.tokens import Doc, DocBin
+from spacy.training.converters import conllu_to_docs
+
+SPLITS = ("train", "dev", "test")
+#: Sentences of a Doc, so that there are boundaries to learn: the parser finds them.
+SENTENCES = 10
+
+
+class TreebankError(ValueError):
+    """What is wrong with the treebank, for the person who named it."""
+
+
+def split_file(treebank: Path, split: str) -> Path:
+    """The file of a split."""
+    found = sorted(treebank.glob(f"*-ud-{split}.conllu")) or sorted(treebank.glob(f"*-ud-{split}.conllu.gz"))
+    if len(found) != 1:
+        raise TreebankError(f"{treebank} has {len(found)} files like *-ud-{split}.conllu or *-ud-{split}.conllu.gz")
+    return found[0]
+
+
+def read_docs(path: Path, n_sentences: int = SENTENCES) -> Iterator[Doc]:
+    """Docs of up to so many sentences of one document; words of multi-word tokens stand apart, without a space."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        text = file.read()
+    # Strangers' sentences in one Doc would be boundaries that are too easy.
+    for document in re.split(r"^# newdoc\b.*\n", text, flags=re.MULTILINE):
+        if document.strip():
+            yield from conllu_to_docs(document, n_sents=n_sentences, no_print=True)
+
+
+def main(
+    treebank: Annotated[Path, typer.Argument(help="Folder of the CoNLL-U files.")],
+    output: Annotated[Path, typer.Argument(help="Folder to write to.")],
+) -> None:
+    """Write train.spacy, dev.spacy and test.spacy."""
+    table = Table("split", title="Treebank")
+    for heading in ("docs", "sentences", "words"):
+        table.add_column(heading, justify="right")
+    try:
+        files = {split: split_file(treebank, split) for split in SPLITS}
+        output.mkdir(parents=True, exist_ok=True)
+        for split, path in files.items():
+            docs = list(read_docs(path))
+            DocBin(docs=docs).to_disk(output / f"{split}.spacy")
+            counts = (len(docs), sum(len(list(doc.sents)) for doc in docs), sum(map(len, docs)))
+            table.add_row(split, *(f"{count:,}" for count in counts))
+    except (TreebankError, OSError, UnicodeDecodeError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)
