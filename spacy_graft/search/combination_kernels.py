@@ -585,7 +585,7 @@ def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
 
 @njit
 def walk_below(anchor, below, inverse, number_of, chosen, database, sums, touched, originals, query, found):
-    """Offer the triples of an anchor and two of the columns ``below`` (ascending), whose 1 / λ is at most ``inverse``."""
+    """Offer the triples of an anchor and two of the columns ``below`` (ascending); 1 / λ is at most ``inverse``."""
     for number in range(below.shape[0]):
         number_of[below[number]] = number
     part = part_of(database, anchor, number_of, below.shape[0])
