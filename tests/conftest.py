@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ settings.register_profile("quick", deadline=None, max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "graft"))
 
 REPOSITORY = Path(__file__).parents[1]
-CONFIG = REPOSITORY / "configs" / "default.cfg"
+CONFIG = REPOSITORY / "configs" / "ngrams.cfg"
 #: Words that tell the label; the phrases are made of common words, so that n-grams have something to say.
 TELLING = {
     "food": ["the soup of the day", "salt", "a spoon of sugar", "baked", "roast potatoes"],
@@ -156,6 +157,22 @@ def corpus(
         docs = [example.reference for example in make_examples(blank, records)]
         DocBin(docs=docs).to_disk(folder / f"{name}.spacy")
     return folder
+
+
+@pytest.fixture(scope="session")
+def wheel() -> Path:
+    """The syntax pipeline that ships."""
+    (found,) = (REPOSITORY / "assets").glob("en_graft_syntax-*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the pipeline in the unpacked wheel."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder / "en_graft_syntax" / wheel.name.removesuffix("-py3-none-any.whl")
 
 
 @pytest.fixture(scope="session")

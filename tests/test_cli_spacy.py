@@ -13,6 +13,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
+from spacy_graft.pipeline.textcat import TextCatGraft
 
 Training = tuple[Path, subprocess.CompletedProcess[str]]
 TITLES = ["E", "#", "LOSS TEXTC...", "C/C_MAX", "ACTIVE", "GAP", "CATS_SCORE", "SCORE"]
@@ -59,10 +60,29 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["default.cfg", "ngrams.cfg"])
-def test_shipped_configs_are_complete(name: str, corpus: Path) -> None:
-    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
+    syntax = ("--paths.syntax", unpacked) if name == "default.cfg" else ()
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *syntax)
     result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)
     assert "Config is valid" in result.stdout
+
+
+def test_the_default_config_trains_with_the_syntax_that_ships(corpus: Path, unpacked: Path, tmp_path: Path) -> None:
+    result = run(
+        *("-m", "spacy", "train", REPOSITORY / "configs" / "default.cfg", "--output", tmp_path),
+        *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", "--paths.syntax", unpacked),
+        *("--training.max_steps", 3),
+    )
+    assert max(row["CATS_SCORE"] for row in rows_of(result.stdout)) > 0.9
+    nlp = spacy.load(tmp_path / "model-best")
+    graft = nlp.get_pipe("textcat_graft")
+    assert isinstance(graft, TextCatGraft)
+    blocks = {feature.block for feature in graft.features()}
+    assert "words" in blocks
+    assert blocks <= {"words", "characters", "tags", "arcs", "pairs"}
+    # The syntax that was trained with is saved with the model, and its figures do not enter the score.
+    assert nlp("A team of eleven.")[0].pos_ == "DET"
+    assert nlp.meta["performance"]["cats_score"] > 0.9
 
 
 def test_debug_data(corpus: Path) -> None:

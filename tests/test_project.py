@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import spacy
 import srsly
 
 from conftest import REPOSITORY, make_records, run, write_jsonl
@@ -21,7 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone without corpus and models."""
     folder = tmp_path_factory.mktemp("clone")
     shutil.copy(REPOSITORY / "project.yml", folder)
-    for name in ("configs", "scripts"):
+    for name in ("assets", "configs", "scripts"):
         shutil.copytree(REPOSITORY / name, folder / name)
     return folder
 
@@ -42,7 +43,14 @@ def first_run(project: Path, data: Path) -> str:
 
 
 def test_all_commands_run_in_order(first_run: str) -> None:
-    assert re.findall(r"^=+ (\w+) =+$", first_run, re.MULTILINE) == ["corpus", "train", "evaluate", "demo"]
+    assert re.findall(r"^=+ (\w+) =+$", first_run, re.MULTILINE) == [
+        "corpus",
+        "unpack",
+        "configure",
+        "train",
+        "evaluate",
+        "demo",
+    ]
 
 
 def test_metrics_are_written(first_run: str, project: Path) -> None:
@@ -85,8 +93,46 @@ def test_documented_commands_have_the_folder(name: str) -> None:
     assert "project run all --vars" not in text
 
 
+def test_the_model_has_syntax_and_needs_nothing_of_the_project(first_run: str, project: Path) -> None:
+    nlp = spacy.load(project / "training" / "model-best")
+    assert nlp.pipe_names == ["tok2vec", "tagger", "morphologizer", "parser", "lemmatizer", "textcat_graft"]
+    doc = nlp("They baked a film of sugar.")
+    assert doc.has_annotation("DEP")
+    assert set(doc.cats) == {"food", "music", "sport"}
+    config = srsly.read_json(project / "training" / "model-best" / "meta.json")
+    assert set(config["performance"]) >= {"cats_score"}
+
+
+def test_without_syntax_any_language_goes(project: Path, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "project.lock"))
+    options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "xx")
+    run("-m", "spacy", "project", "run", "all", tmp_path / "clone", *options)
+    assert spacy.load(tmp_path / "clone" / "training" / "model-best").pipe_names == ["textcat_graft"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--syntax", "no_such_pipeline", "--lang", "en"), "no_such_pipeline is no pipeline that is installed"),
+        (("--lang", "de"), "is for the language 'en', and the texts are in 'de'"),
+    ],
+)
+def test_syntax_that_does_not_fit_is_refused(
+    first_run: str, project: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    syntax = () if "--syntax" in options else ("--syntax", project / PROJECT["vars"]["syntax"])
+    script, template = project / "scripts" / "configure.py", project / "configs" / "default.cfg"
+    result = run(script, template, tmp_path / "config.cfg", *syntax, *options, check=False, COLUMNS="200")
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert not (tmp_path / "config.cfg").exists()
+
+
 def test_the_workflow_is_complete() -> None:
-    assert PROJECT["workflows"] == {"all": ["corpus", "train", "evaluate", "demo"]}
+    assert PROJECT["workflows"] == {
+        "all": ["corpus", "unpack", "configure", "train", "evaluate", "demo"],
+        "syntax": ["treebank", "syntax-train", "syntax-evaluate", "syntax-package"],
+    }
     made = {path for command in COMMANDS.values() for path in command.get("outputs", [])}
     needed = {path for command in COMMANDS.values() for path in command.get("deps", [])} - made - {"${vars.config}"}
     assert [path for path in needed if not (REPOSITORY / path).exists()] == []

@@ -46,21 +46,6 @@ CONLLU = """\
 
 
 @pytest.fixture(scope="module")
-def wheel() -> Path:
-    (found,) = (REPOSITORY / "assets").glob(f"{NAME}-*.whl")
-    return found
-
-
-@pytest.fixture(scope="module")
-def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the pipeline in the unpacked wheel."""
-    folder = tmp_path_factory.mktemp("unpacked")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder / NAME / wheel.name.removesuffix("-py3-none-any.whl")
-
-
-@pytest.fixture(scope="module")
 def syntax(unpacked: Path) -> Language:
     return spacy.load(unpacked)
 
