@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from spacy_graft.pipeline.explain import Contribution, Explanation
+from spacy_graft.pipeline.explain import Contribution, LabelExplanation
 
 #: Raw strings in the manner of the default corpus.
 TEXTS = (
@@ -36,11 +36,11 @@ def some_texts(path: Path, count: int) -> list[str]:
     return [json.loads(line)["text"][:300] for line in chosen]
 
 
-def strongest(explanation: Explanation) -> list[Contribution]:
+def strongest(explanation: LabelExplanation) -> list[Contribution]:
     """The largest contributions, without n-grams that are part of one shown already, or hold one."""
     shown: list[Contribution] = []
     for part in explanation.contributions:
-        if part.value and not any(part.text in other.text or other.text in part.text for other in shown):
+        if not any(part.text in other.text or other.text in part.text for other in shown):
             shown.append(part)
     return shown[:STRONGEST]
 
@@ -54,13 +54,13 @@ def main(
     component = graft_component(nlp)
     console = Console()
     for doc in nlp.pipe(TEXTS if TEXT_LABELS.issubset(component.labels) else some_texts(test, len(TEXTS))):
-        explanation = component.explain(doc)
+        explanation = component.explain(doc).best
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
         console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}")
         table = Table("n-gram", "block", box=None, padding=(0, 2))
         table.add_column("adds to the score", justify="right")
         for part in strongest(explanation):
-            table.add_row(escape(repr(part.text)), part.block, f"{part.value:+.3f}")
+            table.add_row(escape(repr(part.text)), part.block, f"{part.contribution:+.3f}")
         console.print(table)
 
 

@@ -151,11 +151,29 @@ def test_scores_are_what_the_members_are_worth(trained: Language) -> None:
 def test_contributions_of_every_kind_sum_to_the_score(trained: Language) -> None:
     component = component_of(trained)
     for doc in map(trained, some_docs(trained)):
-        for label, score in zip(component.labels, component.model.predict([doc])[0], strict=True):
-            explanation = component.explain(doc, label)
-            total = explanation.intercept + sum(contribution.value for contribution in explanation.contributions)
+        for explanation, score in zip(component.explain(doc), component.model.predict([doc])[0], strict=True):
+            total = explanation.intercept + sum(part.contribution for part in explanation.contributions)
             assert total == pytest.approx(score, abs=1e-9)
             assert explanation.score == pytest.approx(score, abs=1e-9)
+
+
+def test_every_kind_points_at_its_place(trained: Language) -> None:
+    kinds = set()
+    for doc in map(trained, some_docs(trained)):
+        for part in component_of(trained).explain(doc, "bad")["bad"].contributions:
+            assert part.text == " × ".join(member.text for member in part.members)
+            for member in part.members:
+                kinds.add(member.kind)
+                for place in member.places:
+                    pieces = [doc.text[span.start : span.end].lower() for span in place]
+                    if member.kind == "head–modifier":
+                        head, modifier = pieces
+                        assert f"head.LEMMA={head.removesuffix('s')} " in member.text
+                        assert f"={modifier.removesuffix('s')}/" in member.text
+                    elif member.kind == "token n-gram":
+                        assert " ".join(pieces[0].split()) == member.text
+                assert bool(member.places) != (member.kind == "document attribute")
+    assert kinds >= {"head–modifier", "token n-gram", "document attribute"}
 
 
 def test_any_batch_gives_the_same_bits(trained: Language) -> None:
@@ -220,7 +238,7 @@ def test_extensions_and_numbers() -> None:
     spacy_graft.fit(nlp, make_examples(nlp))
     doc = nlp("so dull film")
     assert sum(doc.cats.values()) == pytest.approx(1.0)
-    assert component_of(nlp).explain(doc).contributions
+    assert component_of(nlp).explain(doc).best.contributions
 
 
 @pytest.mark.parametrize(

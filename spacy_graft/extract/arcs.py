@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class HeadModifiers:
     value: ItemValue = "binary"
     min_df: int = 2
     penalty: float = 1.0
+
+    kind: ClassVar[str] = "head–modifier"
 
     def __post_init__(self) -> None:
         for option in ("head", "modifier"):

@@ -52,6 +52,7 @@ class TokenAttributes:
     penalty: float = 1.0
 
     width: ClassVar[int] = 1
+    kind: ClassVar[str] = "attribute"
 
     def __post_init__(self) -> None:
         check_item_settings(self)

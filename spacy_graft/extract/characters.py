@@ -52,6 +52,7 @@ class CharacterNgrams:
     penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
+    kind: ClassVar[str] = "character n-gram"
 
     def __post_init__(self) -> None:
         check_settings(self)

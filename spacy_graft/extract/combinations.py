@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..registry import graft_features
 from .blocks import check_settings
@@ -40,6 +41,8 @@ class Combinations:
     degree: int = 2
     min_df: int = 2
     penalty: float = 1.0
+
+    kind: ClassVar[str] = "combination"
 
     def __post_init__(self) -> None:
         # A list from a config would not be hashable.

@@ -57,6 +57,7 @@ class DocAttributes:
 
     value: ClassVar[ItemValue] = "binary"
     width: ClassVar[int] = 2
+    kind: ClassVar[str] = "document attribute"
 
     def __post_init__(self) -> None:
         for option in ("extensions", "metadata"):

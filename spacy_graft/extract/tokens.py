@@ -65,6 +65,7 @@ class TokenNgrams:
     penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    kind: ClassVar[str] = "token n-gram"
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -80,9 +80,10 @@ class FeatureTable:
     def n_features(self) -> int:
         return len(self.blocks)
 
-    def terms(self, feature: int) -> tuple[Term, ...]:
-        """The members of a combination, or a feature's own n-gram or item."""
-        return self.members[feature] or (Term(self.blocks[feature], self.ngrams[feature]),)
+    def terms(self, feature: int, longest: bool = False) -> tuple[Term, ...]:
+        """The members of a combination, or a feature's own n-gram (if asked, the longest of its class) or item."""
+        names = self.longest[feature] if longest else self.ngrams[feature]
+        return self.members[feature] or (Term(self.blocks[feature], names),)
 
     def to_bytes(self) -> bytes:
         """Write the table as MessagePack."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,9 +22,9 @@ from thinc.api import Model, Optimizer
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..model.matching import Block
-from ..model.sparse_linear import contributions, reading, set_solution
+from ..model.sparse_linear import set_solution
 from .corpus import ExtractedCorpus
-from .explain import Contribution, Explanation, Feature
+from .explain import Explanation, Feature, explain, kind_of, text_of
 from .targets import TargetReader
 from .training import Examples, Learner, Training, annotated
 
@@ -334,44 +335,42 @@ class TextCatGraft(TrainablePipe):
         table = self.model.attrs["features"]
         weights = self.model.get_param("W").tolist()
         return [
-            Feature(self._text(k), table.blocks[k], int(table.df[k]), dict(zip(self.labels, weights[k], strict=True)))
+            Feature(
+                text=text_of(self.blocks, table.terms(k)),
+                longest=text_of(self.blocks, table.terms(k, longest=True)),
+                block=table.blocks[k],
+                kind=kind_of(self.blocks[table.blocks[k]]),
+                df=int(table.df[k]),
+                weights=dict(zip(self.labels, weights[k], strict=True)),
+            )
             for k in range(len(weights))
         ]
 
-    def _text(self, feature: int) -> str:
-        table = self.model.attrs["features"]
-        return " × ".join(reading(self.blocks[block]).text(names) for block, names in table.terms(feature))
-
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
-        """Take the score of a label apart.
+        """Take the scores of a document apart.
 
         Parameters
         ----------
         doc : Doc
+            With the annotation that the blocks need; it need not have been through the component.
         label : str, optional
-            By default the one of the highest probability.
+            The only label to explain; by default all of them.
+
+        Returns
+        -------
+        Explanation
+            For each label the intercept and what each matched feature contributes: they sum to the score.
         """
-        probabilities = self.predict([doc])[0]
-        column = int(probabilities.argmax()) if label is None else self._column(label)
-        features, worth, rows, scale = contributions(self.model, doc)
-        values = scale * worth * rows[:, column]
-        table = self.model.attrs["features"]
-        intercept = float(self.model.get_param("b")[column])
-        return Explanation(
-            label=self.labels[column],
-            probability=float(probabilities[column]),
-            score=intercept + float(values.sum()),
-            intercept=intercept,
-            contributions=tuple(
-                Contribution(self._text(features[k]), table.blocks[features[k]], float(values[k]))
-                for k in np.argsort(-np.abs(values), kind="stable")
-            ),
-        )
+        self._require_initialized()
+        columns = range(len(self.labels)) if label is None else (self._column(label),)
+        return explain(self, doc, {self.labels[column]: column for column in columns})
 
     def _column(self, label: str) -> int:
         if label not in self.labels:
+            near = get_close_matches(label, self.labels, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(
-                f"[{self.name}] There is no label {label!r}. The labels: {', '.join(map(repr, self.labels))}."
+                f"[{self.name}] There is no label {label!r}{hint} The labels: {', '.join(map(repr, self.labels))}."
             )
         return self.labels.index(label)
 
