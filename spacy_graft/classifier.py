@@ -21,6 +21,8 @@ from .model.products import Members, add_scores
 Documents = Any
 #: Names of the blocks.
 ORIGINALS, PRODUCTS = "originals", "products"
+#: How far above 1 a value may be, as scaled values sometimes are by a few units in the last place.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class GraftClassifier:
         1: originals only. 2, 3: products of so many originals at the most as well.
     min_df : int
         Least number of documents of an original or product.
+    product_penalty : float
+        Factor of the penalty of products: above 1, originals are preferred to them.
     multilabel : bool
         ``y`` has a collection of labels for each document.
 
@@ -85,6 +89,7 @@ class GraftClassifier:
         *,
         degree: int = 1,
         min_df: int = 1,
+        product_penalty: float = 1.0,
         multilabel: bool = False,
     ) -> None:
         if degree not in (1, 2, 3):
@@ -94,6 +99,7 @@ class GraftClassifier:
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
         self.min_df = min_df
+        self.product_penalty = product_penalty
         self.multilabel = multilabel
         self.labels: tuple[Hashable, ...] = ()
         self.report = Report()
@@ -133,6 +139,7 @@ class GraftClassifier:
             If a value is outside [0, 1], the numbers of documents and labels differ, or there is only one label.
         """
         matrix, self._names = self._as_training_matrix(X, names)
+        matrix = within_bounds(matrix)
         targets = self._targets(list(y), matrix.shape[0])
         fit = self.learner.start(self._data(matrix, targets, sample_weight))
         while not fit.finished:
@@ -172,13 +179,15 @@ class GraftClassifier:
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
             raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
-        products = {PRODUCTS: Combinations([ORIGINALS], self.degree, self.min_df)} if self.degree > 1 else {}
+        products = {}
+        if self.degree > 1:
+            products[PRODUCTS] = Combinations([ORIGINALS], self.degree, self.min_df, self.product_penalty)
         blocks = [ORIGINALS, *products]
         return TrainingData(
             bags={ORIGINALS: bags_of(matrix, self.min_df)},
             combinations=products,
             min_df=dict.fromkeys(blocks, self.min_df),
-            penalty=dict.fromkeys(blocks, 1.0),
+            penalty={ORIGINALS: 1.0, PRODUCTS: self.product_penalty},
             targets=targets,
             known=np.ones(targets.shape, np.bool_),
             example_weights=weights,
@@ -263,17 +272,23 @@ def is_matrix(X: Documents) -> bool:
 
 
 def as_matrix(X: Any) -> scipy.sparse.csr_array:
-    """A matrix of values in [0, 1] without stored zeros; a ValueError if it has others."""
+    """A matrix of values without stored zeros."""
     matrix = scipy.sparse.csr_array(X, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    wrong = np.flatnonzero(~((matrix.data >= 0.0) & (matrix.data <= 1.0)))
+    return matrix
+
+
+def within_bounds(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The matrix, with what rounding added to 1 taken away; a ValueError if a value is outside [0, 1]."""
+    wrong = np.flatnonzero(~((matrix.data >= 0.0) & (matrix.data <= 1.0 + ROUNDING)))
     if len(wrong):
         document = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
         raise ValueError(
             f"Values must be in [0, 1], but column {matrix.indices[wrong[0]]} of document {document} is "
             f"{matrix.data[wrong[0]]}. Products are bounded by their members only then: scale the values first."
         )
+    np.minimum(matrix.data, 1.0, out=matrix.data)
     return matrix
 
 

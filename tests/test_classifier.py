@@ -122,3 +122,19 @@ def test_other_mistakes():
     for weights in ([1.0], np.zeros(80), np.full(80, np.nan)):
         with pytest.raises(ValueError, match="sample_weight must have 80 numbers above 0"):
             GraftClassifier().fit(MATRIX, LABELS, sample_weight=weights)
+
+
+def test_rounding_above_1_is_taken_away_and_new_documents_may_have_any_value():
+    rounded = np.where(MATRIX == 1.0, 1.0 + 1e-15, 0.0)
+    model = GraftClassifier(degree=2).fit(rounded, LABELS)
+    np.testing.assert_allclose(
+        model.predict_proba(MATRIX), GraftClassifier(degree=2).fit(MATRIX, LABELS).predict_proba(MATRIX)
+    )
+    assert np.isfinite(model.predict_proba(MATRIX * 1.5)).all()
+
+
+def test_products_may_be_penalised_more():
+    free = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
+    dear = GraftClassifier(Grafting(l1=0.5), degree=2, product_penalty=100.0).fit(MATRIX, LABELS)
+    assert any(len(feature.names) == 2 for feature in free.features())
+    assert all(len(feature.names) == 1 for feature in dear.features())

@@ -25,7 +25,7 @@ class Report:
     relative_gap : float
         The gap in units of F at zero weights: training stops at ``tol``.
     max_violation : float
-        Largest max(|v| / λ - C, 0) over the whole space, in units of C.
+        Largest max(|v| / λ - C, 0) of all features that are not in the model, in units of C.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     n_classes, n_active, n_pairs : int
