@@ -73,7 +73,7 @@ def weights_of(kind, power, factor, membership):
     for inside in membership.T:
         totals = float(inside.sum()), float((1.0 - inside).sum())
         weighting = Weighting(KINDS.index(kind), power, factor, len(membership), *totals)
-        shares = np.stack([inside, 1.0 - inside], axis=1) if kind.startswith("ratio") else np.empty((0, 2))
+        shares = np.stack([inside, 1.0 - inside], axis=1) if kind in ("idf", "ratio", "ratio_idf") else np.empty((0, 2))
         weights.append(LabelWeights(weighting, shares))
     return weights
 
@@ -103,6 +103,8 @@ def test_search_finds_what_enumeration_finds(
     matrix = data.draw(matrices(real))
     rng = np.random.default_rng(seed)
     residuals = rng.integers(-8, 9, (len(matrix), n_labels)) / 8.0
+    # Documents that are certain.
+    residuals[rng.random(len(matrix)) < 0.2] = 0.0
     membership = rng.integers(0, 2, (len(matrix), n_labels)).astype(np.float64)
     index = index_of(matrix)
     search = search_type(index, index.keys, weights_of(kind, 0.5, 2.0, membership), degree, min_df)

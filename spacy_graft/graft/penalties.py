@@ -22,17 +22,18 @@ from ..search.combinations import LabelWeights
 from .learners import PENALTY_WEIGHTS, Penalty
 from .problems import Problems
 
-#: Kinds whose weights depend on the label.
+#: Kinds whose weights depend on the label; and those that follow from counts of documents.
 BY_LABEL = ("ratio", "ratio_idf")
+COUNTED = ("idf", *BY_LABEL)
 
 
 def label_weights(penalty: Penalty, block_penalty: float, problems: Problems) -> list[LabelWeights]:
     """How the features of a block are weighed, for each trained label."""
     inside = problems.positives()
     outside = problems.data.known[:, problems.trained] - inside
-    by_label = penalty.penalty_weights in BY_LABEL
+    counted = penalty.penalty_weights in COUNTED
     return [
-        LabelWeights(weighting, np.stack([its, others], axis=1) if by_label else np.empty((0, 2)))
+        LabelWeights(weighting, np.stack([its, others], axis=1) if counted else np.empty((0, 2)))
         for weighting, its, others in zip(
             weightings(penalty, block_penalty, inside, outside), inside.T, outside.T, strict=True
         )

@@ -267,7 +267,8 @@ def add_shared(column, database, limit, sums, touched):
     if note:
         return n_touched
     for other in range(column + 1, n_columns):
-        if sums[POSITIVE, other] + sums[NEGATIVE, other] > 0.0:
+        # Shares as well: residuals of documents that are certain are 0, and what is in the sums must be cleared.
+        if sums[POSITIVE, other] + sums[NEGATIVE, other] + sums[INSIDE, other] + sums[OUTSIDE, other] > 0.0:
             touched[n_touched] = other
             n_touched += 1
     return n_touched

@@ -31,7 +31,7 @@ class LabelWeights:
     ----------
     weighting : Weighting
     shares : float64 (documents, 2)
-        What of each document is inside and outside the label; no rows where weights do not depend on it.
+        What of each document is inside and outside the label; no rows where weights do not follow from counts.
     """
 
     weighting: Weighting
