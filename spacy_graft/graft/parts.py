@@ -142,7 +142,8 @@ class CombinationPart:
         self.search = search
         self.degree = search.degree
         self.originals = list(originals.items())
-        self.set_rows(np.empty(0, np.int64), np.empty(0, np.int64))
+        #: Active codes, ascending, the keys of their columns, and their rows.
+        self.nodes = self.keys = self.rows = np.empty(0, np.int64)
 
     def best(
         self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
@@ -169,8 +170,12 @@ class CombinationPart:
 
     def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
         order = np.argsort(nodes)
+        before, keys_before = self.nodes, self.keys
         self.nodes, self.rows = nodes[order], rows[order]
-        self.keys = self.search.of_codes(self.nodes)[3]
+        known = np.isin(self.nodes, before)
+        self.keys = np.empty(len(nodes), np.int64)
+        self.keys[known] = keys_before[np.searchsorted(before, self.nodes[known])]
+        self.keys[~known] = self.search.of_codes(self.nodes[~known])[3]
 
     def rows_of(self, nodes: np.ndarray) -> np.ndarray:
         return self.rows[np.searchsorted(self.nodes, nodes)]

@@ -253,7 +253,8 @@ class GraftState:
         if violation == 0.0:
             # Nothing enters any more: only more digits of what is there close the gap.
             return 0.1 * min(self.accuracy, l1)
-        return ROUND_ACCURACY * violation
+        # What is left outside may be tiny while the gap comes from the restricted problem itself.
+        return max(ROUND_ACCURACY * violation, 0.1 * min(self.accuracy, l1))
 
     def _enter(self, found: Found) -> None:
         self.active = self.active.with_columns(self.space.add_rows(found.blocks, found.nodes))
