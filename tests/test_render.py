@@ -275,6 +275,13 @@ def test_features_without_a_place_are_bars(syntax: Language) -> None:
     assert "No feature of the model has a place in the text." in elements.text
 
 
+def test_many_features_without_a_place_are_summed() -> None:
+    parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
+    text = checked(spacy_graft.render(explanation("", parts))).text
+    assert "The document is empty." in text
+    assert "3 more, together +1.500." in text
+
+
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
     text = "the dull film " * 30
     pairs = [(span(text, "film", k), span(text, "dull", k)) for k in range(30)]

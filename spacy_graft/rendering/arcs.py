@@ -13,10 +13,13 @@ from .markup import count, meter, named, shown, signed
 
 #: What is short.
 MOST_WORDS, MOST_CHARACTERS = 40, 300
-#: Arcs drawn, and listed.
-MOST_DRAWN, MOST_LISTED = 24, 50
-#: Pixels: of a narrow character, around a word, from one arc to the next above it, under the baseline.
-WIDTH, PADDING, STEP, FOOT = 8.5, 16, 28, 12
+#: Arcs drawn, and listed; what is weaker than such a share of the strongest would only hide the others.
+MOST_DRAWN, MOST_LISTED, WEAKEST = 24, 50, 0.02
+#: Pixels: of a narrow character, around a word, from one arc to the next above it, from arcs to the words' baseline,
+#: below that.
+WIDTH, PADDING, STEP, WORD, BELOW = 8.5, 16, 28, 22, 12
+#: Pixels from the middle of a word to the first arc beside it, and from that to the next.
+FOOT, FEET = 4.0, 7.0
 #: Characters between two words that are drawn in full.
 GAP = 24
 
@@ -49,17 +52,17 @@ def drawing(text: str, arcs: Sequence[Arc]) -> str:
     """Arcs over the words, as SVG."""
     if not arcs:
         return ""
-    top = arcs[:MOST_DRAWN]
+    top = [arc for arc in arcs[:MOST_DRAWN] if abs(arc.strength) >= WEAKEST * abs(arcs[0].strength)]
     columns, width = laid_out(text, top)
     drawn = stacked(top, {column.start: column.x for column in columns if column.start is not None})
     base = STEP * max(its.height for its in drawn) + STEP
-    words = "".join(word(column, base + 22) for column in columns)
+    words = "".join(word(column, base + WORD) for column in columns)
     lines = "".join(path(its, base, abs(top[0].strength)) for its in drawn)
     numbers = "".join(number(its, base) for its in drawn)
     more = f'<p class="note">{count(len(arcs) - len(top), "weaker arc")} not drawn.</p>' if len(arcs) > len(top) else ""
     return (
         f'<h4>From head to modifier</h4><div class="wide"><svg role="img" aria-label="{shown(spoken(text, top))}" '
-        f'width="{width:.0f}" height="{base + 22 + FOOT}" viewBox="0 0 {width:.0f} {base + 22 + FOOT}">'
+        f'width="{width:.0f}" height="{base + WORD + BELOW}" viewBox="0 0 {width:.0f} {base + WORD + BELOW}">'
         f"{lines}{numbers}{words}</svg></div>{more}"
     )
 
@@ -86,9 +89,11 @@ def laid_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Column], float]:
         behind = end
     if is_right_to_left(text):
         pieces.reverse()
+    n_arcs = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
     columns, x = [], 0.0
     for piece, origin in pieces:
-        width = estimated_width(piece) + PADDING
+        n_feet = 0 if origin is None else n_arcs[origin]
+        width = max(estimated_width(piece), 2 * FEET * n_feet) + PADDING
         columns.append(Column(piece, origin, x + width / 2))
         x += width
     return columns, x
@@ -109,24 +114,23 @@ def is_right_to_left(text: str) -> bool:
 def stacked(arcs: Sequence[Arc], x: dict[int, float]) -> list[Drawn]:
     """Put arcs above each other, the short ones below and inside, so that no two lines lie on each other."""
     drawn: list[Drawn] = []
-    feet: Counter[tuple[int, bool]] = Counter()
+    feet = Counter(foot for arc in arcs for foot in feet_of(arc, x))
     for arc in sorted(arcs, key=lambda arc: abs(x[arc.head.start] - x[arc.modifier.start])):
-        head, modifier = x[arc.head.start], x[arc.modifier.start]
-        rightwards = modifier > head
-        head += foot(feet, arc.head.start, rightwards)
-        modifier += foot(feet, arc.modifier.start, not rightwards)
-        height = max(
-            (its.height for its in drawn if is_below(its, min(head, modifier), max(head, modifier))), default=0
-        )
+        ends: list[float] = []
+        for start, side in feet_of(arc, x):
+            # The shorter an arc is, the farther from the middle of the word it stands.
+            feet[start, side] -= 1
+            ends.append(x[start] + side * (FOOT + FEET * feet[start, side]))
+        height = max((its.height for its in drawn if is_below(its, min(ends), max(ends))), default=0)
+        head, modifier = ends
         drawn.append(Drawn(arc, head, modifier, height + 1))
     return drawn
 
 
-def foot(feet: Counter[tuple[int, bool]], start: int, to_the_right: bool) -> float:
-    """How far from the middle of a word the next arc on this side of it stands."""
-    feet[start, to_the_right] += 1
-    aside = max(10.0 - 4.0 * feet[start, to_the_right], -6.0)
-    return aside if to_the_right else -aside
+def feet_of(arc: Arc, x: dict[int, float]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The words on which head and modifier stand, and on which side of their middles: 1 is right, −1 left."""
+    side = 1 if x[arc.modifier.start] > x[arc.head.start] else -1
+    return (arc.head.start, side), (arc.modifier.start, -side)
 
 
 def is_below(its: Drawn, left: float, right: float) -> bool:

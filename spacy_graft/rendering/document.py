@@ -9,7 +9,7 @@ from operator import itemgetter
 from ..pipeline.explain import Contribution, LabelExplanation
 from .arcs import drawing, is_short, listing
 from .density import Run, arcs, runs, stretches
-from .markup import LEVELS, anchors, count, level, meter, named, shown, signed
+from .markup import LEVELS, anchors, level, meter, named, shown, signed
 
 #: Runs that tell in a tooltip what is there; in a long document the weakest do not.
 MOST_TITLES = 1500
@@ -21,10 +21,12 @@ MOST_BARS = 30
 
 def document_view(text: str, its: LabelExplanation, lang: str) -> str:
     """The text, arcs, and features without a place."""
+    if not text:
+        return '<p class="note">The document is empty.</p>' + without_place(its.contributions)
     found = arcs(its.contributions)
     links: dict[int, str] = {}
     below = drawing(text, found) if is_short(text) else listing(text, found, anchors(its.label, text), links)
-    return highlighted(text, its.contributions, lang, links) + legend(its) + below + without_place(its.contributions)
+    return legend(its) + highlighted(text, its.contributions, lang, links) + below + without_place(its.contributions)
 
 
 def highlighted(text: str, contributions: Sequence[Contribution], lang: str, links: dict[int, str]) -> str:
@@ -33,14 +35,13 @@ def highlighted(text: str, contributions: Sequence[Contribution], lang: str, lin
     Parameters
     ----------
     text : str
+        Not empty.
     contributions : sequence of Contribution
     lang : str
         Of the text; empty if it is not known.
     links : dict of int to str
         Anchors of the characters at which there are any.
     """
-    if not text:
-        return '<p class="note">The document is empty.</p>'
     cut = runs(len(text), contributions)
     strongest = sorted((abs(run.strength) for run in cut), reverse=True)
     titled_from = strongest[MOST_TITLES] if len(strongest) > MOST_TITLES else 0.0
@@ -97,5 +98,5 @@ def without_place(contributions: Sequence[Contribution]) -> str:
     ]
     rest = sum(part.contribution for part in found[MOST_BARS:])
     n_more = len(found) - MOST_BARS
-    more = f'<p class="note">{count(n_more, "more")} {signed(rest)}</p>' if n_more > 0 else ""
+    more = f'<p class="note">{n_more:,} more, together {signed(rest)}.</p>' if n_more > 0 else ""
     return f'<h4>Of the whole document</h4><ul class="bars">{"".join(rows)}</ul>{more}'

@@ -13,8 +13,8 @@ from math import sqrt
 LEVELS = 8
 #: What browsers drop or take for an error, as the picture of it: U+0000 is ␀. Overrides of the direction would let a
 #: text look like another one.
-PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\f\r"}
-PICTURES |= {0x0C: 0x240C, 0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
+PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
+PICTURES |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
 #: White space at the ends of a name would not be seen.
 VISIBLE = {ord(" "): "␣", ord("\t"): "⇥", ord("\n"): "⏎", ord("\r"): "⏎"}
 
