@@ -13,13 +13,25 @@ if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.learners import Grafting, GraftingPath
     from .pipeline.fit import fit
+    from .rendering.render import render
+    from .rendering.spans import contribution_spans
 
 __version__ = "0.1.0"
-__all__ = ["GraftClassifier", "Grafting", "GraftingPath", "__version__", "fit"]
+__all__ = [
+    "GraftClassifier",
+    "Grafting",
+    "GraftingPath",
+    "__version__",
+    "contribution_spans",
+    "fit",
+    "render",
+]
 
 #: Where each public name is defined; it is imported when it is first asked for.
 MODULES = {
+    "contribution_spans": ".rendering.spans",
     "fit": ".pipeline.fit",
+    "render": ".rendering.render",
     "GraftClassifier": ".classifier",
     "Grafting": ".graft.learners",
     "GraftingPath": ".graft.learners",

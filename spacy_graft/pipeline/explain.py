@@ -166,6 +166,12 @@ class Explanation:
         """The label of the highest probability; of equal ones the first."""
         return max(self.labels, key=lambda explanation: explanation.probability)
 
+    def _repr_html_(self) -> str:
+        """The text with its evidence for the best label, in a notebook."""
+        from ..rendering.render import render
+
+        return render(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)

@@ -1,0 +1,1 @@
+"""Explanations and models as HTML: one string without scripts, that loads nothing."""

@@ -1,0 +1,426 @@
+"""Documents and models as HTML."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy import displacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+import spacy_graft
+from conftest import COMMON, TELLING, WORDS, make_nlp, make_records
+from spacy_graft.pipeline.explain import Contribution, Explanation, LabelExplanation, Member, Span
+from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.rendering.arcs import drawing
+from spacy_graft.rendering.density import Arc, arcs, runs, stretches
+from spacy_graft.rendering.markup import signed
+from test_pipeline_originals import make_examples, texts_and_labels
+from test_pipeline_originals import make_nlp as make_syntax_nlp
+
+#: Elements without an end.
+VOID = {"meta", "path", "br"}
+EVIL = "salt <script>alert('&amp;')</script> \x00\x07 & \"salt\"\r\n\u202e a goal </div><!-- ]]>"
+
+
+class Elements(HTMLParser):
+    """What is in a page, if every element ends where it must."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.document = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(f"{tag}.{dict(attrs).get('class', '')}")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop().split(".")[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        if not any(its.startswith("style") for its in self.open):
+            self.text += data
+        if "div.text" in self.open:
+            self.document += data
+
+    def of(self, tag: str) -> list[dict[str, str]]:
+        return [attrs for its, attrs in self.found if its == tag]
+
+
+def checked(html: str) -> Elements:
+    """The elements of a page that is well formed, loads nothing and runs nothing."""
+    elements = Elements(html)
+    assert not {tag for tag, _ in elements.found} & {"script", "link", "img", "iframe", "object"}
+    markup = re.sub(r">[^<]*<", "><", html)
+    for word in ("http:", "https:", "url(", "@import", "javascript:", "src="):
+        assert word not in markup.lower()
+    for _, attrs in elements.found:
+        assert not any(name.startswith("on") for name in attrs)
+        assert attrs.get("href", "#").startswith("#")
+    anchors = [attrs["id"] for _, attrs in elements.found if "id" in attrs]
+    assert len(anchors) == len(set(anchors))
+    assert {attrs["href"][1:] for attrs in elements.of("a")} <= set(anchors)
+    return elements
+
+
+def span(text: str, piece: str, occurrence: int = 0) -> Span:
+    start = [match.start() for match in re.finditer(re.escape(piece), text)][occurrence]
+    first = len(text[:start].split())
+    return Span(start, start + len(piece), first, first + 1)
+
+
+def contribution(name: str, strength: float, *places: tuple[Span, ...], kind: str = "token n-gram") -> Contribution:
+    return Contribution(name, "block", kind, strength, 1.0, strength, (Member(name, "block", kind, places),))
+
+
+def explanation(text: str, parts: Sequence[Contribution], others: Sequence[str] = ("no",)) -> Explanation:
+    score = 0.25 + sum(part.contribution for part in parts)
+    ranked = tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
+    rest = tuple(LabelExplanation(other, 0.01, -1.0, -1.0, ()) for other in others)
+    return Explanation(text, (LabelExplanation("yes", 0.8, score, 0.25, ranked), *rest))
+
+
+@pytest.fixture(scope="module")
+def syntax() -> Language:
+    nlp = make_syntax_nlp()
+    spacy_graft.fit(nlp, make_examples(nlp))
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def good_book(syntax: Language) -> Doc:
+    doc = syntax.make_doc("Now dull song good book")
+    doc.user_data["source"] = "blog"
+    return syntax(doc)
+
+
+def test_strengths_of_the_characters_sum_to_the_contributions(fitted: Language) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    rng = random.Random(3)
+    for record in make_records(20, seed=5):
+        doc = fitted(record["text"] + " " + " ".join(rng.choices(COMMON, k=5)))
+        for its in component.explain(doc):
+            cut = runs(len(doc.text), its.contributions)
+            assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
+            total = sum((run.end - run.start) * run.strength for run in cut)
+            assert total == pytest.approx(its.score - its.intercept, abs=1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-2.0, 2.0), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted), max_size=4)
+        ),
+        max_size=6,
+    )
+)
+def test_each_contribution_is_shared_by_its_characters(drawn: list[tuple[float, list[list[int]]]]) -> None:
+    """Character by character, with overlaps and empty places."""
+    parts = [
+        contribution(str(k), strength, *[(Span(start, end, 0, 1),) for start, end in places])
+        for k, (strength, places) in enumerate(drawn)
+    ]
+    expected = [0.0] * 20
+    for part in parts:
+        covered = [char for start, end in stretches(part) for char in range(start, end)]
+        for char in covered:
+            expected[char] += part.contribution / len(covered)
+    found = [run.strength for run in runs(20, parts) for _ in range(run.start, run.end)]
+    assert found == pytest.approx(expected, abs=1e-12)
+    for run in runs(20, parts):
+        there = [k for k, part in enumerate(parts) if any(s <= run.start < e for s, e in stretches(part))]
+        assert list(run.parts) == there
+
+
+@pytest.mark.parametrize("style", ["text", "table"])
+@pytest.mark.parametrize("page", [False, True])
+@pytest.mark.parametrize("text", ["salt and a goal, with the song of the year", "", " ", "nothing", EVIL])
+def test_any_text(fitted: Language, text: str, style: str, page: bool) -> None:
+    html = spacy_graft.render(fitted(text), fitted, style=style, page=page)
+    elements = checked(html)
+    assert html == spacy_graft.render(fitted(text), fitted, style=style, page=page)
+    assert html.startswith('<!doctype html>\n<html lang="en" dir="ltr">' if page else '<div class="graft">')
+    if style == "text" and text:
+        assert elements.document.split() == [
+            word.replace("\x00", "␀").replace("\x07", "␇").replace("\u202e", "�") for word in text.split()
+        ]
+        (document,) = [attrs for attrs in elements.of("div") if attrs.get("class") == "text"]
+        assert (document["dir"], document["lang"]) == ("auto", "en")
+    if text in ("", " ", "nothing"):
+        assert not [attrs for attrs in elements.of("mark") if "title" in attrs]
+    assert "\x00" not in html
+
+
+def test_white_space_stays(fitted: Language) -> None:
+    text = "salt\n\n  a\tgoal "
+    assert checked(spacy_graft.render(fitted(text), fitted)).document == text
+
+
+def test_names_are_escaped_everywhere() -> None:
+    name = "</title><script>\"'&\x00"
+    parts = [contribution(name, 1.0, (span("a b", "a"),)), contribution(name, -0.5)]
+    its = explanation("a b", parts, others=[name])
+    renamed = Explanation("a b", (LabelExplanation(name, 0.9, 0.75, 0.25, its.labels[0].contributions), its.labels[1]))
+    for style in ("text", "table"):
+        html = spacy_graft.render(renamed, style=style, page=True)
+        elements = checked(html)
+        assert name.replace("\x00", "␀") in elements.text
+        assert "\x00" not in html
+
+
+def test_signs_are_told_without_colour(fitted: Language) -> None:
+    html = spacy_graft.render(fitted("salt and a goal"), fitted, label="food")
+    classes = {
+        attrs.get("class", "")[:1]: attrs.get("title", "") for attrs in checked(html).of("mark") if "title" in attrs
+    }
+    assert "−" in classes["n"]
+    assert "+" in classes["p"]
+    assert 'mark[class^="n"]' in html
+    assert "dashed" in html
+    assert "light-dark(" in html
+    assert "color-scheme: light dark" in html
+    assert "@media print" in html
+
+
+def test_label_and_probabilities(fitted: Language) -> None:
+    doc = fitted("salt and a spoon of sugar")
+    assert "<h3><bdi>food</bdi>" in spacy_graft.render(doc, fitted)
+    assert "<h3><bdi>sport</bdi>" in spacy_graft.render(doc, fitted, label="sport")
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    whole = component.explain(doc)
+    # The language of the text is the only thing that an explanation does not know.
+    assert spacy_graft.render(whole) == spacy_graft.render(doc, component).replace(' lang="en">', ' lang="">')
+    assert whole._repr_html_() == spacy_graft.render(whole)
+    text = checked(spacy_graft.render(doc, component)).text
+    for label, probability in doc.cats.items():
+        assert f"{label}{probability:.3f}" in text
+
+
+def test_many_labels() -> None:
+    its = explanation("a b", [contribution("a", 1.0, (span("a b", "a"),))], [f"label {k}" for k in range(20)])
+    text = checked(spacy_graft.render(its)).text
+    assert "9 more labels, none above 0.010." in text
+    assert "label 10" in text
+    assert "label 11" not in text
+    assert "label 19" in checked(spacy_graft.render(its, label="label 19")).text
+
+
+def test_the_numbers_of_a_table_add_up() -> None:
+    parts = [contribution(f"f{k}", (-1) ** k * 0.125 * k) for k in range(1, 131)]
+    elements = checked(spacy_graft.render(explanation("", parts), style="table"))
+    table = elements.text[elements.text.index("What adds") :]
+    numbers = [float(number.replace("−", "-")) for number in re.findall(r"([+−]\d+\.\d{3})[+−]\d+\.\d{3}1\.000", table)]
+    rest, intercept, score = (
+        float(re.search(rf"([+−][\d.]+){name}", table)[1].replace("−", "-"))  # type: ignore[index]
+        for name in ("all other features: 30", "intercept", "score")
+    )
+    assert len(numbers) == 100
+    assert sum(numbers) + rest + intercept == pytest.approx(score, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [("zh", "这部电影的演员表演非常精彩"), ("he", "הסרט הזה נהדר, אבל ארוך"), ("ar", "هذا الفيلم رائع جدا")],
+)
+def test_other_scripts(lang: str, text: str) -> None:
+    doc = spacy.blank(lang)(text)
+    half = len(text) // 2
+    parts = [
+        contribution(text[:half], 1.0, (Span(0, half, 0, 1),), kind="character n-gram"),
+        contribution("arc", -1.0, (Span(0, 2, 0, 1), Span(half, half + 2, 1, 2)), kind="head–modifier"),
+    ]
+    elements = checked(spacy_graft.render(explanation(doc.text, parts)))
+    assert elements.document == text
+    # The first word is the one that is read first.
+    x = [float(attrs["x"]) for attrs in elements.of("text") if attrs["class"] == "end"]
+    words = re.findall(r'class="end"[^>]*>([^<]*)<', spacy_graft.render(explanation(doc.text, parts)))
+    first, second = x[words.index(text[:2])], x[words.index(text[half : half + 2])]
+    assert (first < second) == (lang == "zh")
+
+
+def test_all_parts_of_a_combination_are_highlighted(syntax: Language, good_book: Doc) -> None:
+    html = spacy_graft.render(good_book, syntax, label="bad")
+    pieces = re.findall(r'<mark class="p\d" title="[^"]*source=blog[^"]*">([^<]*)</mark>', html)
+    assert pieces == ["good", "book"]
+    assert "book → good" in checked(html).of("svg")[0]["aria-label"]
+
+
+def test_features_without_a_place_are_bars(syntax: Language) -> None:
+    nlp = make_syntax_nlp({"source": {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]}})
+    spacy_graft.fit(nlp, make_examples(nlp))
+    doc = nlp.make_doc("Now dull song")
+    doc.user_data["source"] = "blog"
+    elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
+    assert "Of the whole document" in elements.text
+    assert "source=blog document attribute+" in elements.text
+    assert "No feature of the model has a place in the text." in elements.text
+
+
+def test_many_features_without_a_place_are_summed() -> None:
+    parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
+    text = checked(spacy_graft.render(explanation("", parts))).text
+    assert "The document is empty." in text
+    assert "3 more, together +1.500." in text
+
+
+def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
+    text = "the dull film " * 30
+    pairs = [(span(text, "film", k), span(text, "dull", k)) for k in range(30)]
+    its = explanation(text, [contribution("arc", 3.0, *pairs, kind="head–modifier")])
+    elements = checked(spacy_graft.render(its))
+    assert not elements.of("svg")
+    assert elements.text.count("film → dull+0.100") == 30
+    assert len(elements.of("a")) == len([attrs for attrs in elements.of("mark") if "id" in attrs]) == 60
+    more = explanation(text * 2, [contribution("arc", 3.0, *pairs, *moved(pairs, len(text)), kind="head–modifier")])
+    assert "10 weaker arcs not listed." in checked(spacy_graft.render(more)).text
+
+
+def moved(pairs: list[tuple[Span, Span]], by: int) -> list[tuple[Span, ...]]:
+    return [tuple(Span(its.start + by, its.end + by, its.first_token, its.end_token) for its in pair) for pair in pairs]
+
+
+def test_strengths_of_the_arcs_sum_to_the_contributions() -> None:
+    text = "so dull a film and dull a book"
+    film, book = (span(text, "film"), span(text, "dull")), (span(text, "book"), span(text, "dull", 1))
+    found = arcs([contribution("both", 0.5, film, book), contribution("one", -0.75, film), contribution("word", 1.0)])
+    assert [(arc.head.start, arc.strength, arc.parts) for arc in found] == [
+        (film[0].start, -0.5, (0, 1)),
+        (book[0].start, 0.25, (0,)),
+    ]
+    drawn = checked(f"<div>{drawing(text, found)}</div>")
+    assert drawn.of("svg")[0]["aria-label"] == "film → dull −0.500; book → dull +0.250"
+
+
+def test_arcs_over_each_other_do_not_touch() -> None:
+    text = " ".join(f"w{k}" for k in range(9))
+    spans = [span(text, f"w{k}") for k in range(9)]
+    pairs = [(0, 1), (0, 2), (0, 8), (4, 3), (8, 4), (2, 5)]
+    found = [Arc(spans[head], spans[modifier], 1.0, (0,)) for head, modifier in pairs]
+    lines = re.findall(r'<path d="M([\d.]+),\d+ V([\d.]+) .*? H.*? Q([\d.]+),', drawing(text, found))
+    boxes = [(*sorted((float(x1), float(x2))), float(y)) for x1, y, x2 in lines]
+    assert len(boxes) == len(pairs)
+    feet = [x for left, right, _ in boxes for x in (left, right)]
+    assert len(set(feet)) == len(feet)
+    for i, (left, right, y) in enumerate(boxes):
+        assert all(y != other[2] or right < other[0] or other[1] < left for other in boxes[:i])
+
+
+def test_a_long_document_is_small_and_quick(fitted: Language) -> None:
+    text = "\n".join(record["text"] for record in make_records(380, seed=9))
+    assert len(text.split()) > 5000
+    html = spacy_graft.render(fitted(text), fitted)
+    assert checked(html).document == text
+    assert len(html.encode()) < 1_000_000
+
+
+def test_the_model(fitted: Language) -> None:
+    docs = [fitted(record["text"]) for record in make_records(30, seed=2)]
+    html = spacy_graft.render(fitted, style="global", examples=iter(docs), page=True)
+    elements = checked(html)
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    for label in TELLING:
+        assert f"<h4><bdi>{label}</bdi></h4>" in html
+        best = max(component.features(), key=lambda feature: feature.weights[label])
+        assert f"{signed(best.weights[label])}{best.text}" in elements.text
+        assert f"token n-gramwords{best.df}" in elements.text
+    assert re.search(r"<mark>salt</mark>", html)
+    longest = next(feature for feature in component.features() if feature.longest != feature.text)
+    assert f"longest: {longest.longest}" in elements.text or longest.text not in elements.text
+    alone = checked(spacy_graft.render(component, style="global", label="food"))
+    assert len(alone.of("table")) == 1
+    assert "in context" not in alone.text
+
+
+def test_the_model_shows_all_members_in_context(syntax: Language) -> None:
+    docs = []
+    for text, source, _ in texts_and_labels(30):
+        doc = syntax.make_doc(text + " and so on" * 20)
+        doc.user_data["source"] = source
+        docs.append(syntax(doc))
+    html = spacy_graft.render(syntax, style="global", examples=docs)
+    checked(html)
+    assert "<mark>good</mark> <mark>book</mark>" in html
+
+
+def test_examples_are_read_no_further_than_needed(fitted: Language) -> None:
+    docs = iter([fitted("salt and a goal")] * 250)
+    spacy_graft.render(fitted, style="global", examples=docs)
+    assert len(list(docs)) == 50
+
+
+def test_a_model_without_features() -> None:
+    nlp = make_nlp()
+    nlp.initialize(lambda: make_unhelpful(nlp))
+    assert "The model has intercepts only." in checked(spacy_graft.render(nlp, style="global")).text
+
+
+def make_unhelpful(nlp: Language) -> list[spacy.training.Example]:
+    cats = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
+    return [spacy.training.Example.from_dict(nlp.make_doc("the same"), {"cats": its}) for its in cats]
+
+
+def test_spans_for_displacy(syntax: Language, good_book: Doc) -> None:
+    group = spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")
+    assert good_book.spans["why"] is not None
+    by_text = {(its.text, its.id_): its.label_ for its in group}
+    component = syntax.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    for part in component.explain(good_book, "bad").best.contributions:
+        for member in part.members:
+            for place in member.places:
+                for its in place:
+                    text = good_book[its.first_token : its.end_token].text
+                    assert by_text[text, part.text] == signed(part.contribution, 2)
+    html = displacy.render(good_book, style="span", options={"spans_key": "why"})
+    assert all(label in html for label in by_text.values())
+    assert len(spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")) == len(group)
+
+
+def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None:
+    doc = fitted("salt")
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    with pytest.raises(
+        ValueError, match=r"no style 'txt'; did you mean 'text'\? The styles: 'text', 'table', 'global'"
+    ):
+        spacy_graft.render(doc, fitted, style="txt")
+    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+        spacy_graft.render(doc, fitted, label="foot")
+    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+        spacy_graft.render(component.explain(doc), label="foot")
+    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+        spacy_graft.render(component, style="global", label="foot")
+    with pytest.raises(ValueError, match="give the component or its pipeline"):
+        spacy_graft.render(doc)
+    with pytest.raises(ValueError, match="no component of spacy-graft; it has none"):
+        spacy_graft.render(doc, blank)
+    with pytest.raises(ValueError, match="not str"):
+        spacy_graft.render(doc, "textcat_graft")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"shows a document: .*, not English\. A model is shown by style='global'"):
+        spacy_graft.render(fitted)
+    with pytest.raises(ValueError, match=r"shows a model: .*, not Doc\."):
+        spacy_graft.render(doc, fitted, style="global")
+    two = make_nlp()
+    two.add_pipe("textcat_graft", name="other", config={"features": WORDS})
+    with pytest.raises(ValueError, match=r"several components: choose one, as nlp.get_pipe\('textcat_graft'\)"):
+        spacy_graft.render(doc, two)
