@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.learners import Grafting, GraftingPath
+    from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
 
 __version__ = "0.1.0"
-__all__ = ["GraftClassifier", "Grafting", "GraftingPath", "__version__", "fit"]
+__all__ = ["GraftClassifier", "Grafting", "GraftingPath", "__version__", "calibrate", "fit"]
 
 #: Where each public name is defined; it is imported when it is first asked for.
 MODULES = {
+    "calibrate": ".pipeline.calibrate",
     "fit": ".pipeline.fit",
     "GraftClassifier": ".classifier",
     "Grafting": ".graft.learners",
