@@ -20,7 +20,7 @@ from spacy.training import Example
 
 from spacy_graft.pipeline.calibration import brier, expected_calibration_error, log_loss, reliability
 from spacy_graft.pipeline.reader import JsonlCorpus
-from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Labels whose confusion matrix fits a terminal.
 MATRIX_LABELS = 13
@@ -88,6 +88,8 @@ def evaluate(nlp: Language, examples: list[Example]) -> dict[str, Any]:
     }
     if component.exclusive:
         metrics["confusion"] = {"labels": list(component.labels), "counts": confusion(component.labels, scored)}
+    if isinstance(component, TextCatGraftMultilabel):
+        metrics["thresholds"] = component.thresholds
     return metrics
 
 

@@ -113,6 +113,22 @@ def test_resumed_training_has_a_history_of_its_own(fitted: Language, train_recor
     assert [each["step"] for each in component_of(nlp).history] == [1]
 
 
+def test_a_fit_that_begins_again_has_all_steps_on_all_documents(train_records: list[Record]) -> None:
+    nlp, whole = make_nlp(), make_nlp()
+    examples, same = make_examples(nlp, train_records), make_examples(whole, train_records)
+    whole.initialize(lambda: same)
+    nlp.initialize(lambda: examples[:30])
+    for _ in range(2):
+        nlp.update(examples[:30])
+        nlp.evaluate(examples)
+        whole.update(same)
+    assert all(each["score"] for each in component_of(nlp).history)
+    nlp.update(examples)
+    whole.update(same)
+    assert component_of(nlp).history == component_of(whole).history
+    assert len(component_of(nlp).history) == 3
+
+
 def test_a_history_that_is_taken_is_a_copy(fitted: Language) -> None:
     component = component_of(fitted)
     component.history[0]["l1"] = -1.0

@@ -181,6 +181,7 @@ nlp.to_disk({str(tmp_path / "model")!r})
     metrics = json.loads(output.read_text(encoding="utf-8"))
     assert metrics["macro_f"] > 0.9
     assert "confusion" not in metrics
+    assert metrics["thresholds"] == {"food": 0.5, "music": 0.5, "sport": 0.5}
     assert "F1" in printed
     assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
     assert sum(each["count"] for each in metrics["reliability"]) == 60

@@ -65,10 +65,10 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
         else:
             position = chosen_on_held_out(component, train, labels, progress)
             for last in steps(component, train, labels, progress, "all documents: "):
-                component.record(last.report)
                 if position is not None and has_come_to(last, position):
                     break
             component.take_over(last.solution(), last.report)
+            record(component)
     component.training = None
     assert component.report is not None
     return component.report
@@ -128,12 +128,18 @@ def choose(
     best_score = -1.0
     for fit in steps(component, train, labels, progress):
         component.take_over(fit.solution(), fit.report)
-        component.record(fit.report)
+        record(component)
         score = dev_score(component, dev)
         if score > best_score:
             best_score = score
             solution, report = fit.solution(), fit.report.copy()
     component.take_over(solution, report)
+
+
+def record(component: TextCatGraft) -> None:
+    """Make the steps so far the component's history."""
+    assert component.training is not None
+    component.record(component.training.reports)
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:

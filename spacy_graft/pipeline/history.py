@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any
 
@@ -32,6 +33,18 @@ def entry(step: int, report: Report) -> dict[str, Any]:
         "refit": None if report.refit is None else float(report.refit),
         "score": None,
     }
+
+
+def continued(before: list[dict[str, Any]], reports: Sequence[Report]) -> list[dict[str, Any]]:
+    """The steps after which a fit reported this, with the scores of those that are as before.
+
+    They are not where the fit has begun again with more documents.
+    """
+    steps = [entry(step, report) for step, report in enumerate(reports, start=1)]
+    for old, new in zip(before, steps, strict=False):
+        if new == {**old, "score": None}:
+            new["score"] = old["score"]
+    return steps
 
 
 def restored(saved: Any) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 from functools import partial
@@ -227,7 +227,6 @@ class TextCatGraft(TrainablePipe):
                 f"again with those that update gets; the present model is replaced.",
                 stacklevel=3,
             )
-        self.model.attrs[HISTORY] = []
         return self._new_training()
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
@@ -243,7 +242,7 @@ class TextCatGraft(TrainablePipe):
         fit = self.training.step()
         if fit is not None:
             self.take_over(fit.solution(), fit.report)
-            self.record(fit.report)
+            self.record(self.training.reports)
             self.training.losses[self.name] = self.training.loss(fit)
 
     def take_over(self, solution: Solution, report: Report) -> None:
@@ -267,10 +266,9 @@ class TextCatGraft(TrainablePipe):
         """
         return history.restored(self.model.attrs.get(HISTORY))
 
-    def record(self, report: Report) -> None:
-        """Add a step to the history."""
-        steps = self.history
-        self.model.attrs[HISTORY] = [*steps, history.entry(len(steps) + 1, report)]
+    def record(self, reports: Sequence[Report]) -> None:
+        """Make what a fit reported after each of its steps the history; steps that it had already keep their scores."""
+        self.model.attrs[HISTORY] = history.continued(self.history, reports)
 
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """What the scorer finds; while the component is trained, ``cats_score`` also enters the history.
