@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.learners import Grafting, GraftingPath
+    from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
     from .rendering.render import render
     from .rendering.spans import contribution_spans
@@ -22,6 +23,7 @@ __all__ = [
     "Grafting",
     "GraftingPath",
     "__version__",
+    "calibrate",
     "contribution_spans",
     "fit",
     "render",
@@ -29,6 +31,7 @@ __all__ = [
 
 #: Where each public name is defined; it is imported when it is first asked for.
 MODULES = {
+    "calibrate": ".pipeline.calibrate",
     "contribution_spans": ".rendering.spans",
     "fit": ".pipeline.fit",
     "render": ".rendering.render",

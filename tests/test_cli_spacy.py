@@ -165,7 +165,7 @@ def test_threshold_is_found(tmp_path: Path, train_records: list[Record]) -> None
     records = [{**record, "label": [record["label"]]} for record in train_records]
     data = write_jsonl(tmp_path / "train.jsonl", records)
     text = CONFIG.read_text().replace("textcat_graft", "textcat_graft_multilabel")
-    text = text.replace("spacy_graft.textcat_scorer.v1", "spacy.textcat_multilabel_scorer.v2")
+    text = text.replace("spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1")
     (tmp_path / "config.cfg").write_text(text)
     run(
         *("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, "--training.max_steps", 2),

@@ -38,7 +38,7 @@ REGISTERED = {
     "graft_learners": ["spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
     "loggers": ["spacy_graft.ConsoleLogger.v1"],
     "readers": ["spacy_graft.JsonlCorpus.v1"],
-    "scorers": ["spacy_graft.textcat_scorer.v1"],
+    "scorers": ["spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1"],
 }
 
 

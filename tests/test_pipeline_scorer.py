@@ -1,4 +1,4 @@
-"""``spacy_graft.textcat_scorer.v1``."""
+"""``spacy_graft.textcat_scorer.v1`` and ``spacy_graft.textcat_multilabel_scorer.v1``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from conftest import make_example
-from spacy_graft.pipeline.scorer import make_textcat_scorer
+from spacy_graft.pipeline.scorer import make_textcat_multilabel_scorer, make_textcat_scorer
 
 LABELS = ("a", "b")
 
@@ -37,3 +37,32 @@ def test_a_label_unknown_to_the_component_is_an_error_whatever_is_predicted(
     scores = scored(blank, [({"a": 1.0}, A), ({"b": 1.0}, B), (gold, predicted)])
     assert scores["cats_micro_p"] == pytest.approx(2 / 3)
     assert scores["cats_micro_r"] == 1.0
+
+
+def test_each_label_has_a_threshold_of_its_own(blank: Language) -> None:
+    rows = [
+        ({"a": 1.0, "b": 0.0}, {"a": 0.3, "b": 0.4}),
+        ({"a": 1.0, "b": 1.0}, {"a": 0.2, "b": 0.9}),
+        ({"b": 1.0}, {"a": 0.9, "b": 0.4}),
+        ({"a": 0.0, "b": 0.0}, {"a": 0.1, "b": 0.7}),
+        ({"a": 0.0, "b": 1.0}, {"a": 0.8, "b": 0.5}),
+    ]
+    examples = [make_example(blank, "text", gold) for gold, _ in rows]
+    for example, (_, predicted) in zip(examples, rows, strict=True):
+        example.predicted.cats = predicted
+    scorer = make_textcat_multilabel_scorer()
+    common = scorer(examples, labels=LABELS, threshold=0.5)
+    assert common["cats_f_per_type"] == {
+        "a": {"p": 0.0, "r": 0.0, "f": 0.0},
+        "b": pytest.approx(dict.fromkeys("prf", 2 / 3)),
+    }
+    scores = scorer(iter(examples), labels=LABELS, threshold=0.5, thresholds={"a": 0.3})
+    assert scores["cats_f_per_type"] == {
+        "a": pytest.approx(dict.fromkeys("prf", 0.5)),
+        "b": common["cats_f_per_type"]["b"],
+    }
+    assert scores["cats_micro_p"] == scores["cats_micro_r"] == scores["cats_micro_f"] == pytest.approx(3 / 5)
+    assert scores["cats_macro_f"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    for key in ("cats_score", "cats_score_desc", "cats_macro_auc", "cats_auc_per_type"):
+        assert scores[key] == common[key]
+    assert set(scores) == set(common)

@@ -6,6 +6,7 @@ import csv
 import importlib
 import io
 import json
+import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -136,16 +137,34 @@ def test_log_loss(blank: Language) -> None:
         scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.5, "b": 0.5}),
         scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.75, "b": 0.25}),
     ]
-    assert evaluate.log_loss(("a", "b"), examples, True) == pytest.approx(1.5 * 0.6931471805599453)
-    assert evaluate.log_loss(("a", "b"), examples, False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
+
+    def log_loss(exclusive: bool) -> float:
+        return evaluate.calibration_metrics(("a", "b"), examples, exclusive)["log_loss"]
+
+    assert log_loss(True) == pytest.approx(1.5 * 0.6931471805599453)
+    assert log_loss(False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
 
 
 @pytest.mark.usefixtures("scripts")
 def test_log_loss_leaves_out_what_is_unknown(blank: Language) -> None:
-    """Labels that a document of several says nothing of are no negatives."""
+    """Labels that a document of several says nothing of are no negatives, and labels of no model no predictions."""
     evaluate = importlib.import_module("evaluate")
     examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
-    assert evaluate.log_loss(("a", "b"), examples, False) == pytest.approx(0.6931471805599453)
+    metrics = evaluate.calibration_metrics(("a", "b"), examples, False)
+    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
+    examples += [scored(blank, {"c": 1.0}, {"a": 0.9, "b": 0.1}), scored(blank, {}, {"a": 0.9, "b": 0.1})]
+    metrics = evaluate.calibration_metrics(("a", "b"), examples, True)
+    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
+    assert sum(each["count"] for each in metrics["reliability"]) == 1
+
+
+@pytest.mark.usefixtures("scripts")
+@pytest.mark.parametrize(
+    ("length", "mark", "expected"),
+    [(0.0, 0.0, "┃" + " " * 31), (1.0, 1.0, "█" * 31 + "┃"), (0.5, 0.75, "█" * 16 + " " * 8 + "┃" + " " * 7)],
+)
+def test_bars_have_one_width(length: float, mark: float, expected: str) -> None:
+    assert importlib.import_module("evaluate").bar(length, mark) == expected
 
 
 def test_evaluate_takes_several_labels(tmp_path: Path) -> None:
@@ -162,4 +181,17 @@ nlp.to_disk({str(tmp_path / "model")!r})
     metrics = json.loads(output.read_text(encoding="utf-8"))
     assert metrics["macro_f"] > 0.9
     assert "confusion" not in metrics
+    assert metrics["thresholds"] == {"food": 0.5, "music": 0.5, "sport": 0.5}
     assert "F1" in printed
+    assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
+    assert sum(each["count"] for each in metrics["reliability"]) == 60
+    assert "Are probabilities what they say?" in printed
+    assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("scripts")
+def test_the_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = importlib.import_module("evaluate")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert not evaluate.reliability_figure({"reliability": []}, tmp_path / "reliability.png")
+    assert not list(tmp_path.iterdir())

@@ -13,6 +13,7 @@ from ..extract.characters import CharacterNgrams
 from ..extract.combinations import Combinations
 from ..extract.tokens import TokenNgrams
 from ..model.sparse_linear import SparseLinear
+from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 from .training import Learner
 
@@ -54,7 +55,7 @@ def default_blocks() -> dict[str, NgramBlock]:
 @Language.factory(
     "textcat_graft",
     assigns=["doc.cats"],
-    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": "spacy_graft.textcat_scorer.v1"}},
+    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": TEXTCAT_SCORER}},
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_textcat_graft(
@@ -86,7 +87,7 @@ def make_textcat_graft(
 @Language.factory(
     "textcat_graft_multilabel",
     assigns=["doc.cats"],
-    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": "spacy.textcat_multilabel_scorer.v2"}},
+    default_config={**DEFAULT_CONFIG, "scorer": {"@scorers": TEXTCAT_MULTILABEL_SCORER}},
     default_score_weights=SCORE_WEIGHTS,
 )
 def make_textcat_graft_multilabel(
@@ -108,7 +109,8 @@ def make_textcat_graft_multilabel(
     learner : Learner
         One of ``@graft_learners``.
     threshold : float
-        From which probability on the scorer counts a label as predicted.
+        From which probability on a label counts as predicted, unless ``spacy_graft.calibrate`` gave it a threshold of
+        its own.
     scorer : callable, optional
     """
     return make(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer)

@@ -54,36 +54,42 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
     Report
         Of the model that is kept.
     """
-    component = graft_component(nlp)
-    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    train = list(annotated_by(before, examples, nlp.batch_size))
+    component = graft_component(nlp, "fit")
+    train = list(annotated_before(nlp, component, examples))
     # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
     component.initialize(lambda: train)
     labels = component.labels
     with progress_bar(component) as progress:
         if dev is not None:
-            choose(component, train, list(annotated_by(before, dev, nlp.batch_size)), labels, progress)
+            choose(component, train, list(annotated_before(nlp, component, dev)), labels, progress)
         else:
             position = chosen_on_held_out(component, train, labels, progress)
             for last in steps(component, train, labels, progress, "all documents: "):
                 if position is not None and has_come_to(last, position):
                     break
             component.take_over(last.solution(), last.report)
+            record(component)
     component.training = None
     assert component.report is not None
     return component.report
 
 
-def graft_component(nlp: Language) -> TextCatGraft:
-    """The one graft component that is enabled."""
+def graft_component(nlp: Language, function: str) -> TextCatGraft:
+    """The one graft component that is enabled, for a function of the package."""
     found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
     if len(found) != 1:
         raise ValueError(
-            f"spacy_graft.fit trains one component, and the pipeline has {len(found)} enabled: "
+            f"spacy_graft.{function} is for one component, and the pipeline has {len(found)} enabled: "
             f"{', '.join(found) or 'none'}. Its components: {', '.join(nlp.pipe_names) or 'none'}. Add one with "
             f'nlp.add_pipe("textcat_graft"), or choose with nlp.select_pipes.'
         )
     return next(iter(found.values()))
+
+
+def annotated_before(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> Iterator[Example]:
+    """The examples as they reach a component: annotated by all that stand before it."""
+    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
+    return annotated_by(before, examples, nlp.batch_size)
 
 
 def steps(
@@ -122,11 +128,18 @@ def choose(
     best_score = -1.0
     for fit in steps(component, train, labels, progress):
         component.take_over(fit.solution(), fit.report)
+        record(component)
         score = dev_score(component, dev)
         if score > best_score:
             best_score = score
             solution, report = fit.solution(), fit.report.copy()
     component.take_over(solution, report)
+
+
+def record(component: TextCatGraft) -> None:
+    """Make the steps so far the component's history."""
+    assert component.training is not None
+    component.record(component.training.reports)
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:

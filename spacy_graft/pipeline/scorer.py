@@ -1,16 +1,23 @@
-"""Scores of exclusive labels."""
+"""Scores of documents' labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from spacy.scorer import Scorer
+from spacy.scorer import PRFScore, Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..registry import registry
 
+#: The scorers that components have by default.
+TEXTCAT_SCORER = "spacy_graft.textcat_scorer.v1"
+TEXTCAT_MULTILABEL_SCORER = "spacy_graft.textcat_multilabel_scorer.v1"
+
+
+@registry.scorers(TEXTCAT_SCORER)
 def make_textcat_scorer() -> Callable[..., dict[str, Any]]:
     """``spacy_graft.textcat_scorer.v1``."""
     return textcat_score
@@ -31,3 +38,64 @@ def positive_cats(labels: frozenset[str], doc: Doc, attr: str) -> dict[str, floa
     """The document's categories, or nothing where none of the labels is positive."""
     cats: dict[str, float] = getattr(doc, attr)
     return cats if any(cats[label] > 0.0 for label in labels & cats.keys()) else {}
+
+
+@registry.scorers(TEXTCAT_MULTILABEL_SCORER)
+def make_textcat_multilabel_scorer() -> Callable[..., dict[str, Any]]:
+    """``spacy_graft.textcat_multilabel_scorer.v1``."""
+    return textcat_multilabel_score
+
+
+def textcat_multilabel_score(
+    examples: Iterable[Example],
+    *,
+    labels: Iterable[str],
+    threshold: float = 0.5,
+    thresholds: Mapping[str, float] | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Score ``doc.cats`` as ``spacy.textcat_multilabel_scorer.v2`` does, but for labels with thresholds of their own.
+
+    Parameters
+    ----------
+    examples : iterable of Example
+    labels : iterable of str
+    threshold : float
+        From which probability on a label counts as predicted.
+    thresholds : mapping of str to float, optional
+        The same of single labels.
+    """
+    examples, labels = list(examples), tuple(labels)
+    scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
+    if not thresholds:
+        return scores
+    by_label = {label: counts(examples, label, thresholds.get(label, threshold)) for label in labels}
+    return {**scores, **f_scores(by_label)}
+
+
+def counts(examples: Iterable[Example], label: str, threshold: float) -> PRFScore:
+    """How often a label is predicted rightly and wrongly, and how often it is not; unknown ones are left out."""
+    found = PRFScore()
+    for example in examples:
+        gold = example.reference.cats.get(label)
+        if gold is not None:
+            predicted = example.predicted.cats.get(label, 0.0) >= threshold
+            found.tp += predicted and gold > 0.0
+            found.fp += predicted and gold == 0.0
+            found.fn += not predicted and gold > 0.0
+    return found
+
+
+def f_scores(by_label: Mapping[str, PRFScore]) -> dict[str, Any]:
+    """Those of the scores that depend on thresholds."""
+    micro = PRFScore()
+    for found in by_label.values():
+        micro += found
+    means = {
+        f"cats_macro_{key}": sum(found.to_dict()[key] for found in by_label.values()) / len(by_label) for key in "prf"
+    }
+    return {
+        **{f"cats_micro_{key}": value for key, value in micro.to_dict().items()},
+        **means,
+        "cats_f_per_type": {label: found.to_dict() for label, found in by_label.items()},
+    }

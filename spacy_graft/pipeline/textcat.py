@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from spacy.errors import Errors
@@ -22,14 +22,19 @@ from thinc.api import Model, Optimizer
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..model.matching import Block
-from ..model.sparse_linear import set_solution
+from ..model.sparse_linear import parameters, set_solution
+from . import history
+from .calibration import log, logistic, softmax
 from .corpus import ExtractedCorpus
 from .explain import Explanation, Feature, explain, kind_of, text_of
 from .targets import TargetReader
 from .training import Examples, Learner, Training, annotated
 
-#: The attribute of the model that keeps the report.
-REPORT = "report"
+if TYPE_CHECKING:
+    from thinc.types import Floats2d
+
+#: The attributes of the model that keep the report and the history.
+REPORT, HISTORY = "report", "history"
 
 
 class TextCatGraft(TrainablePipe):
@@ -144,6 +149,7 @@ class TextCatGraft(TrainablePipe):
         added_by_hand = () if self.is_initialized else self.labels
         found = self._labels_of(get_examples) if labels is None else labels
         self.cfg["labels"] = []
+        self.model.attrs[HISTORY] = []
         for label in dict.fromkeys([*added_by_hand, *found]):
             self._append_label(label)
         annotated_at_all = any(example.reference.cats for example in self._checked(get_examples()))
@@ -236,6 +242,7 @@ class TextCatGraft(TrainablePipe):
         fit = self.training.step()
         if fit is not None:
             self.take_over(fit.solution(), fit.report)
+            self.record(self.training.reports)
             self.training.losses[self.name] = self.training.loss(fit)
 
     def take_over(self, solution: Solution, report: Report) -> None:
@@ -246,8 +253,49 @@ class TextCatGraft(TrainablePipe):
 
     def _set_solution(self, solution: Solution) -> None:
         set_solution(self.model, solution, self.vocab.strings)
-        self.model.attrs.pop(REPORT, None)
+        self.model.attrs[REPORT] = None
         self.report = None
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The steps of training, in their order; empty if it was not trained. It is saved with the model.
+
+        Of each step ``step`` (from 1), ``l1``, ``l1_ratio``, ``n_active``, ``objective``, ``gap`` (relative) and
+        ``refit`` are those of its :class:`~spacy_graft.graft.report.Report`. ``score`` is the ``cats_score`` of its
+        first evaluation, or None if there was none.
+        """
+        return history.restored(self.model.attrs.get(HISTORY))
+
+    def record(self, reports: Sequence[Report]) -> None:
+        """Make what a fit reported after each of its steps the history; steps that it had already keep their scores."""
+        self.model.attrs[HISTORY] = history.continued(self.history, reports)
+
+    def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
+        """What the scorer finds; while the component is trained, ``cats_score`` also enters the history.
+
+        The first score of a step counts: in ``spacy train``, that on dev.
+        """
+        scores: dict[str, Any] = super().score(examples, **kwargs)
+        steps, score = self.history, scores.get("cats_score")
+        if self.training is not None and score is not None and steps and steps[-1]["score"] is None:
+            steps[-1]["score"] = float(score)
+            self.model.attrs[HISTORY] = steps
+        return scores
+
+    def divide_scores(self, divisor: float) -> None:
+        """Divide weights and intercepts, and with them all scores and contributions."""
+        for name, values in zip(("W", "b"), parameters(self.model), strict=True):
+            self.model.set_param(name, cast("Floats2d", values / divisor))
+
+    def predicted(self, doc: Doc) -> list[str]:
+        """The label that is most probable for a document; of several ones, those that reach their thresholds.
+
+        Parameters
+        ----------
+        doc : Doc
+            With the annotation that the blocks need; it need not have been through the component.
+        """
+        return [self.labels[self.predict([doc])[0].argmax()]]
 
     def predict(self, docs: Iterable[Doc]) -> np.ndarray:
         """Probabilities.
@@ -267,9 +315,7 @@ class TextCatGraft(TrainablePipe):
             )
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Softmax."""
-        exp = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return exp / exp.sum(axis=1, keepdims=True)
+        return softmax(scores)
 
     def set_annotations(self, docs: Iterable[Doc], scores: np.ndarray) -> None:
         """Write probabilities into ``doc.cats``."""
@@ -376,17 +422,44 @@ class TextCatGraft(TrainablePipe):
 
 
 class TextCatGraftMultilabel(TextCatGraft):
-    """The same with one independent logistic regression a label; labels missing from ``cats`` are masked."""
+    """The same with one independent logistic regression a label; labels missing from ``cats`` are masked.
+
+    ``cfg["thresholds"]`` has those of labels for which ``cfg["threshold"]`` does not stand. They belong to the weights
+    and go with them.
+    """
 
     exclusive: ClassVar[bool] = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.cfg["thresholds"] = {}
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """From which probability on each label is predicted."""
+        return {label: self.cfg["thresholds"].get(label, self.cfg["threshold"]) for label in self.labels}
+
+    def predicted(self, doc: Doc) -> list[str]:
+        probabilities = self.predict([doc])[0].tolist()
+        return [label for (label, least), p in zip(self.thresholds.items(), probabilities, strict=True) if p >= least]
+
+    def divide_scores(self, divisor: float) -> None:
+        super().divide_scores(divisor)
+        self.cfg["thresholds"] = {}
+
+    def _set_solution(self, solution: Solution) -> None:
+        super()._set_solution(solution)
+        self.cfg["thresholds"] = {}
+
+    def _loaded(self) -> TextCatGraft:
+        check_thresholds(self.name, self.cfg["thresholds"], self.labels)
+        return super()._loaded()
 
     def _check_labels(self) -> None:
         self._require_labels()
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Logistic function, by halves so that nothing overflows."""
-        small = np.exp(-np.abs(scores))
-        return np.where(scores >= 0.0, 1.0, small) / (1.0 + small)
+        return logistic(scores)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * log(probabilities) - (1.0 - targets) * log(1.0 - probabilities)
@@ -399,9 +472,21 @@ def restored(saved: Any) -> Report | None:
     return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
 
 
-def log(probabilities: np.ndarray) -> np.ndarray:
-    """Finite also where a probability has been rounded to 0."""
-    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> None:
+    """Raise a ValueError if these are no thresholds of these labels."""
+    if not isinstance(thresholds, dict):
+        raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, and no numbers by label.")
+    for label, threshold in thresholds.items():
+        if label not in labels:
+            raise ValueError(
+                f"[{name}] There is a threshold for {label!r}, which is no label. The labels: "
+                f"{', '.join(map(repr, labels))}."
+            )
+        number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+        if not (number and 0.0 <= threshold <= 1.0):
+            raise ValueError(
+                f"[{name}] The threshold of {label!r} is {threshold!r}, but it must be a number from 0 to 1."
+            )
 
 
 def empty_solution(n_labels: int) -> Solution:

@@ -65,6 +65,8 @@ class Training:
         self.corpus = corpus
         self.learner = learner
         self.fit: Fit | None = None
+        #: How it stood after each of its own steps.
+        self.reports: list[Report] = []
         #: The caller's record of losses, to which the step of ``finish_update`` adds its own.
         self.losses: dict[str, float] = {}
         self._source = source
@@ -106,7 +108,7 @@ class Training:
             self.fit = self._begun()
         elif self.fit is None or self.fit.finished:
             return None
-        self.fit.step()
+        self._step(self.fit)
         self._steps += 1
         return self.fit
 
@@ -120,9 +122,16 @@ class Training:
         """A fit with all documents, carried on to the step that was reached."""
         fit = self.learner.start(self.corpus.training_data())
         self._n_fitted = len(self.corpus)
+        self.reports = []
         for _ in range(self._steps):
-            fit.step()
+            self._step(fit)
         return fit
+
+    def _step(self, fit: Fit) -> None:
+        """A step of the fit, unless it has finished, as one that has begun again may have before the last."""
+        if not fit.finished:
+            fit.step()
+            self.reports.append(fit.report.copy())
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:

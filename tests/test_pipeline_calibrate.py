@@ -1,0 +1,273 @@
+"""``spacy_graft.calibrate``, and thresholds in the component."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.cli.find_threshold import find_threshold
+from spacy.language import Language
+from spacy.pipeline.textcat_multilabel import textcat_multilabel_score as spacy_score
+from spacy.tokens import DocBin
+from spacy.training import Example
+
+import spacy_graft
+from conftest import PATH, TELLING, Record, make_examples, make_nlp, make_records
+from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+
+MULTILABEL = "textcat_graft_multilabel"
+MEANS = ("cats_score", *(f"cats_{kind}_{key}" for kind in ("micro", "macro") for key in "prf"), "cats_macro_auc")
+
+
+def component_of(nlp: Language) -> Any:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def noisy_records(n: int, seed: int) -> list[Record]:
+    """Some of the labels are wrong, so that there is a best temperature."""
+    rng = random.Random(seed)
+    return [
+        {**record, "label": rng.choice(list(TELLING)) if rng.random() < 0.2 else record["label"]}
+        for record in make_records(n, seed)
+    ]
+
+
+@pytest.fixture(scope="module", params=["textcat_graft", MULTILABEL])
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained pipeline of either kind."""
+    nlp = make_nlp(request.param, learner={**PATH, "l1_min_ratio": 0.01})
+    examples = make_examples(nlp, noisy_records(120, 0))
+    nlp.initialize(lambda: examples)
+    for _ in range(PATH["steps"]):
+        nlp.update(examples[:8])
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    nlp.to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def trained(saved: Path) -> Language:
+    return spacy.load(saved)
+
+
+@pytest.fixture
+def several() -> Language:
+    nlp = make_nlp(MULTILABEL)
+    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), make_examples(nlp, noisy_records(30, 2)))
+    return nlp
+
+
+def dev_of(nlp: Language) -> list[Example]:
+    return make_examples(nlp, noisy_records(60, 1))
+
+
+def test_scores_are_divided_and_loss_falls(trained: Language) -> None:
+    component = component_of(trained)
+    weights, intercepts = component.model.get_param("W").copy(), component.model.get_param("b").copy()
+    doc = trained.make_doc("salt and a goal in extra time with the song of the year")
+    before = component.explain(doc)
+    found = spacy_graft.calibrate(trained, dev_of(trained))
+    assert abs(found.temperature - 1.0) > 0.01
+    assert found.after.log_loss < found.before.log_loss
+    assert np.array_equal(component.model.get_param("W"), weights / found.temperature)
+    assert np.array_equal(component.model.get_param("b"), intercepts / found.temperature)
+    after = component.explain(doc)
+    for old, new in zip(before, after, strict=True):
+        parts = [part.contribution for part in new.contributions]
+        assert new.score == pytest.approx(new.intercept + math.fsum(parts), abs=1e-9)
+        assert new.score == pytest.approx(old.score / found.temperature, abs=1e-9)
+    assert after.best.label == before.best.label
+
+
+def test_the_figures_are_those_of_the_component(trained: Language) -> None:
+    dev = dev_of(trained)
+    found = spacy_graft.calibrate(trained, dev)
+    component = component_of(trained)
+    probabilities = component.predict(example.predicted for example in dev)
+    assert found.after.log_loss == pytest.approx(component.get_loss(dev, probabilities)[0])
+    assert json.loads(json.dumps(found.to_dict()))["before"]["log_loss"] == found.before.log_loss
+    again = spacy_graft.calibrate(trained, dev)
+    assert again.temperature == pytest.approx(1.0)
+    assert again.before.log_loss == found.after.log_loss
+
+
+def test_neither_is_asked_for(trained: Language) -> None:
+    before = component_of(trained).to_bytes()
+    found = spacy_graft.calibrate(trained, dev_of(trained), temperature=False, thresholds=False)
+    assert (found.temperature, found.thresholds) == (1.0, {})
+    assert found.before == found.after
+    assert component_of(trained).to_bytes() == before
+
+
+def test_labels_that_exclude_each_other_have_no_thresholds(fitted: Language) -> None:
+    nlp = spacy.util.load_model_from_config(fitted.config).from_bytes(fitted.to_bytes())
+    assert spacy_graft.calibrate(nlp, dev_of(nlp), temperature=False).thresholds == {}
+    assert "thresholds" not in component_of(nlp).cfg
+
+
+def test_documents_that_are_all_right_tell_no_temperature(fitted: Language) -> None:
+    nlp = spacy.util.load_model_from_config(fitted.config).from_bytes(fitted.to_bytes())
+    dev = make_examples(nlp, [{"text": "salt and sugar", "label": "food"}, {"text": "goal", "label": "sport"}])
+    with pytest.warns(UserWarning, match=r"\[textcat_graft\] No temperature is best for these 2 documents"):
+        assert spacy_graft.calibrate(nlp, dev).temperature == 1.0
+    assert component_of(nlp).model.to_bytes() == component_of(fitted).model.to_bytes()
+
+
+def test_thresholds_raise_f_on_dev(several: Language) -> None:
+    dev = dev_of(several)
+    before = several.evaluate(dev)["cats_f_per_type"]
+    found = spacy_graft.calibrate(several, dev)
+    after = several.evaluate(dev)["cats_f_per_type"]
+    assert list(found.thresholds) == list(TELLING)
+    assert all(after[label]["f"] >= before[label]["f"] for label in TELLING)
+    assert any(after[label]["f"] > before[label]["f"] for label in TELLING)
+    assert component_of(several).thresholds == component_of(several).cfg["thresholds"] == found.thresholds
+
+
+def test_a_label_that_does_not_hold_keeps_the_threshold_of_the_component(several: Language) -> None:
+    component_of(several).cfg["threshold"] = 0.25
+    dev = [example for example in dev_of(several) if not example.reference.cats["sport"]]
+    found = spacy_graft.calibrate(several, dev)
+    assert set(found.thresholds) == {"food", "music"}
+    assert component_of(several).thresholds["sport"] == 0.25
+
+
+def test_thresholds_go_with_the_probabilities(several: Language) -> None:
+    spacy_graft.calibrate(several, dev_of(several))
+    kept = spacy_graft.calibrate(several, dev_of(several), temperature=False, thresholds=False)
+    assert kept.thresholds
+    assert (
+        spacy_graft.calibrate(several, make_examples(several, noisy_records(60, 7)), thresholds=False).thresholds == {}
+    )
+
+
+def test_training_forgets_thresholds(several: Language) -> None:
+    component = component_of(several)
+    spacy_graft.calibrate(several, dev_of(several))
+    examples = make_examples(several, noisy_records(60, 0))
+    several.initialize(lambda: examples)
+    assert component.cfg["thresholds"] == {}
+    component.cfg["thresholds"] = {"food": 0.1}
+    several.update(examples)
+    assert component.cfg["thresholds"] == {}
+
+
+def test_predicted_labels(several: Language, fitted: Language) -> None:
+    doc = several("salt and a goal in extra time")
+    assert component_of(fitted).predicted(doc) in (["food"], ["sport"])
+    component = component_of(several)
+    for label, probability in doc.cats.items():
+        component.cfg["thresholds"] = dict.fromkeys(TELLING, 1.0) | {label: probability}
+        assert component.predicted(doc) == [label]
+    component.cfg["thresholds"] = {}
+    assert component.predicted(doc) == [label for label, probability in doc.cats.items() if probability >= 0.5]
+    component.cfg["threshold"] = 0.0
+    assert component.predicted(doc) == list(TELLING)
+
+
+def test_thresholds_are_saved(several: Language, tmp_path: Path) -> None:
+    dev = dev_of(several)
+    found = spacy_graft.calibrate(several, dev)
+    several.to_disk(tmp_path / "model")
+    loaded = spacy.load(tmp_path / "model")
+    assert component_of(loaded).cfg == component_of(several).cfg
+    assert component_of(loaded).thresholds == found.thresholds
+    assert loaded("salt and a goal").cats == several("salt and a goal").cats
+    assert loaded.evaluate(dev_of(loaded))["cats_macro_f"] == several.evaluate(dev)["cats_macro_f"]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        ([0.5], r"The thresholds of labels are \[0.5\], and no numbers by label"),
+        (None, "The thresholds of labels are None"),
+        ({"war": 0.5}, r"There is a threshold for 'war', which is no label\. The labels: 'food', 'music', 'sport'"),
+        ({"food": 1.5}, "The threshold of 'food' is 1.5, but it must be a number from 0 to 1"),
+        ({"food": -0.1}, "The threshold of 'food' is -0.1"),
+        ({"food": "0.5"}, "The threshold of 'food' is '0.5'"),
+        ({"food": True}, "The threshold of 'food' is True"),
+    ],
+)
+def test_bad_thresholds_are_refused(several: Language, tmp_path: Path, thresholds: Any, message: str) -> None:
+    component_of(several).to_disk(tmp_path)
+    cfg = json.loads((tmp_path / "cfg").read_text())
+    (tmp_path / "cfg").write_text(json.dumps({**cfg, "thresholds": thresholds}))
+    with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] {message}"):
+        component_of(make_nlp(MULTILABEL)).from_disk(tmp_path)
+
+
+def test_a_model_without_thresholds_is_loaded(several: Language, tmp_path: Path) -> None:
+    component_of(several).to_disk(tmp_path)
+    cfg = json.loads((tmp_path / "cfg").read_text())
+    del cfg["thresholds"]
+    (tmp_path / "cfg").write_text(json.dumps(cfg))
+    assert component_of(make_nlp(MULTILABEL)).from_disk(tmp_path).thresholds == dict.fromkeys(TELLING, 0.5)
+
+
+def test_find_threshold_goes_by_the_threshold_of_the_component(several: Language, tmp_path: Path) -> None:
+    several.to_disk(tmp_path / "model")
+    DocBin(docs=[example.reference for example in dev_of(several)]).to_disk(tmp_path / "dev.spacy")
+    best, score, scores = find_threshold(
+        str(tmp_path / "model"), tmp_path / "dev.spacy", MULTILABEL, "threshold", "cats_macro_f", n_trials=5
+    )
+    assert len(set(scores.values())) > 1
+    component_of(several).cfg["threshold"] = best
+    assert several.evaluate(dev_of(several))["cats_macro_f"] == score
+
+
+def test_without_thresholds_scores_are_those_of_spacy(several: Language) -> None:
+    component = component_of(several)
+    assert isinstance(component, TextCatGraftMultilabel)
+    dev = dev_of(several)
+    for example in dev:
+        example.predicted.cats = several(example.text).cats
+    for label in list(TELLING)[:2]:
+        del dev[0].reference.cats[label]
+    for threshold in (0.5, 0.3):
+        component.cfg["threshold"] = threshold
+        expected = spacy_score(dev, labels=component.labels, threshold=threshold)
+        assert component.score(dev) == expected
+        # As many thresholds of their own, which are the same.
+        component.cfg["thresholds"] = dict.fromkeys(TELLING, threshold)
+        scores = component.score(dev)
+        assert set(scores) == set(expected)
+        assert scores["cats_f_per_type"] == expected["cats_f_per_type"]
+        assert {key: scores[key] for key in MEANS} == pytest.approx({key: expected[key] for key in MEANS})
+        assert scores["cats_auc_per_type"] == expected["cats_auc_per_type"]
+        component.cfg["thresholds"] = {}
+
+
+def test_examples_are_annotated_by_what_stands_before() -> None:
+    nlp = spacy.blank("en")
+    ruler: Any = nlp.add_pipe("attribute_ruler")
+    ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})
+    ruler.add(patterns=[[{"LOWER": {"NOT_IN": ["salt"]}}]], attrs={"POS": "VERB"})
+    features = {"pos": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS"}}
+    nlp.add_pipe("textcat_graft", config={"features": features, "learner": PATH})
+    records = [{"text": text, "label": label} for text, label in [("salt", "food"), ("run", "sport"), ("go", "music")]]
+    spacy_graft.fit(nlp, make_examples(nlp, records * 10))
+    dev = make_examples(nlp, records)
+    assert spacy_graft.calibrate(nlp, dev, temperature=False).before.log_loss < math.log(3)
+    assert not dev[0].predicted.has_annotation("POS")
+
+
+def test_there_must_be_examples_and_one_trained_component(several: Language) -> None:
+    with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] There are no examples to calibrate on"):
+        spacy_graft.calibrate(several, [])
+    with pytest.raises(
+        ValueError, match=r"spacy_graft\.calibrate is for one component, and the pipeline has 0 enabled"
+    ):
+        spacy_graft.calibrate(spacy.blank("en"), dev_of(several))
+    nlp = make_nlp()
+    for label in TELLING:
+        component_of(nlp).add_label(label)
+    with pytest.raises(ValueError, match="The component has no weights yet"):
+        spacy_graft.calibrate(nlp, dev_of(nlp))

@@ -1,0 +1,189 @@
+"""``component.history``: what is known of each step of a training."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import PATH, Record, make_examples, make_nlp
+from spacy_graft.pipeline.history import KINDS
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def test_each_step_is_told(nlp: Language, examples: list[Example]) -> None:
+    component = component_of(nlp)
+    assert component.history == []
+    nlp.initialize(lambda: examples)
+    assert component.history == []
+    for step in range(1, PATH["steps"] + 3):
+        nlp.update(examples[:8])
+        assert len(component.history) == min(step, PATH["steps"])
+        last, report = component.history[-1], component.report
+        assert report is not None
+        assert last == {
+            "step": min(step, PATH["steps"]),
+            "l1": report.l1,
+            "l1_ratio": report.l1_ratio,
+            "n_active": report.n_active,
+            "objective": report.objective,
+            "gap": report.relative_gap,
+            "refit": report.refit,
+            "score": None,
+        }
+    nlp.initialize(lambda: examples)
+    assert component.history == []
+
+
+def test_steps_that_fit_the_last_point_again_are_steps(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner={**PATH, "refit": [2, 8.0]})
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    for _ in range(PATH["steps"] + 2):
+        nlp.update(examples[:8])
+    assert [each["refit"] for each in component_of(nlp).history] == [2.0] * PATH["steps"] + [8.0, 2.0]
+
+
+def test_the_first_score_of_a_step_while_it_is_trained(
+    nlp: Language, examples: list[Example], dev: list[Example]
+) -> None:
+    nlp.initialize(lambda: examples)
+    nlp.evaluate(dev)
+    nlp.update(examples[:8])
+    nlp.update(examples[:8])
+    score = nlp.evaluate(dev)["cats_score"]
+    wrong = make_examples(nlp, [{"text": "salt", "label": "sport"}])
+    assert nlp.evaluate(wrong)["cats_score"] != score
+    component = component_of(nlp)
+    assert [each["score"] for each in component.history] == [None, score]
+    nlp.update(examples[:8])
+    component.training = None
+    nlp.evaluate(dev)
+    assert component.history[-1]["score"] is None
+
+
+def test_a_component_without_scorer_has_no_score(train_records: list[Record]) -> None:
+    nlp = make_nlp(scorer=None)
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    nlp.update(examples[:8])
+    nlp.evaluate(examples)
+    assert component_of(nlp).history[-1]["score"] is None
+
+
+def test_fit_scores_all_steps_on_dev(nlp: Language, examples: list[Example], dev: list[Example]) -> None:
+    report = spacy_graft.fit(nlp, examples, dev)
+    history = component_of(nlp).history
+    assert [each["step"] for each in history] == [1, 2, 3, 4, 5, 6]
+    best = max(history, key=lambda each: each["score"])
+    assert best["l1"] == report.l1
+    assert best["score"] == nlp.evaluate(dev)["cats_score"]
+    assert component_of(nlp).history == history
+
+
+def test_fit_without_dev_tells_the_steps_on_all_documents(nlp: Language, examples: list[Example]) -> None:
+    report = spacy_graft.fit(nlp, examples)
+    history = component_of(nlp).history
+    assert history[-1]["l1"] == report.l1
+    assert [each["step"] for each in history] == list(range(1, len(history) + 1))
+    ratios = [each["l1_ratio"] for each in history]
+    assert ratios == pytest.approx([0.05 ** (step / PATH["steps"]) for step in range(1, len(history) + 1)])
+    assert {each["score"] for each in history} == {None}
+
+
+def test_resumed_training_has_a_history_of_its_own(fitted: Language, train_records: list[Record]) -> None:
+    nlp = pickle.loads(pickle.dumps(fitted))
+    assert component_of(nlp).history == component_of(fitted).history != []
+    with pytest.warns(UserWarning, match="are not kept with it"):
+        nlp.update(make_examples(nlp, train_records[:12]))
+    assert [each["step"] for each in component_of(nlp).history] == [1]
+
+
+def test_a_fit_that_begins_again_has_all_steps_on_all_documents(train_records: list[Record]) -> None:
+    nlp, whole = make_nlp(), make_nlp()
+    examples, same = make_examples(nlp, train_records), make_examples(whole, train_records)
+    whole.initialize(lambda: same)
+    nlp.initialize(lambda: examples[:30])
+    for _ in range(2):
+        nlp.update(examples[:30])
+        nlp.evaluate(examples)
+        whole.update(same)
+    assert all(each["score"] for each in component_of(nlp).history)
+    nlp.update(examples)
+    whole.update(same)
+    assert component_of(nlp).history == component_of(whole).history
+    assert len(component_of(nlp).history) == 3
+
+
+def test_a_history_that_is_taken_is_a_copy(fitted: Language) -> None:
+    component = component_of(fitted)
+    component.history[0]["l1"] = -1.0
+    component.history.clear()
+    assert component.history[0]["l1"] > 0.0
+
+
+def test_history_is_saved(nlp: Language, examples: list[Example], dev: list[Example], tmp_path: Path) -> None:
+    spacy_graft.fit(nlp, examples, dev)
+    nlp.to_disk(tmp_path / "model")
+    ours, theirs = component_of(nlp), component_of(spacy.load(tmp_path / "model"))
+    assert theirs.history == ours.history
+    assert theirs.model.to_bytes() == ours.model.to_bytes()
+    component = component_of(make_nlp())
+    untrained = make_nlp()
+    untrained.initialize(lambda: examples)
+    component.from_bytes(ours.to_bytes()).from_bytes(component_of(untrained).to_bytes())
+    assert component.history == []
+    assert component.report is None
+
+
+SOUND = {key: kinds[0](1) for key, kinds in KINDS.items()}
+
+
+@pytest.mark.parametrize(
+    ("saved", "expected"),
+    [
+        ([SOUND], [SOUND]),
+        ([{**SOUND, "score": None, "of a later version": []}], [{**SOUND, "score": None}]),
+        (None, []),
+        ({"step": 1}, []),
+        ("history", []),
+        ([SOUND, None], []),
+        ([{key: value for key, value in SOUND.items() if key != "score"}], []),
+        *[([{**SOUND, key: "1"}], []) for key in KINDS],
+    ],
+)
+def test_a_damaged_history_is_none(fitted: Language, saved: Any, expected: list[Any]) -> None:
+    damaged: Any = pickle.loads(pickle.dumps(fitted))
+    component_of(damaged).model.attrs["history"] = saved
+    component = component_of(make_nlp())
+    component.from_bytes(component_of(damaged).to_bytes())
+    assert component.history == expected
+    assert component.predict([damaged.make_doc("salt")]).shape == (1, 3)
+
+
+def test_spacy_train_leaves_the_scores_on_dev(training: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    output, result = training
+    rows = [line.split() for line in result.stdout.splitlines() if re.match(r"\s*\d+\s+\d+\s", line)]
+    last = component_of(spacy.load(output / "model-last")).history
+    assert len(last) == len({row[1] for row in rows})
+    assert [each["n_active"] for each in last] == [int(row[4]) for row in rows]
+    assert [100 * each["score"] for each in last] == pytest.approx([float(row[6]) for row in rows], abs=0.006)
+    best = component_of(spacy.load(output / "model-best"))
+    assert best.history == last[: len(best.history)]
+    assert best.report is not None
+    assert best.history[-1]["n_active"] == best.report.n_active
+    assert best.history[-1]["score"] == max(each["score"] for each in last)
