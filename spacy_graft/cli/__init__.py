@@ -1,0 +1,13 @@
+"""The command line: ``spacy-graft``, and ``python -m spacy graft``.
+
+Importing this costs nothing; commands import what they need when they are called.
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run ``spacy-graft``."""
+    from .app import app
+
+    app(prog_name="spacy-graft")

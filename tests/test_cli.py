@@ -1,0 +1,632 @@
+"""The command line: each command, bad input, and input without end."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from typer.testing import CliRunner, Result
+
+import spacy_graft
+from conftest import CONFIG, REPOSITORY, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
+from spacy_graft.cli import init_config as init_config_module
+from spacy_graft.cli.app import app
+from spacy_graft.cli.common import writing
+from spacy_graft.cli.inputs import OnError
+from spacy_graft.cli.streaming import BATCHES, stream
+from spacy_graft.cli.texts import JsonlTexts
+
+COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "init-config"]
+TEXT = "A goal in extra time, with salt."
+SPACY = "import spacy_graft.cli.spacy_command; from spacy.cli import setup_cli; setup_cli()"
+
+
+def call(*arguments: object, code: int = 0, input: str | bytes | None = None) -> Result:
+    """Run a command in this process; what it prints is no terminal."""
+    result = CliRunner().invoke(app, list(map(str, arguments)), input=input)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def refused(*arguments: object, input: str | bytes | None = None) -> str:
+    """The one line of a command that refuses bad input."""
+    result = call(*arguments, code=1, input=input)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert result.stdout == ""
+    return line
+
+
+def lines_of(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def pipeline(fitted: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a trained pipeline."""
+    folder = tmp_path_factory.mktemp("pipeline") / "fitted"
+    fitted.to_disk(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def other_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another one, with another label and other texts."""
+    records = [
+        {**record, "label": "games" if record["label"] == "sport" else record["label"]}
+        for record in make_records(90, seed=5)
+    ]
+    nlp = make_nlp()
+    nlp.get_pipe("textcat_graft").add_label("games")  # type: ignore[attr-defined]
+    examples = [
+        spacy.training.Example.from_dict(
+            nlp.make_doc(record["text"]),
+            {"cats": {label: float(label == record["label"]) for label in ("food", "music", "games")}},
+        )
+        for record in records
+    ]
+    spacy_graft.fit(nlp, examples)
+    folder = tmp_path_factory.mktemp("pipeline") / "other"
+    nlp.to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def texts(tmp_path: Path, dev_records: list[Record]) -> Path:
+    return write_jsonl(tmp_path / "texts.jsonl", dev_records)
+
+
+@pytest.fixture
+def broken(tmp_path: Path, dev_records: list[Record]) -> Path:
+    """Lines 2 and 4 are bad."""
+    good = [json.dumps(record).encode() for record in dev_records[:3]]
+    lines = [good[0], b'{"text": "\xff"}', good[1], b'{"id": 7}', good[2]]
+    path = tmp_path / "broken.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+# explain
+
+
+def test_explain_is_json_when_piped(pipeline: Path, fitted: Language) -> None:
+    (line,) = lines_of(call("explain", pipeline, TEXT))
+    expected = fitted.get_pipe("textcat_graft").explain(fitted(TEXT)).to_dict()  # type: ignore[attr-defined]
+    assert line == json.loads(json.dumps(expected))
+
+
+def test_explain_limits_what_is_asked_for(pipeline: Path) -> None:
+    (line,) = lines_of(call("explain", pipeline, TEXT, "--label", "sport", "--top", 1))
+    (label,) = line["labels"]
+    assert label["label"] == "sport"
+    (part,) = label["contributions"]
+    assert part["text"] in TEXT
+
+
+def test_explain_prints_a_table(pipeline: Path) -> None:
+    printed = call("explain", pipeline, TEXT, "--format", "table", "--top", 1).stdout
+    for expected in ("sport", "(probability)", "(intercept)", "token n-gram", "more)", "A goal in extra"):
+        assert expected in printed
+
+
+def test_explain_leaves_markup_and_control_characters_alone(pipeline: Path) -> None:
+    printed = call("explain", pipeline, "[bold]goal[/bold] \x1b[2J salt", "--format", "table").stdout
+    assert "[bold]goal[/bold]" in printed
+    assert "\x1b" not in printed
+
+
+@pytest.mark.parametrize("name", ["lines.jsonl", "lines.jsonl.gz"])
+def test_explain_takes_lines(pipeline: Path, tmp_path: Path, name: str) -> None:
+    path = write_jsonl(tmp_path / name, [{"id": "a", "body": "goal"}, {"body": "salt"}])
+    first, second = lines_of(call("explain", pipeline, path, "--text-field", "body"))
+    assert (first["line"], first["id"], first["text"]) == (1, "a", "goal")
+    assert (second["line"], second["text"]) == (2, "salt")
+    assert "id" not in second
+
+
+def test_explain_takes_a_file_and_standard_input_for_one_text(pipeline: Path, tmp_path: Path) -> None:
+    text = "goal\nsalt\n"
+    (tmp_path / "text.txt").write_text(text)
+    from_file = call("explain", pipeline, tmp_path / "text.txt").stdout
+    assert from_file == call("explain", pipeline, "-", input=text).stdout
+    assert json.loads(from_file)["text"] == text
+    assert len(lines_of(call("explain", pipeline, "-", "--input-format", "jsonl", input='{"text": "x"}\n' * 2))) == 2
+
+
+def test_explain_writes_a_page(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[Any, dict[str, Any]]] = []
+
+    def render(what: Any, component: Any, **options: Any) -> str:
+        calls.append((what, options))
+        return "<html></html>"
+
+    monkeypatch.setattr(spacy_graft, "render", render, raising=False)
+    call("explain", pipeline, TEXT, "--label", "sport", "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "<html></html>"
+    ((what, options),) = calls
+    assert what.text == TEXT
+    assert options == {"label": "sport", "style": "text", "page": True}
+
+
+# classify
+
+
+def test_classify_keeps_order_and_records(
+    pipeline: Path, texts: Path, fitted: Language, dev_records: list[Record]
+) -> None:
+    found = lines_of(call("classify", pipeline, texts, "--batch-size", 4))
+    assert [{**line, "cats": None} for line in found] == [{**record, "cats": None} for record in dev_records]
+    for line in found:
+        assert line["cats"] == pytest.approx(fitted(line["text"]).cats)
+
+
+def test_classify_writes_a_compressed_file(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    output = tmp_path / "new" / "out.jsonl.gz"
+    printed = call("classify", pipeline, texts)
+    assert call("classify", pipeline, texts, "--output", output).stdout == ""
+    assert gzip.decompress(output.read_bytes()).decode() == printed.stdout
+    assert [path.name for path in output.parent.iterdir()] == ["out.jsonl.gz"]
+
+
+def test_classify_reads_standard_input_in_processes(pipeline: Path, texts: Path) -> None:
+    one = lines_of(call("classify", pipeline, texts))
+    code = f"import sys; sys.argv = ['x', 'classify', {str(pipeline)!r}, {str(texts)!r}, '--n-process', '2'];"
+    result = run("-c", f"{code} from spacy_graft.cli import main; main()")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == one
+
+
+def test_a_bad_line_is_fatal(pipeline: Path, broken: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    assert f"{broken}, line 2: not UTF-8" in refused("classify", pipeline, broken, "--output", output)
+    assert not output.exists()
+
+
+def test_bad_lines_are_skipped_and_reported(pipeline: Path, broken: Path, dev_records: list[Record]) -> None:
+    result = call("classify", pipeline, broken, "--on-error", "skip")
+    assert [line["id"] for line in lines_of(result)] == [record["id"] for record in dev_records[:3]]
+    first, second = result.stderr.splitlines()
+    assert "line 2: not UTF-8" in first
+    assert "line 4: there is no 'text'" in second
+
+
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+def test_a_text_that_the_pipeline_fails_on(pipeline: Path, tmp_path: Path, on_error: str) -> None:
+    records = [{"text": "goal"}, {"text": "x" * 1_000_001}, {"text": "salt"}]
+    path = write_jsonl(tmp_path / "texts.jsonl", records)
+    result = call("classify", pipeline, path, "--on-error", on_error, code=int(on_error == "fail"))
+    assert len(lines_of(result)) == (1 if on_error == "fail" else 2)
+    (line,) = result.stderr.splitlines()
+    assert f"{path}, line 2: [E088]" in line
+
+
+def test_classify_reads_no_more_than_it_needs(fitted: Language) -> None:
+    n_read = 0
+
+    class Endless(JsonlTexts):
+        def _lines(self) -> Iterator[tuple[int, bytes]]:
+            nonlocal n_read
+            for number in range(1, 50_001):
+                n_read += 1
+                yield number, json.dumps({"text": f"goal number{number}"}).encode()
+
+    batch_size = 8
+    results = stream(fitted, Endless("-", "text").items(OnError.fail), lambda doc: doc.text, OnError.fail, batch_size)
+    n_words = len(fitted.vocab.strings)
+    for number, (item, text) in enumerate(results, start=1):
+        assert item.line == number
+        assert text == f"goal number{number}"
+        assert n_read <= number + BATCHES * batch_size
+        if number == 20 * BATCHES * batch_size:
+            break
+    results.close()
+    assert len(fitted.vocab.strings) <= n_words + 1
+
+
+def test_a_reader_that_has_gone(pipeline: Path, tmp_path: Path) -> None:
+    texts = write_jsonl(tmp_path / "texts.jsonl", make_records(3000))
+    code = f"""
+import subprocess, sys
+command = [sys.executable, "-m", "spacy_graft", "classify", {str(pipeline)!r}, {str(texts)!r}]
+process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+process.stdout.readline()
+process.stdout.close()
+print(process.stderr.read().decode(), process.wait())
+"""
+    assert run("-c", code).stdout.split() == ["141"]
+
+
+# features, report, path, diff
+
+
+def test_features_in_all_formats(pipeline: Path, fitted: Language) -> None:
+    features = fitted.get_pipe("textcat_graft").features()  # type: ignore[attr-defined]
+    found = lines_of(call("features", pipeline))
+    assert {line["text"] for line in found} == {feature.text for feature in features}
+    largest = [max(map(abs, line["weights"].values())) for line in found]
+    assert largest == sorted(largest, reverse=True)
+    rows = list(csv.DictReader(io.StringIO(call("features", pipeline, "--format", "csv").stdout)))
+    assert [row["text"] for row in rows] == [line["text"] for line in found]
+    assert float(rows[0]["sport"]) == found[0]["weights"]["sport"]
+    table = call("features", pipeline, "--format", "table", "--top", 2).stdout
+    assert found[1]["text"] in table
+    assert "2 features" in table
+
+
+def test_features_of_a_label(pipeline: Path) -> None:
+    found = lines_of(call("features", pipeline, "--label", "food", "--top", 5))
+    weights = [abs(line["weights"]["food"]) for line in found]
+    assert len(weights) == 5
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_report(pipeline: Path, fitted: Language) -> None:
+    report = json.loads(call("report", pipeline).stdout)
+    assert report["n_active"] == fitted.get_pipe("textcat_graft").report.n_active  # type: ignore[attr-defined]
+    assert "duality_gap" in call("report", pipeline, "--format", "table").stdout
+
+
+def test_report_writes_a_page(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spacy_graft, "render", lambda what, **options: json.dumps(options), raising=False)
+    call("report", pipeline, "--html", tmp_path / "page.html")
+    assert json.loads((tmp_path / "page.html").read_text()) == {"style": "global", "page": True}
+
+
+HISTORY = [
+    {"l1_ratio": 0.5, "n_active": 10, "gap": 1e-5, "refit": 2.0, "score": 0.5},
+    {"l1_ratio": 0.25, "n_active": 1200, "gap": 2e-5, "refit": None},
+]
+
+
+@pytest.fixture
+def history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loaded pipelines have a history."""
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    loaded = TextCatGraft._loaded
+
+    def with_history(self: TextCatGraft) -> TextCatGraft:
+        component = loaded(self)
+        component.history = HISTORY  # type: ignore[attr-defined]
+        return component
+
+    monkeypatch.setattr(TextCatGraft, "_loaded", with_history)
+
+
+@pytest.mark.usefixtures("history")
+def test_path(pipeline: Path) -> None:
+    assert lines_of(call("path", pipeline)) == HISTORY
+    assert "1,200" in call("path", pipeline, "--format", "table").stdout
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize(("name", "magic"), [("plot.png", b"\x89PNG"), ("plot.svg", b"<?xml")])
+def test_path_is_plotted(pipeline: Path, tmp_path: Path, name: str, magic: bytes) -> None:
+    call("path", pipeline, "--output", tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(magic)
+
+
+@pytest.mark.usefixtures("history")
+def test_path_is_not_plotted_without_matplotlib(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    assert "python -m pip install" in refused("path", pipeline, "--output", tmp_path / "plot.png")
+    assert not list(tmp_path.iterdir())
+    assert ".png, .svg" in refused("path", pipeline, "--output", tmp_path / "plot.gif")
+
+
+def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    loaded = TextCatGraft._loaded
+
+    def without_history(self: TextCatGraft) -> TextCatGraft:
+        component = loaded(self)
+        component.history = []  # type: ignore[attr-defined]
+        return component
+
+    monkeypatch.setattr(TextCatGraft, "_loaded", without_history)
+    assert "no history" in refused("path", pipeline)
+
+
+def test_diff(pipeline: Path, other_pipeline: Path) -> None:
+    found = json.loads(call("diff", pipeline, other_pipeline).stdout)
+    assert (found["labels_in"], found["labels_out"]) == (["games"], ["sport"])
+    before, after = ({line["text"] for line in lines_of(call("features", p))} for p in (pipeline, other_pipeline))
+    assert found["features"] == [len(before), len(after)]
+    assert {change["feature"] for change in found["features_in"]} == after - before
+    assert {change["feature"] for change in found["features_out"]} == before - after
+    assert all(change["before"] * change["after"] < 0 for change in found["sign_flips"])
+    assert {change["label"] for change in found["changed"]} <= {"food", "music"}
+    printed = call("diff", pipeline, other_pipeline, "--format", "table", "--top", 2).stdout
+    assert "labels: +games, -sport" in printed
+    assert "2 shown" in printed
+
+
+def test_a_model_does_not_differ_from_itself(pipeline: Path) -> None:
+    found = json.loads(call("diff", pipeline, pipeline).stdout)
+    assert not any(found[key] for key in ("features_in", "features_out", "sign_flips", "changed", "labels_in"))
+
+
+# debug-data
+
+
+def checked(folder: Path, train: list[Record], dev: list[Record], *options: object, code: int = 0) -> dict[str, Any]:
+    """What debug-data says of two splits."""
+    paths = [write_jsonl(folder / f"{name}.jsonl", split) for name, split in (("train", train), ("dev", dev))]
+    result = call("debug-data", CONFIG, "--paths.train", paths[0], "--paths.dev", paths[1], *options, code=code)
+    return json.loads(result.stdout)
+
+
+def messages(found: dict[str, Any], level: str) -> str:
+    return "\n".join(finding["message"] for finding in found["findings"] if finding["level"] == level)
+
+
+def test_debug_data_of_a_good_corpus(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
+    wrong = {**train_records[4], "label": "food"}
+    assert train_records[4]["label"] == "music"
+    train = [*train_records[:4], wrong, *train_records[5:]]
+    found = checked(tmp_path, train, dev_records, "--corpora.train.id_field", "id")
+    assert found["documents"] == {"train": 120, "dev": 30}
+    assert found["labels"]["train"] == {"food": 41, "sport": 40, "music": 39}
+    assert found["findings"] == []
+    words, characters = found["space"]["blocks"]
+    assert (words["block"], characters["block"]) == ("words", "characters")
+    assert words["symbols"] == sum(len(record["text"].split()) for record in train)
+    assert 0 < words["distinct"] <= words["nodes"]
+    assert 0 < found["space"]["bytes"] < found["space"]["peak_bytes"]
+    worst = found["highest_loss"][0]
+    assert (worst["document"], worst["labels"], worst["predicted"]) == ("4", ["food"], ["music"])
+    assert len(found["highest_loss"]) == 10
+
+
+def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
+    train = [
+        *train_records,
+        {"text": " ", "label": "food"},
+        {"text": "goal", "label": []},
+        {"text": "salt", "label": ["food", "music"]},
+        train_records[0],
+        {**train_records[1], "label": "sport"},
+        {"text": "bread", "label": "bakery"},
+    ]
+    dev = [*dev_records, train_records[2], {"text": "coal", "label": "mining"}]
+    found = checked(tmp_path, train, dev, "--no-train", code=1)
+    errors, warnings = messages(found, "error"), messages(found, "warning")
+    assert "1 document (train #121) without text" in errors
+    assert "1 document (train #122) without labels" in errors
+    assert "1 document (train #123) whose labels do not sum to 1" in errors
+    assert "train: 1 document (train #125 = train #2) with the text of another one and other labels" in warnings
+    assert "train: 1 document (train #124 = train #1) with the text and the labels of another one" in warnings
+    assert "dev: 1 document (dev #31 = train #3)" in warnings
+    assert "fewer than 10 training documents: 'bakery'" in warnings
+    assert "in dev only, and will never be predicted: 'mining'" in warnings
+    assert found["highest_loss"] is None
+    assert found["space"]["documents"] == 124
+
+
+def test_debug_data_estimates_from_a_sample(
+    tmp_path: Path, train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy_graft.cli.debug_data.SAMPLE", 60)
+    monkeypatch.setattr("spacy_graft.cli.debug_data.FEW", 100)
+    found = checked(tmp_path, train_records, dev_records)
+    assert found["highest_loss"] is None
+    assert (found["space"]["documents"], found["space"]["measured"]) == (120, 60)
+    n_words = sum(len(record["text"].split()) for record in train_records)
+    assert found["space"]["blocks"][0]["symbols"] == pytest.approx(n_words, rel=0.1)
+
+
+def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
+    train, dev = write_jsonl(tmp_path / "a.jsonl", train_records), write_jsonl(tmp_path / "b.jsonl", dev_records)
+    paths = ("--paths.train", train, "--paths.dev", dev)
+    printed = call("debug-data", CONFIG, *paths, "--format", "table").stdout
+    for expected in ("food", "character n-gram", "MB at its peak", "Highest loss", "Nothing is wrong"):
+        assert expected in printed
+
+
+def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
+    assert "There is no config" in refused("debug-data", tmp_path / "none.cfg")
+    assert "no path to read from" in refused("debug-data", CONFIG)
+    paths = ("--paths.train", broken, "--paths.dev", broken)
+    assert f"{broken}, line 2: not UTF-8" in refused("debug-data", CONFIG, *paths)
+    call("debug-data", CONFIG, "--nonsense", code=2)
+    call("debug-data", CONFIG, "nonsense", code=2)
+
+
+# init-config
+
+
+@pytest.mark.parametrize("kind", ["--exclusive", "--multilabel"])
+def test_the_config_trains(corpus: Path, tmp_path: Path, kind: str) -> None:
+    config = tmp_path / "config.cfg"
+    call("init-config", config, "--lang", "en", kind, "--no-syntax", "--size", "small",
+         "--train", corpus / "train.jsonl.gz", "--dev", corpus / "dev.jsonl")  # fmt: skip
+    run("-m", "spacy", "train", config, "--output", tmp_path, "--training.max_steps", 3)
+    nlp = spacy.load(tmp_path / "model-best")
+    assert nlp.pipe_names == ["textcat_graft" if kind == "--exclusive" else "textcat_graft_multilabel"]
+    assert nlp.meta["performance"]["cats_score"] > 0.8
+
+
+def test_the_config_takes_syntax(unpacked: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.cfg"
+    call("init-config", config, "--lang", "en", "--syntax", "--syntax-from", unpacked)
+    written = spacy.util.load_config(config, interpolate=True)
+    names = ["tok2vec", "tagger", "morphologizer", "parser", "lemmatizer"]
+    assert written["nlp"]["pipeline"] == [*names, "textcat_graft"]
+    assert written["training"]["frozen_components"] == names
+    assert written["components"]["parser"] == {"source": str(unpacked)}
+    assert set(written["components"]["textcat_graft"]["features"]) == {"words", "characters", "tags", "arcs", "pairs"}
+    weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
+    assert weights == {"cats_score": 1.0}
+    assert "is for the language 'en'" in refused(
+        "init-config", tmp_path / "x.cfg", "--lang", "de", "--syntax", "--syntax-from", unpacked
+    )
+
+
+def test_the_settings_are_those_of_the_shipped_config(tmp_path: Path) -> None:
+    call("init-config", tmp_path / "config.cfg")
+    ours, shipped = (spacy.util.load_config(path) for path in (tmp_path / "config.cfg", CONFIG))
+    for section in ("nlp", "corpora", "training"):
+        assert set(ours[section]) == set(shipped[section])
+    for option in ("eval_frequency", "patience", "max_steps", "logger", "batcher", "score_weights"):
+        assert ours["training"][option] == shipped["training"][option]
+    for block, settings in shipped["components"]["textcat_graft"]["features"].items():
+        assert settings.items() <= ours["components"]["textcat_graft"]["features"][block].items()
+
+
+def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(init_config_module, "someone_is_there", lambda: True)
+    result = call("init-config", tmp_path / "config.cfg", input="de\nn\nn\nhuge\nlarge\n")
+    assert "'huge' is none of small, medium, large." in result.stderr
+    config = spacy.util.load_config(tmp_path / "config.cfg")
+    assert config["nlp"]["lang"] == "de"
+    assert config["nlp"]["pipeline"] == ["textcat_graft_multilabel"]
+    assert config["components"]["textcat_graft_multilabel"]["features"]["characters"]["min_df"] == 10
+
+
+def test_init_config_refuses(tmp_path: Path) -> None:
+    (tmp_path / "config.cfg").write_text("mine")
+    assert "--force" in refused("init-config", tmp_path / "config.cfg")
+    assert "'xxx'" in refused("init-config", tmp_path / "new.cfg", "--lang", "xxx")
+    assert "cannot be loaded" in refused("init-config", tmp_path / "new.cfg", "--syntax", "--syntax-from", "no_such")
+    assert (tmp_path / "config.cfg").read_text() == "mine"
+    call("init-config", tmp_path / "config.cfg", "--force")
+    assert (tmp_path / "config.cfg").read_text().startswith("# python -m spacy train")
+
+
+# Bad input
+
+
+WITH_MODEL: dict[str, Callable[[Path], list[object]]] = {
+    "explain": lambda model: ["explain", model, TEXT],
+    "classify": lambda model: ["classify", model, "-"],
+    "features": lambda model: ["features", model],
+    "report": lambda model: ["report", model],
+    "path": lambda model: ["path", model],
+    "diff": lambda model: ["diff", model, model],
+}
+
+
+@pytest.mark.parametrize("command", WITH_MODEL)
+def test_no_pipeline(command: str, tmp_path: Path) -> None:
+    arguments = WITH_MODEL[command]
+    assert "is no pipeline" in refused(*arguments(tmp_path))
+    assert "neither a folder nor an installed package" in refused(*arguments(tmp_path / "none"))
+
+
+def test_the_folder_of_a_training_is_no_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "model-best").mkdir()
+    assert f"Did you mean {tmp_path / 'model-best'}?" in refused("report", tmp_path)
+
+
+def test_a_damaged_pipeline(pipeline: Path, tmp_path: Path) -> None:
+    for file in (file for file in pipeline.rglob("*") if file.is_file()):
+        target = tmp_path / file.relative_to(pipeline)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.read_bytes()[:-50] if file.name == "model" else file.read_bytes())
+    assert "cannot be loaded" in refused("report", tmp_path)
+
+
+def test_a_pipeline_without_our_component(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(tmp_path)
+    assert "'sentencizer'" in refused("features", tmp_path)
+
+
+def test_a_component_without_weights(tmp_path: Path) -> None:
+    make_nlp().to_disk(tmp_path)
+    assert "no weights yet" in refused("features", tmp_path)
+
+
+def test_a_pipeline_with_two(tmp_path: Path, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(), train_records)
+    nlp.add_pipe("textcat_graft_multilabel", config={"features": WORDS})
+    nlp.to_disk(tmp_path)
+    assert "has 2 components" in refused("features", tmp_path)
+    assert "Did you mean 'textcat_graft'?" in refused("features", tmp_path, "--component", "textcat_grft")
+    assert lines_of(call("features", tmp_path, "--component", "textcat_graft"))
+
+
+@pytest.mark.parametrize("command", ["explain", "features"])
+def test_a_label_that_is_not_there(pipeline: Path, command: str) -> None:
+    assert "There is no label 'spotr'. Did you mean 'sport'?" in refused(
+        *WITH_MODEL[command](pipeline), "--label", "spotr"
+    )
+
+
+def test_text_that_is_not_utf8(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(b"gr\xfcn")
+    assert "is not UTF-8: byte 2 is 0xfc" in refused("explain", pipeline, tmp_path / "text.txt")
+    assert "is not UTF-8" in refused("explain", pipeline, "-", input=b"gr\xfcn")
+    assert "is not UTF-8" in refused("explain", pipeline, "gr\udcfcn")
+
+
+def test_files_that_are_not_there(pipeline: Path, tmp_path: Path) -> None:
+    for command in ("explain", "classify"):
+        assert "There is no file" in refused(command, pipeline, tmp_path / "none.jsonl")
+        assert "is a folder" in refused(command, pipeline, tmp_path)
+
+
+def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "is no folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
+    assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path)
+    assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "a" / "b.jsonl")
+
+
+def interrupt(file: IO[bytes]) -> None:
+    file.write(b"half")
+    raise KeyboardInterrupt
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+
+    with pytest.raises(KeyboardInterrupt), writing(path) as file:
+        interrupt(file)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# The app
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    assert f"Examples:\n    spacy-graft {command}" in call(command, "--help").stdout
+
+
+def test_wrong_usage(pipeline: Path) -> None:
+    call("explain", pipeline, TEXT, "--top", 0, code=2)
+    call("explode", code=2)
+    call("classify", pipeline, code=2)
+
+
+def test_it_joins_spacy(pipeline: Path) -> None:
+    code = f"import sys; sys.argv = ['spacy', 'graft', 'features', {str(pipeline)!r}, '--top', '1']; {SPACY}"
+    assert json.loads(run("-c", code).stdout)["block"] == "words"
+
+
+def test_entry_points_are_there() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    module, _, name = project["scripts"]["spacy-graft"].partition(":")
+    assert callable(getattr(import_module(module), name))
+    assert import_module(project["entry-points"]["spacy_cli"]["graft"])
+
+
+def test_the_app_imports_nothing_slow() -> None:
+    code = "import sys, spacy_graft.cli.app; print({'spacy', 'numpy', 'numba', 'rich.table'} & set(sys.modules))"
+    assert run("-c", code).stdout.strip() == "set()"
