@@ -1,0 +1,135 @@
+"""Networks of features that occur in the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import sparse
+
+from ..registry import graft_networks
+from .graph import FeatureGraph, assembled, merged
+from .lexical import check_counts, check_numbers
+from .resources import text_lines
+from .vocabulary import CorpusVocabulary
+
+Measure = Literal["cosine", "correlation"]
+#: Neighbours and least value by measure, if nothing else is asked for: those of the paper.
+NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100}
+MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0}
+
+
+@graft_networks("spacy_graft.Cooccurrence.v1")
+@dataclass(frozen=True, eq=False)
+class Cooccurrence:
+    """Edges between features of the same documents, weighted by the cosine or the correlation of their presence.
+
+    By cosine, a feature has edges to its nearest neighbours. By correlation, edges are between features and *seeds*,
+    both ways, where each is among the nearest of the other: the seed among all seeds, the feature among all features.
+
+    A feature's counts are made and ranked before the next feature's, so that memory does not grow by the pairs:
+    about 50 bytes for each feature of each document, and as much for each feature and neighbour.
+
+    Parameters
+    ----------
+    measure : {"cosine", "correlation"}
+    neighbours : int, optional
+        How many at most: 25 by cosine, 100 by correlation.
+    minimum : float, optional
+        Least cosine (0.10) or correlation (anything above 0).
+    seeds : network, optional
+        A builder, ``spacy_graft.SentiWordNet.v1`` in the paper. The members of its classes are the seeds, or all its
+        features if it has no classes, and its graph is part of the result. None: all features are seeds. Only by
+        correlation.
+    unlabelled : str, Path or sequences of str, optional
+        More documents to count in. A file has one a line, in UTF-8, its symbols separated by spaces and spelt as in
+        the vocabulary; it is compressed if its name ends in ``.gz``.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+    """
+
+    measure: Measure = "cosine"
+    neighbours: int | None = None
+    minimum: float | None = None
+    seeds: Callable[[CorpusVocabulary], FeatureGraph] | None = None
+    unlabelled: str | Path | Iterable[Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.measure not in get_args(Measure):
+            raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only cosine and correlation")
+        check_counts("Cooccurrence", {"neighbours": self.neighbours})
+        check_numbers("Cooccurrence", 0.0, {"minimum": MINIMUM[self.measure] if self.minimum is None else self.minimum})
+        if self.seeds is not None and self.measure != "correlation":
+            raise ValueError("Cooccurrence: seeds go with the measure correlation")
+
+    def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
+        """Return the graph over the features of a corpus.
+
+        Raises
+        ------
+        ValueError
+            If the vocabulary has no documents.
+        """
+        features = vocabulary if self.unlabelled is None else vocabulary.with_documents(documents_of(self.unlabelled))
+        presence = features.documents("Cooccurrence")
+        n = len(features.vertices)
+        graph = None if self.seeds is None else self.seeds(features)
+        seeds = np.arange(n) if graph is None else seed_numbers(features, graph)
+        near = self._nearest(presence, seeds, seeds) if self.measure == "cosine" else self._mutual(presence, seeds)
+        absent = n - len(np.unique(presence.indices))
+        found = assembled(features, near, sparse.csr_array((n, n)), skipped={"in_no_document": absent})
+        return found if graph is None else merged([graph, found], n)
+
+    def _mutual(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
+        """Edges between features and seeds that are near each other: float64 (n_features, n_features), symmetric."""
+        everything = np.arange(presence.shape[1])
+        found = self._nearest(presence, everything, seeds)
+        mutual = found.minimum(self._nearest(presence, seeds, everything).T)
+        return sparse.csr_array(mutual.maximum(mutual.T))
+
+    def _nearest(self, presence: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> sparse.csr_array:
+        """The nearest of the features ``columns`` to each of ``rows``: float64 (n_features, n_features)."""
+        from . import kernels
+
+        n_documents, n = presence.shape
+        left, right = presence.T.tocsr()[rows], presence[:, columns]
+        df = np.bincount(right.indices, minlength=len(columns))
+        own = np.full(n, -1)
+        own[columns] = np.arange(len(columns))
+        k = min(self.neighbours or NEIGHBOURS[self.measure], max(len(columns), 1))
+        best, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k))
+        kernels.nearest(
+            (left.indptr.astype(np.int64), left.indices.astype(np.int32)),
+            (right.indptr.astype(np.int64), right.indices.astype(np.int32), df),
+            own[rows],
+            n_documents,
+            MINIMUM[self.measure] if self.minimum is None else self.minimum,
+            self.measure == "correlation",
+            best,
+            values,
+        )
+        found = best >= 0
+        pairs = (np.repeat(rows, found.sum(axis=1)), columns[best[found]])
+        return sparse.csr_array((values[found], pairs), shape=(n, n))
+
+
+def seed_numbers(features: CorpusVocabulary, graph: FeatureGraph) -> np.ndarray:
+    """The members of a graph's virtual vertices, or all its features if it has none, by number: int64, sorted."""
+    chosen = ~graph.virtual
+    if graph.virtual.any():
+        chosen &= graph.similar @ graph.virtual.astype(np.float64) > 0.0
+    named = [graph.vertices[i] for i in np.flatnonzero(chosen).tolist()]
+    return np.sort(np.array([features.numbers[vertex] for vertex in named], np.int64))
+
+
+def documents_of(source: str | Path | Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The documents of a file, or those given."""
+    if isinstance(source, str | Path):
+        return (line.split() for _, line in text_lines(Path(source)))
+    return iter(source)

@@ -1,0 +1,163 @@
+"""Networks from files: lists of edges, and graphs that were built before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..registry import graft_networks
+from .graph import FeatureGraph, assembled
+from .resources import text_lines
+from .vocabulary import CorpusVocabulary, Vertex
+
+
+class Edge(NamedTuple):
+    source: int
+    target: int
+    weight: float
+    line: int
+
+
+@graft_networks("spacy_graft.EdgeList.v1")
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges from a table: feature, feature and weight, separated by tabs; negative weights are of dissimilar edges.
+
+    The symbols of an n-gram are separated by spaces: ``not good``. A line whose features are not both in the corpus is
+    skipped, and so are edges of a feature to itself, and those of weight 0. Empty lines are allowed.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file in UTF-8; compressed if its name ends in ``.gz``.
+    directed : bool
+        Whether a line is an edge from the first feature to the second only, which acts on the weight of the first.
+    virtual : str
+        What names of virtual vertices begin with; empty if there are none. They need not be in the corpus. Edges
+        between a feature and a virtual vertex always go from the feature.
+
+    Raises
+    ------
+    FileNotFoundError
+        When called, if there is no file.
+    """
+
+    path: str | Path
+    directed: bool = False
+    virtual: str = ""
+
+    def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
+        """Return the graph over the features of a corpus.
+
+        Raises
+        ------
+        ValueError
+            With the number of the line, if it has not three columns, its weight is no finite number, or an earlier
+            line has another weight for the same edge.
+        """
+        features = CorpusVocabulary.of(vocabulary)
+        skipped = {"unknown_features": 0, "self_loops": 0, "zero_weights": 0}
+        classes: dict[Vertex, int] = {}
+        edges: dict[tuple[int, int], Edge] = {}
+        for line, text in text_lines(existing(self.path)):
+            if text.strip():
+                edge = self._edge(line, text, features, classes)
+                reason = reason_to_skip(edge)
+                if edge is None or reason:
+                    skipped[reason] += 1
+                else:
+                    self._add(edges, edge)
+        n = len(features.vertices) + len(classes)
+        similar = matrix_of([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)
+        dissimilar = matrix_of([edge for edge in edges.values() if edge.weight < 0.0], n, self.directed)
+        return assembled(features, similar, dissimilar, list(classes), skipped)
+
+    def _edge(self, line: int, text: str, features: CorpusVocabulary, classes: dict[Vertex, int]) -> Edge | None:
+        """The edge of a line, None if a feature is unknown. Adds virtual vertices to ``classes``."""
+        columns = text.split("\t")
+        if len(columns) != 3:
+            raise self._bad(line, f"3 columns are expected, separated by tabs, not {len(columns)}")
+        try:
+            weight = float(columns[2])
+        except ValueError as error:
+            raise self._bad(line, f"the weight {columns[2]!r} is not a number") from error
+        if not math.isfinite(weight):
+            raise self._bad(line, f"the weight is {weight}")
+        source, target = (self._vertex(line, column, features, classes) for column in columns[:2])
+        if source is None or target is None:
+            return None
+        if source >= len(features.vertices) > target:
+            source, target = target, source
+        return Edge(source, target, weight, line)
+
+    def _vertex(self, line: int, name: str, features: CorpusVocabulary, classes: dict[Vertex, int]) -> int | None:
+        vertex = tuple(name.split())
+        if not vertex:
+            raise self._bad(line, "a feature has no name")
+        if self.virtual and name.strip().startswith(self.virtual):
+            return classes.setdefault(vertex, len(features.vertices) + len(classes))
+        return features.numbers.get(vertex)
+
+    def _add(self, edges: dict[tuple[int, int], Edge], edge: Edge) -> None:
+        ends = (edge.source, edge.target)
+        key = ends if self.directed else (min(ends), max(ends))
+        earlier = edges.setdefault(key, edge)
+        if earlier.weight != edge.weight:
+            raise self._bad(
+                edge.line, f"the edge has the weight {edge.weight}, but {earlier.weight} in line {earlier.line}"
+            )
+
+    def _bad(self, line: int, problem: str) -> ValueError:
+        return ValueError(f"{self.path}, line {line}: {problem}")
+
+
+def reason_to_skip(edge: Edge | None) -> str:
+    """Why an edge is left out; empty if it is not."""
+    if edge is None:
+        return "unknown_features"
+    if edge.source == edge.target:
+        return "self_loops"
+    return "" if edge.weight else "zero_weights"
+
+
+def matrix_of(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
+    """Absolute weights: float64 (n, n)."""
+    weights = np.abs(np.array([edge.weight for edge in edges], np.float64))
+    pairs = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
+    matrix = sparse.csr_array((weights, (pairs[0], pairs[1])), shape=(n, n))
+    return matrix if directed else sparse.csr_array(matrix + matrix.T)
+
+
+@graft_networks("spacy_graft.NetworkFile.v1")
+@dataclass(frozen=True)
+class NetworkFile:
+    """A graph that was built before and written by :meth:`FeatureGraph.to_disk`, as far as the corpus has it.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    FileNotFoundError
+        When called, if there is no file.
+    """
+
+    path: str | Path
+
+    def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
+        """Return the graph over the features of a corpus; a ValueError if the file is damaged."""
+        return FeatureGraph.from_disk(existing(self.path)).restricted_to(vocabulary)
+
+
+def existing(path: str | Path) -> Path:
+    """The path of a file; a FileNotFoundError if there is none."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no network at {path}: give the path of a file ([...network] path)")
+    return Path(path)

@@ -1,0 +1,277 @@
+"""Graphs over features, and the matrices of the penalties that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import storage
+from .vocabulary import CorpusVocabulary, Vertex
+
+#: Matrices of the similar and of the dissimilar edges.
+Pair = tuple[sparse.csr_array, sparse.csr_array]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureGraph:
+    """Which features are expected to have similar weights, and which opposite ones.
+
+    The penalty of Sandler, Talukdar, Ungar & Blitzer (NIPS 2008) for the weights w of a label is
+
+        alpha ||(I - P) w||² + gamma ||(I + Q) w||²
+
+    with P and Q the two adjacency matrices, rows scaled to sum to one: a weight is drawn to the weighted mean of its
+    neighbours' and to minus that of its opposites'. An edge i -> j acts on the weight of i. *Virtual* vertices are
+    classes of features with an unknown mean: no document has them, they have no penalty of their own, and members
+    have an edge to them. A feature with several edges, to classes or to features, is drawn to their mixture.
+
+    Attributes
+    ----------
+    vertices : tuple of tuples of strings, n
+        A feature by the names of its symbols; of a virtual vertex, any name. No two are equal in name and kind.
+    virtual : bool (n,)
+    similar, dissimilar : csr_array, float64 (n, n)
+        Raw weights, finite and above 0 where stored, without self loops. Edges have a direction.
+    report : dict
+        ``vertices``, ``virtual``, ``edges`` (by kind; one of both directions counts twice), ``coverage`` of the
+        corpus's vocabulary and what was ``skipped``. Values that JSON has.
+
+    Raises
+    ------
+    ValueError
+        If any of this does not hold. Stored zeros are dropped and double entries added up.
+    """
+
+    vertices: tuple[Vertex, ...]
+    virtual: np.ndarray
+    similar: sparse.csr_array
+    dissimilar: sparse.csr_array
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n = len(self.vertices)
+        if self.virtual.shape != (n,) or self.virtual.dtype != np.bool_:
+            raise ValueError(
+                f"{n} vertices need as many booleans for virtual, but it is {self.virtual.dtype} {self.virtual.shape}"
+            )
+        if len(set(zip(self.vertices, self.virtual.tolist(), strict=True))) < n or () in self.vertices:
+            raise ValueError("Vertices must have names that differ, of one symbol or more each")
+        for name in ("similar", "dissimilar"):
+            object.__setattr__(self, name, checked(name, getattr(self, name), n))
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.vertices)
+
+    def row_normalised(self) -> Pair:
+        """P and Q: rows sum to one, and are empty where a vertex has no edge of the kind."""
+        return normalised_rows(self.similar), normalised_rows(self.dissimilar)
+
+    def penalty_rows(self) -> Pair:
+        """A and B of the penalty alpha ||A w||² + gamma ||B w||²: rows of I - P and of I + Q, float64 (n, n).
+
+        A row of P or Q that is empty would leave the row of I alone, that is a ridge on vertices of which the graph
+        knows nothing, and on virtual ones. In the paper every row sums to one, so it does not say what such vertices
+        pay; here they pay nothing, and their rows in A or B are empty, too.
+        """
+        P, Q = self.row_normalised()
+        A = sparse.diags_array(has_edges(P)) - P
+        B = sparse.diags_array(has_edges(Q)) + Q
+        return sparse.csr_array(A), sparse.csr_array(B)
+
+    def laplacian(self) -> Pair:
+        """L and S of the penalty alpha wᵀL w + gamma wᵀS w, symmetric: float64 (n, n).
+
+        wᵀL w = ½ Σ_ij similar_ij (w_i - w_j)² and wᵀS w = ½ Σ_ij dissimilar_ij (w_i + w_j)². With symmetric weights
+        that is D - similar and D + dissimilar, D the diagonal of the row sums.
+        """
+        similar, dissimilar = symmetrised(self.similar), symmetrised(self.dissimilar)
+        L = sparse.diags_array(similar.sum(axis=1)) - similar
+        S = sparse.diags_array(dissimilar.sum(axis=1)) + dissimilar
+        return sparse.csr_array(L), sparse.csr_array(S)
+
+    def normalised_laplacian(self) -> Pair:
+        """D^-½ L D^-½ and D^-½ S D^-½, each D the diagonal of its Laplacian; rows of isolated vertices are empty."""
+        L, S = self.laplacian()
+        return scaled_by_degree(L), scaled_by_degree(S)
+
+    def restricted_to(self, vertices: Iterable[Vertex] | CorpusVocabulary) -> FeatureGraph:
+        """Without the features that the corpus lacks, and the virtual vertices that have no member left.
+
+        A virtual vertex has a member if an edge joins it to a feature that stays, or to a virtual vertex that has
+        one. The report is made anew, but for what building the graph had skipped.
+        """
+        vocabulary = CorpusVocabulary.of(vertices)
+        kept = ~self.virtual & np.array([vertex in vocabulary.numbers for vertex in self.vertices], np.bool_)
+        n_lacking = int((~kept & ~self.virtual).sum())
+        linked = symmetrised(self.similar)
+        n_before = -1
+        while n_before < (n_before := int(kept.sum())):
+            kept |= self.virtual & (linked @ kept.astype(np.float64) > 0.0)
+        chosen = np.flatnonzero(kept)
+        skipped = {**self.report.get("skipped", {}), "vertices_not_in_corpus": n_lacking}
+        return self.of_vertices(chosen, len(vocabulary.vertices), skipped)
+
+    def of_vertices(self, chosen: np.ndarray, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
+        """The graph over some of the vertices (int), with its report."""
+        similar, dissimilar = (matrix[chosen][:, chosen] for matrix in (self.similar, self.dissimilar))
+        virtual = self.virtual[chosen]
+        return FeatureGraph(
+            tuple(self.vertices[i] for i in chosen.tolist()),
+            virtual,
+            similar,
+            dissimilar,
+            reported(virtual, similar, dissimilar, n_vocabulary, skipped),
+        )
+
+    def to_bytes(self) -> bytes:
+        """The graph in the format of :mod:`spacy_graft.networks.storage`."""
+        return storage.packed(self.vertices, self.virtual, (self.similar, self.dissimilar), self.report)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> FeatureGraph:
+        """The graph of these bytes; a ValueError if they are foreign, cut off, or no graph. Executes nothing."""
+        vertices, virtual, matrices, report = storage.unpacked(data)
+        return cls(vertices, virtual, *matrices, report)
+
+    def to_disk(self, path: str | Path) -> None:
+        """Write the file as a whole or not at all."""
+        storage.write(Path(path), self.to_bytes())
+
+    @classmethod
+    def from_disk(cls, path: str | Path) -> FeatureGraph:
+        """Read a file; a ValueError that names it if it is no graph."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+def checked(name: str, matrix: Any, n: int) -> sparse.csr_array:
+    """A copy of the matrix in float64, canonical; a ValueError if it is no adjacency matrix of n vertices."""
+    if matrix.shape != (n, n):
+        raise ValueError(f"{n} vertices do not fit {name} edges of the shape {matrix.shape}")
+    copy = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    copy.check_format(full_check=True)
+    if not (np.isfinite(copy.data) & (copy.data >= 0.0)).all():
+        raise ValueError(f"Weights of {name} edges must be finite and not negative")
+    copy.sum_duplicates()
+    copy.eliminate_zeros()
+    if copy.diagonal().any():
+        raise ValueError(f"Vertices must not have {name} edges to themselves")
+    return copy
+
+
+def reported(
+    virtual: np.ndarray,
+    similar: sparse.csr_array,
+    dissimilar: sparse.csr_array,
+    n_vocabulary: int,
+    skipped: Mapping[str, int],
+) -> dict[str, Any]:
+    """The report of a graph for a corpus of ``n_vocabulary`` features."""
+    linked = symmetrised(similar) + symmetrised(dissimilar)
+    n_covered = int((has_edges(linked).astype(np.bool_) & ~virtual).sum())
+    return {
+        "vertices": len(virtual),
+        "virtual": int(virtual.sum()),
+        "edges": {"similar": similar.nnz, "dissimilar": dissimilar.nnz},
+        "coverage": {
+            "vocabulary": n_vocabulary,
+            "covered": n_covered,
+            "share": n_covered / n_vocabulary if n_vocabulary else 0.0,
+        },
+        "skipped": dict(skipped),
+    }
+
+
+def assembled(
+    vocabulary: CorpusVocabulary,
+    similar: sparse.sparray,
+    dissimilar: sparse.sparray,
+    classes: Sequence[Vertex] = (),
+    skipped: Mapping[str, int] | None = None,
+) -> FeatureGraph:
+    """The graph of a builder: what has edges of the vocabulary and of the virtual ``classes``, with its report.
+
+    Parameters
+    ----------
+    similar, dissimilar : sparse (n_features + n_classes, n_features + n_classes)
+        Edges from a class to a feature are left out: what its members say does not bind a class.
+    """
+    n = len(vocabulary.vertices)
+    virtual = np.arange(n + len(classes)) >= n
+    graph = FeatureGraph(
+        (*vocabulary.vertices, *classes), virtual, members_to_classes(similar, n), members_to_classes(dissimilar, n)
+    )
+    used = has_edges(symmetrised(graph.similar) + symmetrised(graph.dissimilar))
+    return graph.of_vertices(np.flatnonzero(used), n, skipped or {})
+
+
+def merged(graphs: Sequence[FeatureGraph], n_vocabulary: int) -> FeatureGraph:
+    """All vertices and edges of the graphs; of edges that several have, the largest weight."""
+    keys = list(dict.fromkeys(key for graph in graphs for key in keys_of(graph)))
+    numbers = {key: number for number, key in enumerate(keys)}
+    similar = dissimilar = sparse.csr_array((len(keys), len(keys)))
+    skipped: dict[str, int] = {}
+    for graph in graphs:
+        places = np.array([numbers[key] for key in keys_of(graph)], np.int64)
+        similar = similar.maximum(renumbered(graph.similar, places, len(keys)))
+        dissimilar = dissimilar.maximum(renumbered(graph.dissimilar, places, len(keys)))
+        for reason, count in graph.report.get("skipped", {}).items():
+            skipped[reason] = skipped.get(reason, 0) + count
+    virtual = np.array([is_virtual for _, is_virtual in keys], np.bool_)
+    report = reported(virtual, similar, dissimilar, n_vocabulary, skipped)
+    return FeatureGraph(tuple(vertex for vertex, _ in keys), virtual, similar, dissimilar, report)
+
+
+def keys_of(graph: FeatureGraph) -> list[tuple[Vertex, bool]]:
+    """What tells the vertices of a graph apart: name and kind."""
+    return list(zip(graph.vertices, graph.virtual.tolist(), strict=True))
+
+
+def renumbered(matrix: sparse.csr_array, places: np.ndarray, n: int) -> sparse.csr_array:
+    """The matrix with row and column i moved to ``places[i]`` of n."""
+    entries = matrix.tocoo()
+    return sparse.csr_array((entries.data, (places[entries.row], places[entries.col])), shape=(n, n))
+
+
+def members_to_classes(matrix: sparse.sparray, n: int) -> sparse.csr_array:
+    """Without edges from vertices ``n``... to vertices before ``n``."""
+    entries = matrix.tocoo()
+    kept = (entries.row < n) | (entries.col >= n)
+    return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)
+
+
+def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
+    """(A + Aᵀ) / 2."""
+    return sparse.csr_array((matrix + matrix.T) * 0.5)
+
+
+def has_edges(matrix: sparse.csr_array) -> np.ndarray:
+    """1 for each row that has an entry, else 0: float64 (n,)."""
+    return (np.diff(matrix.indptr) > 0).astype(np.float64)
+
+
+def normalised_rows(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Rows divided by their sums. First by their largest entries, so that no sum overflows."""
+    n = matrix.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    largest = np.zeros(n)
+    np.maximum.at(largest, rows, matrix.data)
+    fractions = matrix.data / largest[rows]
+    sums = np.bincount(rows, fractions, minlength=n)
+    return sparse.csr_array((fractions / sums[rows], matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def scaled_by_degree(laplacian: sparse.csr_array) -> sparse.csr_array:
+    """D^-½ M D^-½, D the diagonal of M."""
+    degrees = laplacian.diagonal()
+    roots = np.sqrt(np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0.0))
+    scale = sparse.diags_array(roots)
+    return sparse.csr_array(scale @ laplacian @ scale)

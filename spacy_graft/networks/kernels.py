@@ -1,0 +1,88 @@
+"""Kernels of co-occurrence: the features most like each feature, by the documents that they share."""
+
+import numpy as np
+
+from .._numba import njit
+
+
+@njit
+def count_shared(documents, starts, items, shared):
+    """Add 1 to ``shared[j]`` for each of the documents that has item j."""
+    for document in documents:
+        for item in items[starts[document] : starts[document + 1]]:
+            shared[item] += 1
+
+
+@njit
+def cosine(n_shared, df, other_df):
+    """n_ij / √(n_i n_j): of two vectors of presence."""
+    return n_shared / np.sqrt(float(df) * float(other_df))
+
+
+@njit
+def correlation(n_shared, df, other_df, n):
+    """(n n_ij - n_i n_j) / √(n_i (n - n_i) n_j (n - n_j)), Pearson's: 0 of features that all documents have."""
+    spread = float(df) * float(n - df) * float(other_df) * float(n - other_df)
+    if spread <= 0.0:
+        return 0.0
+    return (float(n) * n_shared - float(df) * float(other_df)) / np.sqrt(spread)
+
+
+@njit
+def keep_best(values, candidates, n_candidates, best, best_values):
+    """Keep the largest values, of equal ones those of the first candidates; ``best`` ends in -1 if there are fewer."""
+    k = len(best)
+    least = 0.0
+    if n_candidates > k:
+        least = np.partition(values[:n_candidates], n_candidates - k)[n_candidates - k]
+    kept = 0
+    for equal in (False, True):
+        for c in range(n_candidates):
+            if kept < k and (values[c] == least if equal else values[c] > least):
+                best[kept] = candidates[c]
+                best_values[kept] = values[c]
+                kept += 1
+    best[kept:] = -1
+
+
+@njit
+def nearest(rows, columns, own, n_documents, minimum, correlated, best, best_values):
+    """For each row feature, the column features that are most like it.
+
+    Parameters
+    ----------
+    rows : tuple of starts int64 (n_rows + 1), documents int32
+        The documents of each row feature.
+    columns : tuple of starts int64 (n_documents + 1), items int32, df int64 (n_columns)
+        The column features of each document, and the number of documents of each.
+    own : int64 (n_rows)
+        The column that is the row itself, or -1.
+    minimum : float
+        Smallest value that counts; those that are not above 0 never do.
+    correlated : bool
+        Pearson's correlation, or else the cosine.
+    best : int32 (n_rows, k), output
+        Columns, or -1.
+    best_values : float64 (n_rows, k), output
+    """
+    row_starts, documents = rows
+    starts, items, df = columns
+    shared = np.zeros(len(df), np.int64)
+    candidates = np.empty(len(df), np.int32)
+    values = np.empty(len(df), np.float64)
+    for row in range(len(row_starts) - 1):
+        its = documents[row_starts[row] : row_starts[row + 1]]
+        count_shared(its, starts, items, shared)
+        found = 0
+        for j in range(len(df)):
+            if shared[j] and j != own[row]:
+                if correlated:
+                    value = correlation(shared[j], len(its), df[j], n_documents)
+                else:
+                    value = cosine(shared[j], len(its), df[j])
+                if value > 0.0 and value >= minimum:
+                    candidates[found] = j
+                    values[found] = value
+                    found += 1
+            shared[j] = 0
+        keep_best(values, candidates, found, best[row], best_values[row])

@@ -1,0 +1,96 @@
+"""Where the files of lexical resources are found, in folders and in zip files, and lines of text files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+#: What reading a damaged gzip file raises.
+GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A lexical resource that others distribute.
+
+    Attributes
+    ----------
+    name : str
+        As people write it.
+    corpus : str
+        What NLTK calls it: its folder or zip file in ``corpora``.
+    fits : callable
+        Whether a folder has its files.
+    places : tuple of str
+        Where it is beside the folders of NLTK.
+    hint : str
+        How to get it.
+    """
+
+    name: str
+    corpus: str
+    fits: Callable[[Traversable], bool]
+    places: tuple[str, ...]
+    hint: str
+
+    def folder(self, path: str | Path | None) -> Traversable:
+        """The folder with the files: somewhere in ``path``, or, if that is None, at the usual places.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none; says where it was looked for, and how to get it.
+        """
+        roots = [Path(path)] if path is not None else [*nltk_folders(), *map(Path, self.places)]
+        for root in roots:
+            for folder in folders_in(root, self.corpus):
+                if self.fits(folder):
+                    return folder
+        looked = ", ".join(map(str, dict.fromkeys(roots)))
+        raise FileNotFoundError(f"{self.name} was not found; looked in {looked}. {self.hint}")
+
+
+def nltk_folders() -> list[Path]:
+    """Where NLTK looks for its data."""
+    given = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
+    prefixes = [Path(sys.prefix), Path(sys.prefix, "share"), Path(sys.prefix, "lib")]
+    system = [Path("/usr/share"), Path("/usr/local/share"), Path("/usr/lib"), Path("/usr/local/lib")]
+    return [*given, *(folder / "nltk_data" for folder in [Path.home(), *prefixes, *system])]
+
+
+def folders_in(root: Path, corpus: str) -> Iterator[Traversable]:
+    """Folders below ``root``, or in a zip file, that may have the files of a corpus."""
+    for path in (root, root / "dict", root / corpus, root / "corpora" / corpus):
+        if path.is_dir():
+            yield path
+    for path in (root, root / f"{corpus}.zip", root / "corpora" / f"{corpus}.zip"):
+        if path.is_file() and zipfile.is_zipfile(path):
+            inside = zipfile.Path(path)
+            yield inside
+            yield inside / corpus
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a text file in UTF-8 with their numbers, from 1, without their ends; gzip if it ends in ``.gz``.
+
+    Raises
+    ------
+    ValueError
+        In iteration, with file and line number, if a line is not UTF-8, or a compressed file is damaged.
+    """
+    number = 0
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        try:
+            for number, line in enumerate(file, start=1):
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}, line {number}: not UTF-8: {error}.") from error
+        except GZIP_ERRORS as error:
+            raise ValueError(f"{path}, line {number + 1}: the compressed file is damaged here: {error}") from error

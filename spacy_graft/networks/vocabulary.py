@@ -1,0 +1,94 @@
+"""What a corpus offers to a network: its features by name, and which documents have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from scipy import sparse
+
+#: A feature by the names of its symbols: ``("film",)``, ``("not", "good")``, or with a part of speech last,
+#: ``("film", "NOUN")``.
+Vertex = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusVocabulary:
+    """The features of a corpus.
+
+    Attributes
+    ----------
+    vertices : tuple of tuples of strings
+        Every feature by name, each once.
+    presence : csr_array (n_documents, n_features), optional
+        What is stored and not 0 says that the document has the feature.
+
+    Raises
+    ------
+    ValueError
+        If a name comes twice or is empty, or the matrix has not one column a name.
+    """
+
+    vertices: tuple[Vertex, ...]
+    presence: sparse.csr_array | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.numbers) != len(self.vertices) or () in self.numbers:
+            raise ValueError("A vocabulary needs names that differ, of one symbol or more each")
+        if self.presence is not None and self.presence.shape[1] != len(self.vertices):
+            raise ValueError(f"{len(self.vertices)} names do not fit a presence matrix of {self.presence.shape}")
+
+    @classmethod
+    def of(cls, source: CorpusVocabulary | Iterable[Vertex]) -> CorpusVocabulary:
+        """Take names without documents for a vocabulary, too; the order stays, repetitions go."""
+        if isinstance(source, CorpusVocabulary):
+            return source
+        return cls(tuple(dict.fromkeys(map(tuple, source))))
+
+    @classmethod
+    def of_documents(cls, documents: Iterable[Sequence[str]], max_length: int = 1, min_df: int = 1) -> CorpusVocabulary:
+        """All n-grams of up to ``max_length`` symbols in at least ``min_df`` documents, in alphabetical order."""
+        bags = [set(ngrams(document, range(1, max_length + 1))) for document in documents]
+        df = Counter(chain.from_iterable(bags))
+        vocabulary = cls(tuple(sorted(ngram for ngram, count in df.items() if count >= min_df)))
+        return cls(vocabulary.vertices, vocabulary.present(bags))
+
+    @cached_property
+    def numbers(self) -> dict[Vertex, int]:
+        """The number of each name."""
+        return {vertex: number for number, vertex in enumerate(self.vertices)}
+
+    def documents(self, owner: str) -> sparse.csr_array:
+        """The presence matrix, int8 ones only; a ValueError that names the ``owner`` if there is none."""
+        if self.presence is None:
+            raise ValueError(f"{owner} needs to know which documents have a feature, but was given names only")
+        ones = sparse.csr_array(self.presence, copy=True)
+        ones.sum_duplicates()
+        ones.eliminate_zeros()
+        ones.data = np.ones(ones.nnz, np.int8)
+        return ones
+
+    def with_documents(self, documents: Iterable[Sequence[str]]) -> CorpusVocabulary:
+        """The same features, counted in more documents, each a sequence of symbols by name."""
+        lengths = sorted({len(vertex) for vertex in self.vertices})
+        more = self.present(ngrams(document, lengths) for document in documents)
+        parts = [more] if self.presence is None else [self.presence, more]
+        return CorpusVocabulary(self.vertices, sparse.vstack(parts, format="csr"))
+
+    def present(self, bags: Iterable[Iterable[Vertex]]) -> sparse.csr_array:
+        """A row a bag of n-grams: int8 (n_bags, n_features), ones."""
+        rows = [sorted({self.numbers[ngram] for ngram in bag if ngram in self.numbers}) for bag in bags]
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        items = np.fromiter(chain.from_iterable(rows), np.int32, count=int(starts[-1]))
+        return sparse.csr_array((np.ones(len(items), np.int8), items, starts), shape=(len(rows), len(self.vertices)))
+
+
+def ngrams(document: Sequence[str], lengths: Iterable[int]) -> Iterator[Vertex]:
+    """The n-grams of a document, as often as they occur."""
+    for length in lengths:
+        for start in range(len(document) - length + 1):
+            yield tuple(document[start : start + length])

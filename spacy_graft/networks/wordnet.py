@@ -1,0 +1,189 @@
+"""The network of WordNet's relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from ..registry import graft_networks
+from .graph import FeatureGraph, assembled
+from .lexical import check_counts, check_numbers, counted, is_short, lemma_of
+from .vocabulary import CorpusVocabulary, Vertex
+from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
+
+
+@graft_networks("spacy_graft.WordNet.v1")
+@dataclass(frozen=True)
+class WordNet:
+    """Edges between features whose words WordNet relates; antonyms are dissimilar.
+
+    A feature is related as a word of each of its senses, or of those of its part of speech if it has one. A pair that
+    is related in several ways has the largest of the weights, and a pair of antonyms only the dissimilar edge. All
+    edges go both ways. A weight of 0 leaves a relation out.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        Folder or zip file with WordNet's files, or a folder of NLTK's data. None: ``NLTK_DATA``, where NLTK looks, and
+        ``/usr/share/wordnet``.
+    synonym : float
+        Weight of words of one synset, and of forms and spellings of one lemma.
+    hypernym : float
+        Weight of a word and its hypernym or hyponym, instances included.
+    decay, max_distance : float and int
+        With each further step along the hierarchy, up to ``max_distance``, the weight is multiplied by ``decay``.
+    similar_to, derivation : float
+        Weights of similar adjectives and of words derived from each other.
+    antonym : float
+        Weight of dissimilar edges.
+    max_senses : int, optional
+        Only so many of a word's senses, the most frequent, by part of speech.
+    inflected : bool
+        Whether forms that are no lemmas are taken for what they are forms of.
+    min_letters : int
+        Shorter words without a part of speech are left out: most of them are function words, of which WordNet knows
+        only namesakes (``in``: inch, ``or``: Oregon).
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range.
+    """
+
+    path: str | Path | None = None
+    synonym: float = 1.0
+    hypernym: float = 0.5
+    decay: float = 0.5
+    max_distance: int = 2
+    similar_to: float = 0.5
+    derivation: float = 0.5
+    antonym: float = 1.0
+    max_senses: int | None = None
+    inflected: bool = True
+    min_letters: int = 3
+
+    def __post_init__(self) -> None:
+        names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
+        check_numbers("WordNet", 0.0, {name: getattr(self, name) for name in names})
+        check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "max_senses", "min_letters")})
+
+    def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
+        """Return the graph over the features of a corpus.
+
+        Raises
+        ------
+        FileNotFoundError
+            If WordNet is not there; says where it was looked for.
+        ValueError
+            If its files are damaged.
+        """
+        features = CorpusVocabulary.of(vocabulary)
+        database = WordNetDatabase.read(WORDNET.folder(self.path))
+        words, skipped = self._words(database, features.vertices)
+        similar, dissimilar = self._similar(database, words), self._dissimilar(database, words)
+        contradictory = similar.multiply(pattern(dissimilar))
+        skipped = {**skipped, "similar_edges_of_antonyms": contradictory.nnz}
+        return assembled(features, similar - contradictory, dissimilar, skipped=skipped)
+
+    def _words(self, database: WordNetDatabase, vertices: Iterable[Vertex]) -> tuple[sparse.csr_array, dict[str, int]]:
+        """Which words of which synsets a vertex is: 0 or 1, (n_vertices, n_words). And vertices that are none."""
+        words: list[int] = []
+        counts: list[int] = []
+        reasons: list[str | None] = []
+        for vertex in vertices:
+            short = is_short(vertex, self.min_letters)
+            its = [] if short else self._words_of(database, vertex)
+            words += its
+            counts.append(len(its))
+            reasons.append("short" if short else None if its else "not_in_wordnet")
+        starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        entries = (np.ones(len(words)), np.array(words, np.int64), starts)
+        return sparse.csr_array(entries, shape=(len(counts), len(database.words))), counted(reasons)
+
+    def _words_of(self, database: WordNetDatabase, vertex: Vertex) -> list[int]:
+        form, letters = lemma_of(vertex)
+        return sorted(
+            {
+                database.word(synset, lemma)
+                for letter in letters
+                for lemma in database.lemmas(form, letter, self.inflected)
+                for synset in database.senses[letter, lemma][: self.max_senses].tolist()
+            }
+        )
+
+    def _similar(self, database: WordNetDatabase, words: sparse.csr_array) -> sparse.csr_array:
+        """Weights of similar edges: float64 (n_vertices, n_vertices)."""
+        synsets = pattern(words @ memberships(database))
+        similar = self.synonym * pattern(synsets @ synsets.T)
+        up = between_synsets(database, HYPERNYM, INSTANCE_HYPERNYM)
+        above = synsets
+        for distance in range(self.max_distance):
+            above = pattern(above @ up)
+            steps = pattern(above @ synsets.T)
+            similar = similar.maximum(self.hypernym * self.decay**distance * steps.maximum(steps.T))
+        alike = related(synsets, between_synsets(database, SIMILAR_TO))
+        derived = related(words, between_words(database, DERIVATION))
+        similar = similar.maximum(self.similar_to * alike).maximum(self.derivation * derived)
+        return without_loops(similar)
+
+    def _dissimilar(self, database: WordNetDatabase, words: sparse.csr_array) -> sparse.csr_array:
+        """Weights of dissimilar edges: float64 (n_vertices, n_vertices)."""
+        return without_loops(self.antonym * related(words, between_words(database, ANTONYM)))
+
+
+def memberships(database: WordNetDatabase) -> sparse.csr_array:
+    """Which synset a word belongs to: (n_words, n_synsets)."""
+    n = len(database.words)
+    synsets = np.repeat(np.arange(database.n_synsets), np.diff(database.starts))
+    return sparse.csr_array((np.ones(n), synsets, np.arange(n + 1)), shape=(n, database.n_synsets))
+
+
+def between_synsets(database: WordNetDatabase, *signs: str) -> sparse.csr_array:
+    """Relations of whole synsets: (n_synsets, n_synsets)."""
+    found = [database.pointers[sign] for sign in signs]
+    sources, targets = ([getattr(its, end) for its in found] for end in ("sources", "targets"))
+    return relation(database.n_synsets, np.concatenate(sources), np.concatenate(targets))
+
+
+def between_words(database: WordNetDatabase, sign: str) -> sparse.csr_array:
+    """Relations of single words: (n_words, n_words)."""
+    its = lexical(database.pointers[sign])
+    sources = database.starts[its.sources] + its.source_words - 1
+    targets = database.starts[its.targets] + its.target_words - 1
+    return relation(len(database.words), sources, targets)
+
+
+def lexical(pointers: Pointers) -> Pointers:
+    """Those that relate words."""
+    its = (pointers.source_words > 0) & (pointers.target_words > 0)
+    return Pointers(
+        pointers.sources[its], pointers.source_words[its], pointers.targets[its], pointers.target_words[its]
+    )
+
+
+def relation(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
+
+
+def related(members: sparse.csr_array, relation: sparse.csr_array) -> sparse.csr_array:
+    """Which vertices are related through their words or synsets, in either direction: 0 or 1, symmetric."""
+    found = pattern(members @ relation @ members.T)
+    return found.maximum(found.T)
+
+
+def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
+    """1 where there is an entry."""
+    ones = sparse.csr_array(matrix)
+    ones.eliminate_zeros()
+    ones.data = np.ones_like(ones.data)
+    return ones
+
+
+def without_loops(matrix: sparse.csr_array) -> sparse.csr_array:
+    entries = matrix.tocoo()
+    kept = (entries.row != entries.col) & (entries.data > 0.0)
+    return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)
