@@ -40,9 +40,15 @@ def strongest(explanation: LabelExplanation) -> list[Contribution]:
     """The largest contributions, without n-grams that are part of one shown already, or hold one."""
     shown: list[Contribution] = []
     for part in explanation.contributions:
-        if not any(part.text in other.text or other.text in part.text for other in shown):
+        if not any(repeats(part, other) for other in shown):
             shown.append(part)
     return shown[:STRONGEST]
+
+
+def repeats(part: Contribution, other: Contribution) -> bool:
+    """Whether of two n-grams one is part of the other."""
+    both_ngrams = "n-gram" in part.kind and "n-gram" in other.kind
+    return both_ngrams and (part.text in other.text or other.text in part.text)
 
 
 def main(
@@ -57,7 +63,7 @@ def main(
         explanation = component.explain(doc).best
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
         console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}")
-        table = Table("n-gram", "block", box=None, padding=(0, 2))
+        table = Table("feature", "block", box=None, padding=(0, 2))
         table.add_column("adds to the score", justify="right")
         for part in strongest(explanation):
             table.add_row(escape(repr(part.text)), part.block, f"{part.contribution:+.3f}")

@@ -1,4 +1,4 @@
-"""Sparse linear text classifiers over n-grams of any length, for spaCy.
+"""Sparse linear text classifiers over n-grams of any length, items and their products, for spaCy.
 
 Importing the package costs nothing: spaCy finds components, feature blocks, learners, readers and loggers by their
 entry points, and what is compiled is compiled at first use.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,10 +92,10 @@ class GraftClassifier:
         product_penalty: float = 1.0,
         multilabel: bool = False,
     ) -> None:
-        if degree not in (1, 2, 3):
+        if degree not in (1, 2, 3) or isinstance(degree, bool):
             raise ValueError(f"GraftClassifier: degree must be 1, 2 or 3, but is {degree!r}")
-        if min_df < 1:
-            raise ValueError(f"GraftClassifier: min_df must be at least 1, but is {min_df!r}")
+        if min_df < 1 or min_df != int(min_df):
+            raise ValueError(f"GraftClassifier: min_df must be an integer of at least 1, but is {min_df!r}")
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
         self.min_df = min_df
@@ -154,8 +154,9 @@ class GraftClassifier:
         if is_matrix(X):
             matrix = as_matrix(X)
             found = list(map(str, range(matrix.shape[1]))) if names is None else list(names)
-            if len(found) != matrix.shape[1]:
-                raise ValueError(f"There are {matrix.shape[1]} columns, but {len(found)} names.")
+            if len(found) != matrix.shape[1] or len(set(found)) < len(found):
+                raise ValueError(f"There are {matrix.shape[1]} columns, but {len(set(found))} different names.")
+            check_names(found)
             return matrix, found
         numbers: dict[str, int] = {}
         matrix = matrix_of(list(X), numbers, grow=True)
@@ -164,8 +165,13 @@ class GraftClassifier:
     def _targets(self, y: list[Any], n_documents: int) -> np.ndarray:
         if len(y) != n_documents:
             raise ValueError(f"There are {n_documents:,} documents, but {len(y):,} labels.")
-        rows = [set(its) for its in y] if self.multilabel else [{its} for its in y]
-        self.labels = tuple(sorted(set().union(*rows)))
+        if self.multilabel and any(isinstance(its, str) for its in y):
+            raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
+        try:
+            rows = [set(its) for its in y] if self.multilabel else [{its} for its in y]
+            self.labels = tuple(sorted(set().union(*rows)))
+        except TypeError as error:
+            raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
         if len(self.labels) < (1 if self.multilabel else 2):
             raise ValueError(
                 f"There is nothing to tell apart: the labels are {', '.join(map(repr, self.labels)) or 'none'}."
@@ -310,6 +316,10 @@ def matrix_of(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -> 
                 f"Document {i} is a string, {document[:40]!r}: give a collection of the names of its items."
             )
         items = document if isinstance(document, Mapping) else dict.fromkeys(document, 1.0)
+        if isinstance(document, Set):
+            # Sets have an order that depends on the process.
+            items = dict.fromkeys(sorted(document, key=str), 1.0)
+        check_names(items)
         for name, value in items.items():
             number = numbers.setdefault(name, len(numbers)) if grow else numbers.get(name)
             if number is not None:
@@ -318,6 +328,13 @@ def matrix_of(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -> 
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(numbers))
     return as_matrix(scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape))
+
+
+def check_names(names: Iterable[Any]) -> None:
+    """Raise a ValueError if a name is no string."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"Names of items are strings, but one is {name!r} ({type(name).__name__}).")
 
 
 def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 
 import spacy_graft.classifier
+from conftest import run
 from naive import dense_optimum
 from spacy_graft import GraftClassifier, Grafting, GraftingPath
 
@@ -108,14 +109,35 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         GraftClassifier().fit(X, y)
 
 
+def test_sets_are_read_in_the_same_order_in_every_process():
+    code = (
+        "from spacy_graft import GraftClassifier\n"
+        "model = GraftClassifier().fit([{'alpha', 'beta'}, {'gamma'}] * 10, ['+', '-'] * 10)\n"
+        "print([str(feature) for feature in model.features()])"
+    )
+    printed = {run("-c", code, PYTHONHASHSEED=str(seed)).stdout for seed in range(3)}
+    assert len(printed) == 1
+
+
 def test_other_mistakes():
+    with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is True"):
+        GraftClassifier(degree=True)
+    with pytest.raises(ValueError, match="6 columns, but 5 different names"):
+        GraftClassifier().fit(MATRIX, LABELS, names=list("aabcde"))
+    with pytest.raises(ValueError, match="Names of items are strings, but one is 3"):
+        GraftClassifier().fit([{3}, {"a"}], ["x", "y"])
+    with pytest.raises(ValueError, match="y has a collection of labels"):
+        GraftClassifier(multilabel=True).fit(MATRIX, LABELS)
+    for labels in (["a", 1] * 40, [["a"], ["b"]] * 40):
+        with pytest.raises(ValueError, match="Labels must be hashable, and of one type"):
+            GraftClassifier().fit(MATRIX, labels)
     with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is 4"):
         GraftClassifier(degree=4)
-    with pytest.raises(ValueError, match="min_df must be at least 1"):
+    with pytest.raises(ValueError, match="min_df must be an integer"):
         GraftClassifier(min_df=0)
     with pytest.raises(ValueError, match="not been fitted"):
         GraftClassifier().predict(MATRIX)
-    with pytest.raises(ValueError, match="6 columns, but 1 names"):
+    with pytest.raises(ValueError, match="6 columns, but 1 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=["a"])
     with pytest.raises(ValueError, match="knows 6 originals, but the matrix has 5"):
         GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])

@@ -69,7 +69,7 @@ def combination_part(
         ItemIndex.joined(list(by_block.values())), np.concatenate(taken),
         label_weights(penalty, data.penalty[name], problems), block.degree, min_df,
     )  # fmt: skip
-    return CombinationPart(name, search, by_block)
+    return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})
 
 
 def originals_of(data: TrainingData, block: str) -> Bags:

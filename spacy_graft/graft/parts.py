@@ -130,18 +130,18 @@ class CombinationPart:
     ----------
     name : str
     search : CombinationSearch
-    originals : mapping of str to ItemIndex
-        By block: what the symbols of the search's originals tell.
+    symbols : mapping of str to ndarray
+        By block, what its originals are named by: the symbols of the search's originals are numbers of block and row.
     """
 
     #: Nobody knows how many columns are distinct.
     n_classes = 0
 
-    def __init__(self, name: str, search: CombinationSearch, originals: Mapping[str, ItemIndex]) -> None:
+    def __init__(self, name: str, search: CombinationSearch, symbols: Mapping[str, np.ndarray]) -> None:
         self.name = name
         self.search = search
         self.degree = search.degree
-        self.originals = list(originals.items())
+        self.symbols = list(symbols.items())
         #: Active codes, ascending, the keys of their columns, and their rows.
         self.nodes = self.keys = self.rows = np.empty(0, np.int64)
 
@@ -192,6 +192,6 @@ class CombinationPart:
     longest_terms = terms
 
     def _term(self, original: int) -> Term:
-        block, node = self.search.originals.symbols[original]
-        name, index = self.originals[block]
-        return Term(name, index.ngram(node))
+        block, row = self.search.originals.symbols[original]
+        name, symbols = self.symbols[block]
+        return Term(name, np.atleast_1d(symbols[row]))

@@ -3,7 +3,7 @@
 Which combinations there are is never written down: the walk of :mod:`spacy_graft.search.combination_kernels` meets
 those that no bound rules out. Three things keep it short: only originals whose own bound is above C take part (*anchors
 first*), ranked by document frequency, so that an anchor meets the rare others rarely; the threshold rises to the worst
-of the n best as soon as there are n; and the bounds of pairs cut down what triples are made of.
+of the n best when their room is full; and the bounds of pairs cut down what triples are made of.
 """
 
 from __future__ import annotations
