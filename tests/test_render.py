@@ -375,7 +375,7 @@ def test_context_of_members() -> None:
         "<bdi>A film that <mark>begins well</mark> but gets dull after… …stays to see how it <mark>ends</mark>.</bdi>"
     )
     (line,) = snippet(text, (member("two"),))
-    assert line == "<bdi>…dull after an hour or <mark>two</mark>, so that nobody…</bdi>"
+    assert line == "<bdi>…dull after an hour or <mark>two</mark>, so that nobody stays…</bdi>"
     nothing = Member("x", "source", "document attribute", ())
     assert snippet(text, (nothing,)) == []
     empty = Member(" ", "characters", "character n-gram", ((Span(6, 6, 1, 2),),))

@@ -119,14 +119,14 @@ def before(text: str) -> str:
     """The end of what is before an occurrence, from the beginning of a word if there is one."""
     if len(text) <= CONTEXT:
         return one_line(text)
-    return "…" + one_line(re.sub(r"^\S*\s+(?=.*\S)", "", text[-CONTEXT:], flags=re.DOTALL))
+    return "…" + one_line(re.sub(r"^\S*\s+(?=.*\S)", "", text[-CONTEXT - 1 :], flags=re.DOTALL))
 
 
 def after(text: str) -> str:
     """The beginning of what is behind an occurrence, to the end of a word if there is one."""
     if len(text) <= CONTEXT:
         return one_line(text)
-    return one_line(re.sub(r"(?<=\S)\s+\S*$", "", text[:CONTEXT])) + "…"
+    return one_line(re.sub(r"(?<=\S)\s+\S*$", "", text[: CONTEXT + 1])) + "…"
 
 
 def one_line(text: str) -> str:
