@@ -22,6 +22,7 @@ from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.rendering.arcs import drawing
 from spacy_graft.rendering.density import Arc, arcs, runs, stretches
 from spacy_graft.rendering.markup import signed
+from spacy_graft.rendering.overview import snippet
 from test_pipeline_originals import make_examples, texts_and_labels
 from test_pipeline_originals import make_nlp as make_syntax_nlp
 
@@ -362,6 +363,25 @@ def test_the_model_shows_all_members_in_context(syntax: Language) -> None:
     assert "<mark>good</mark> <mark>book</mark>" in html
 
 
+def test_context_of_members() -> None:
+    """Far from each other, inside of each other, and empty."""
+    text = "A film that begins well but gets dull after an hour\nor two, so that nobody stays to see how it ends."
+
+    def member(piece: str) -> Member:
+        return Member(piece, "words", "token n-gram", ((span(text, piece),),))
+
+    (line,) = snippet(text, (member("begins well"), member("well"), member("ends")))
+    assert line == (
+        "<bdi>A film that <mark>begins well</mark> but gets dull after… …stays to see how it <mark>ends</mark>.</bdi>"
+    )
+    (line,) = snippet(text, (member("two"),))
+    assert line == "<bdi>…dull after an hour or <mark>two</mark>, so that nobody stays…</bdi>"
+    nothing = Member("x", "source", "document attribute", ())
+    assert snippet(text, (nothing,)) == []
+    empty = Member(" ", "characters", "character n-gram", ((Span(6, 6, 1, 2),),))
+    assert "<mark>" not in snippet(text, (empty,))[0]
+
+
 def test_examples_are_read_no_further_than_needed(fitted: Language) -> None:
     docs = iter([fitted("salt and a goal")] * 250)
     spacy_graft.render(fitted, style="global", examples=docs)
@@ -421,6 +441,8 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
     with pytest.raises(ValueError, match=r"shows a model: .*, not Doc\."):
         spacy_graft.render(doc, fitted, style="global")
     two = make_nlp()
+    with pytest.raises(ValueError, match="no weights yet"):
+        spacy_graft.render(two, style="global")
     two.add_pipe("textcat_graft", name="other", config={"features": WORDS})
     with pytest.raises(ValueError, match=r"several components: choose one, as nlp.get_pipe\('textcat_graft'\)"):
         spacy_graft.render(doc, two)

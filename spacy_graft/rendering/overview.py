@@ -25,6 +25,7 @@ COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
 
 def overview(component: TextCatGraft, label: str | None, examples: Iterable[Doc]) -> str:
     """All labels, or one."""
+    component._require_initialized()
     labels = component.labels if label is None else (component.labels[component._column(label)],)
     features = component.features()
     top = {name: strongest(features, name) for name in labels}
@@ -106,9 +107,10 @@ def snippet(text: str, members: tuple[Member, ...]) -> list[str]:
     html, behind = before(text[: spans[0][0]]), spans[0][0]
     for start, end in spans:
         between = text[behind:start]
-        html += one_line(between) if len(between) <= 2 * CONTEXT else after(between) + before(between)
-        # Members overlap where an n-gram is within another.
-        html += f"<mark>{one_line(text[max(start, behind) : end])}</mark>"
+        html += one_line(between) if len(between) <= 2 * CONTEXT else f"{after(between)} {before(between)}"
+        # Members may overlap, and the spaces beside a word are empty.
+        if end > max(start, behind):
+            html += f"<mark>{one_line(text[max(start, behind) : end])}</mark>"
         behind = max(behind, end)
     return [f"<bdi>{html}{after(text[behind:])}</bdi>"]
 
@@ -117,14 +119,14 @@ def before(text: str) -> str:
     """The end of what is before an occurrence, from the beginning of a word if there is one."""
     if len(text) <= CONTEXT:
         return one_line(text)
-    return "…" + one_line(re.sub(r"^\S*\s+(?=.*\S)", "", text[-CONTEXT:], flags=re.DOTALL))
+    return "…" + one_line(re.sub(r"^\S*\s+(?=.*\S)", "", text[-CONTEXT - 1 :], flags=re.DOTALL))
 
 
 def after(text: str) -> str:
     """The beginning of what is behind an occurrence, to the end of a word if there is one."""
     if len(text) <= CONTEXT:
         return one_line(text)
-    return one_line(re.sub(r"(?<=\S)\s+\S*$", "", text[:CONTEXT])) + "…"
+    return one_line(re.sub(r"(?<=\S)\s+\S*$", "", text[: CONTEXT + 1])) + "…"
 
 
 def one_line(text: str) -> str:
