@@ -40,6 +40,7 @@ NOUNS = """\
 00000104 03 n 01 canoe 0 001 @ 00000103 n 0000 | a boat with a paddle
 00000105 03 n 01 Argo 0 001 @i 00000103 n 0000 | the boat of a tale
 00000106 03 n 01 light 0 000 | what a lamp gives
+00000107 03 n 02 light 1 lamp 0 000 | what gives light
 """
 VERBS = """\
 00000101 30 v 01 boat 0 001 + 00000103 n 0101 01 + 02 00 | go by boat
@@ -63,7 +64,8 @@ WNDB = {
 argo n 1 1 @i 1 0 00000105
 boat n 1 2 @ + 1 1 00000103
 canoe n 1 1 @ 1 0 00000104
-light n 1 0 1 1 00000106
+lamp n 1 0 1 0 00000107
+light n 2 0 2 1 00000106 00000107
 small_ship n 1 1 @ 1 0 00000103
 thing n 1 0 1 0 00000101
 vessel n 1 1 @ 1 0 00000102
@@ -447,12 +449,12 @@ def test_antonyms_are_dissimilar_and_of_words_only(wndb: Path) -> None:
 def test_antonyms_are_not_similar(wndb: Path, tmp_path: Path) -> None:
     folder = tmp_path / "wordnet"
     folder.mkdir()
-    both = WNDB["data.noun"].replace("light 0 000", "light 0 001 @ 00000107 n 0000")
-    added = "00000107 03 n 01 heavy 0 000 | made up\n"
+    both = WNDB["data.noun"].replace("light 0 000", "light 0 001 @ 00000108 n 0000")
+    added = "00000108 03 n 01 heavy 0 000 | made up\n"
     for name, text in {**WNDB, "data.noun": both + added}.items():
         (folder / name).write_text(text, encoding="utf-8")
     with (folder / "index.noun").open("a", encoding="utf-8") as file:
-        file.write("heavy n 1 0 1 0 00000107\n")
+        file.write("heavy n 1 0 1 0 00000108\n")
     graph = WordNet(folder)(EVERYTHING)
     assert ("light", "heavy") not in edges_of(graph)
     assert graph.report["skipped"]["similar_edges_of_antonyms"] == 2
@@ -484,9 +486,10 @@ def test_relations_of_weight_0_are_left_out(wndb: Path) -> None:
 
 
 def test_only_the_first_senses(wndb: Path) -> None:
-    database = WordNetDatabase.read(wndb)
-    assert [len(database.senses[letter, "light"]) for letter in "nva"] == [1, 1, 1]
-    assert edges_of(WordNet(wndb, max_senses=1)(EVERYTHING)) == edges_of(WordNet(wndb)(EVERYTHING))
+    names = vocabulary("light", "lamp", "kindle")
+    assert set(edges_of(WordNet(wndb)(names))) > {("light", "lamp"), ("light", "kindle")}
+    first = edges_of(WordNet(wndb, max_senses=1)(names))
+    assert set(first) == {("light", "kindle"), ("kindle", "light")}
 
 
 def test_inflected_forms(wndb: Path) -> None:
@@ -555,6 +558,13 @@ def test_damaged_files_of_wordnet(tmp_path: Path, file: str, old: str, new: str,
         (tmp_path / name).write_text(changed, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         WordNetDatabase.read(tmp_path)
+
+
+def test_an_index_of_other_words(wndb: Path, tmp_path: Path) -> None:
+    for name, text in WNDB.items():
+        (tmp_path / name).write_text(text.replace("weighty a", "weightier a"), encoding="utf-8")
+    with pytest.raises(ValueError, match="'weightier' has a sense whose synset does not have it"):
+        WordNet(tmp_path)([("weightier",)])
 
 
 # SentiWordNet

@@ -120,8 +120,11 @@ class WordNetDatabase:
         return [lemma for lemma in dict.fromkeys(candidates) if (letter, lemma) in self.senses]
 
     def word(self, synset: int, lemma: str) -> int:
-        """The place in ``words`` of a lemma in one of its synsets."""
-        return self.words.index(lemma, int(self.starts[synset]), int(self.starts[synset + 1]))
+        """The place in ``words`` of a lemma in one of its synsets; a ValueError if the synset does not have it."""
+        try:
+            return self.words.index(lemma, int(self.starts[synset]), int(self.starts[synset + 1]))
+        except ValueError as error:
+            raise ValueError(f"WordNet is damaged: {lemma!r} has a sense whose synset does not have it") from error
 
 
 def regular_lemmas(form: str, letter: str) -> Iterator[str]:
