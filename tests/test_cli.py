@@ -18,7 +18,7 @@ from spacy.language import Language
 from typer.testing import CliRunner, Result
 
 import spacy_graft
-from conftest import CONFIG, REPOSITORY, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
+from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.common import writing
@@ -143,22 +143,16 @@ def test_explain_takes_a_file_and_standard_input_for_one_text(pipeline: Path, tm
     assert len(lines_of(call("explain", pipeline, "-", "--input-format", "jsonl", input='{"text": "x"}\n' * 2))) == 2
 
 
-def test_explain_writes_a_page(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[Any, dict[str, Any]]] = []
-
-    def render(what: Any, component: Any, **options: Any) -> str:
-        calls.append((what, options))
-        return "<html></html>"
-
-    monkeypatch.setattr(spacy_graft, "render", render, raising=False)
-    call("explain", pipeline, TEXT, "--label", "sport", "--html", tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text() == "<html></html>"
-    ((what, options),) = calls
-    assert what.text == TEXT
-    assert options == {"label": "sport", "style": "text", "page": True}
-
-
-# classify
+def test_explain_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "texts.jsonl"
+    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in (TEXT, "<b>goal</b>")))
+    for source, texts in ((TEXT, 1), (lines, 2)):
+        call("explain", pipeline, source, "--label", "sport", "--html", tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text()
+        assert page.startswith("<!doctype html>")
+        assert page.count("<!doctype html>") == 1
+        assert page.count('<div class="graft">') == texts
+        assert "<b>goal" not in page
 
 
 def test_classify_keeps_order_and_records(
@@ -275,10 +269,12 @@ def test_report(pipeline: Path, fitted: Language) -> None:
     assert "duality_gap" in call("report", pipeline, "--format", "table").stdout
 
 
-def test_report_writes_a_page(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spacy_graft, "render", lambda what, **options: json.dumps(options), raising=False)
+def test_report_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
     call("report", pipeline, "--html", tmp_path / "page.html")
-    assert json.loads((tmp_path / "page.html").read_text()) == {"style": "global", "page": True}
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    for label in TELLING:
+        assert label in page
 
 
 HISTORY = [

@@ -101,12 +101,12 @@ def explanations(
 
 def write_page(path: Path, nlp: Language, graft: TextCatGraft, items: Iterator[Item], label: str | None) -> None:
     """A page of HTML with all documents."""
-    import spacy_graft
+    from ..rendering.markup import whole_page
+    from ..rendering.render import render
 
     with writing(path) as file:
-        docs = [nlp(item.text) for item in items]
-        what = docs[0] if len(docs) == 1 else docs
-        file.write(spacy_graft.render(what, graft, label=label, style="text", page=True).encode())
+        documents = [render(nlp(item.text), graft, label=label) for item in items]
+        file.write(whole_page("Explanations", "\n".join(documents)).encode())
 
 
 def as_dict(explanation: Explanation, top: int | None) -> dict[str, Any]:
