@@ -288,14 +288,13 @@ def history(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loaded pipelines have a history."""
     from spacy_graft.pipeline.textcat import TextCatGraft
 
-    loaded = TextCatGraft._loaded
+    monkeypatch.setattr(TextCatGraft, "history", HISTORY)
 
-    def with_history(self: TextCatGraft) -> TextCatGraft:
-        component = loaded(self)
-        component.history = HISTORY  # type: ignore[attr-defined]
-        return component
 
-    monkeypatch.setattr(TextCatGraft, "_loaded", with_history)
+def test_path_of_a_training(pipeline: Path) -> None:
+    steps = lines_of(call("path", pipeline))
+    assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
+    assert steps == sorted(steps, key=lambda step: -step["l1_ratio"])
 
 
 @pytest.mark.usefixtures("history")
@@ -324,14 +323,7 @@ def test_path_is_not_plotted_without_matplotlib(
 def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from spacy_graft.pipeline.textcat import TextCatGraft
 
-    loaded = TextCatGraft._loaded
-
-    def without_history(self: TextCatGraft) -> TextCatGraft:
-        component = loaded(self)
-        component.history = []  # type: ignore[attr-defined]
-        return component
-
-    monkeypatch.setattr(TextCatGraft, "_loaded", without_history)
+    monkeypatch.setattr(TextCatGraft, "history", [])
     assert "no history" in refused("path", pipeline)
 
 
