@@ -23,7 +23,7 @@ from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.common import writing
 from spacy_graft.cli.inputs import OnError
-from spacy_graft.cli.streaming import BATCHES, stream
+from spacy_graft.cli.streaming import TEXTS, stream
 from spacy_graft.cli.texts import JsonlTexts
 
 COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "init-config"]
@@ -213,14 +213,13 @@ def test_classify_reads_no_more_than_it_needs(fitted: Language) -> None:
                 n_read += 1
                 yield number, json.dumps({"text": f"goal number{number}"}).encode()
 
-    batch_size = 8
-    results = stream(fitted, Endless("-", "text").items(OnError.fail), lambda doc: doc.text, OnError.fail, batch_size)
+    results = stream(fitted, Endless("-", "text").items(OnError.fail), lambda doc: doc.text, OnError.fail)
     n_words = len(fitted.vocab.strings)
     for number, (item, text) in enumerate(results, start=1):
         assert item.line == number
         assert text == f"goal number{number}"
-        assert n_read <= number + BATCHES * batch_size
-        if number == 20 * BATCHES * batch_size:
+        assert n_read <= number + TEXTS
+        if number == 5 * TEXTS:
             break
     results.close()
     assert len(fitted.vocab.strings) <= n_words + 1

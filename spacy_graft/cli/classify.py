@@ -41,8 +41,8 @@ def classify(
 ) -> None:
     """Give each of the texts probabilities for the labels.
 
-    Each line is written again, with `cats`: an object of probabilities by label. Lines come in order, and a few batches
-    are held in memory.
+    Each line is written again, with `cats`: an object of probabilities by label. Lines come in order, and some
+    thousands are held in memory.
     """
     from .streaming import stream
     from .texts import jsonl_texts

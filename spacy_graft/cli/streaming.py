@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Batches after which the words that texts have brought into the vocabulary are forgotten; with several processes,
-#: which begin anew, batches of each.
-BATCHES, BATCHES_A_PROCESS = 8, 64
+#: Texts after which the words that they have brought into the vocabulary are forgotten; with several processes, which
+#: begin anew then, texts of each.
+TEXTS, TEXTS_A_PROCESS = 2048, 8192
 
 
 def stream(
@@ -32,7 +32,7 @@ def stream(
     Documents do not outlive ``use``. A text that the pipeline fails on is reported, or fatal.
     """
     size = batch_size or nlp.batch_size
-    n_items = size * (BATCHES if n_process == 1 else BATCHES_A_PROCESS * n_process)
+    n_items = TEXTS if n_process == 1 else TEXTS_A_PROCESS * n_process
     remaining = iter(items)
     while part := list(islice(remaining, n_items)):
         with nlp.memory_zone():
