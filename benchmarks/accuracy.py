@@ -47,7 +47,7 @@ FEWEST_TO_CHOOSE = 200
 RESAMPLES = 1000
 #: The result that ours is compared with, document by document.
 BASELINE = "tfidf-lr"
-OURS = ("ours", "ours-tuned")
+OURS = ("ours", "ours-tuned", "ours-syntax")
 HERE = Path(__file__).parent
 Result = dict[str, Any]
 

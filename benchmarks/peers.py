@@ -9,14 +9,21 @@ import random
 import tempfile
 import time
 import warnings
+import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+REPOSITORY = Path(__file__).parents[1]
 
 Settings = dict[str, Any]
 
@@ -234,7 +241,7 @@ class Ours(Peer):
     """``spacy_graft.fit`` with the default component, which makes folds of its own to choose by."""
 
     title = "ours"
-    configs: ClassVar[dict[str, Settings]] = {"default": {}}
+    configs: Mapping[str, Settings] = MappingProxyType({"default": {}})
 
     def prepare(self, task: Task) -> None:
         some = few(task.train)
@@ -248,11 +255,9 @@ class Ours(Peer):
         return self._fit(task, part, settings.get("config", "default"))
 
     def _fit(self, task: Task, part: Part, config: str, dev: Part | None = None) -> Model:
-        import spacy
-
         from spacy_graft import fit
 
-        nlp = spacy.blank(task.lang)
+        nlp = self.pipeline(task)
         factory = "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
         component = nlp.add_pipe(factory, config=self.configs[config])
         report = fit(nlp, examples(task, nlp, part), None if dev is None else examples(task, nlp, dev))
@@ -262,6 +267,35 @@ class Ours(Peer):
 
     def train(self, task: Task) -> Model:
         return self.fit(task, task.everything, {})
+
+    def pipeline(self, task: Task) -> Language:
+        """What the component is added to."""
+        import spacy
+
+        return spacy.blank(task.lang)
+
+
+class OursSyntax(Ours):
+    """The same with the blocks of ``configs/default.cfg``, on the syntax pipeline that ships; for English alone."""
+
+    title = "ours, with syntax"
+
+    def __init__(self) -> None:
+        from spacy.util import load_config
+
+        component = load_config(REPOSITORY / "configs" / "default.cfg")["components"]["textcat_graft"]
+        self.configs = {"default": {"features": component["features"]}}
+
+    def pipeline(self, task: Task) -> Language:
+        import spacy
+
+        if task.lang != "en":
+            raise ValueError("The syntax that ships is English.")
+        (wheel,) = (REPOSITORY / "assets").glob("*.whl")
+        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+            (meta,) = Path(folder).glob("*/*/meta.json")
+            return spacy.load(meta.parent)
 
 
 class OursTuned(Ours):
@@ -612,6 +646,7 @@ class Ensemble(SpacyTextcat):
 METHODS: dict[str, type[Peer]] = {
     "ours": Ours,
     "ours-tuned": OursTuned,
+    "ours-syntax": OursSyntax,
     "tfidf-lr": TfidfLogistic,
     "tfidf-svm": TfidfSvm,
     "binary-l1": BinaryL1,
