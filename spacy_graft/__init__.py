@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifier import GraftClassifier
-    from .graft.learners import Grafting, GraftingPath
+    from .graft.learners import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
     from .rendering.render import render
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "CoordinateAscent",
     "GraftClassifier",
     "Grafting",
     "GraftingPath",
@@ -36,6 +37,7 @@ MODULES = {
     "fit": ".pipeline.fit",
     "render": ".rendering.render",
     "GraftClassifier": ".classifier",
+    "CoordinateAscent": ".graft.learners",
     "Grafting": ".graft.learners",
     "GraftingPath": ".graft.learners",
 }

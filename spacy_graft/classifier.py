@@ -12,7 +12,7 @@ import scipy.sparse
 from .extract.bags import Bags
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
-from .graft.learners import Grafting, GraftingPath
+from .graft.learners import CoordinateAscent, Grafting, GraftingPath
 from .graft.report import Report
 from .graft.solution import Solution
 from .model.products import Members, add_scores
@@ -54,8 +54,8 @@ class GraftClassifier:
 
     Parameters
     ----------
-    learner : Grafting or GraftingPath
-        How weights are found: at one C, or along a path (the last point counts).
+    learner : Grafting, GraftingPath or CoordinateAscent
+        How weights are found: at one C, along a path (the last point counts), or without a penalty.
     degree : int
         1: originals only. 2, 3: products of so many originals at the most as well.
     min_df : int
@@ -85,7 +85,7 @@ class GraftClassifier:
 
     def __init__(
         self,
-        learner: Grafting | GraftingPath | None = None,
+        learner: Grafting | GraftingPath | CoordinateAscent | None = None,
         *,
         degree: int = 1,
         min_df: int = 1,

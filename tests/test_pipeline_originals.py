@@ -157,6 +157,30 @@ def test_contributions_of_every_kind_sum_to_the_score(trained: Language) -> None
             assert explanation.score == pytest.approx(score, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("kind", "block"),
+    [
+        ("character n-gram", {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True}),
+        ("token n-gram", FEATURES["words"]),
+        ("attribute", FEATURES["lemmas"]),
+        ("head–modifier", FEATURES["arcs"]),
+        ("document attribute", FEATURES["source"]),
+        ("combination", {**FEATURES["products"], "of": ["words"], "degree": 2}),
+    ],
+)
+def test_each_kind_alone_sums_to_the_score(kind: str, block: dict[str, Any]) -> None:
+    features = {"only": block} if kind != "combination" else {"words": FEATURES["words"], "only": block}
+    nlp = make_nlp(features)
+    spacy_graft.fit(nlp, make_examples(nlp))
+    component, kinds = component_of(nlp), set()
+    for doc in map(nlp, some_docs(nlp)):
+        for explanation, score in zip(component.explain(doc), component.model.predict([doc])[0], strict=True):
+            kinds |= {part.kind for part in explanation.contributions}
+            total = explanation.intercept + sum(part.contribution for part in explanation.contributions)
+            assert total == pytest.approx(score, abs=1e-9)
+    assert kind in kinds
+
+
 def test_every_kind_points_at_its_place(trained: Language) -> None:
     kinds = set()
     for doc in map(trained, some_docs(trained)):

@@ -36,7 +36,7 @@ REGISTERED = {
         "spacy_graft.TokenAttributes.v1",
         "spacy_graft.TokenNgrams.v1",
     ],
-    "graft_learners": ["spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
+    "graft_learners": ["spacy_graft.CoordinateAscent.v1", "spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
     "graft_networks": [
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",

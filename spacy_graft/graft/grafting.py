@@ -1,4 +1,4 @@
-"""Grafting at one C, a round a step."""
+"""Grafting under L1 at one C, a round a step."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from .state import GraftState
 
 
 class GraftingFit:
-    """A fit of :class:`Grafting` on one corpus."""
+    """A fit of :class:`Grafting` whose penalty is L1, on one corpus."""
 
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
+        assert learner.l1 is not None
         self.learner = learner
-        self.state = GraftState(data, learner, smallest_l1=learner.l1)
-        self.state.start_at(learner.l1, learner.n_best)
+        self.l1 = learner.l1
+        self.state = GraftState(data, learner, smallest_l1=self.l1)
+        self.state.start_at(self.l1, learner.n_best)
         self.report.finished = not self.state.trainable or self.state.done()
 
     @property
@@ -30,7 +32,7 @@ class GraftingFit:
         """One grafting round; nothing once the certificate holds."""
         if self.finished:
             return
-        self.state.round(self.learner.l1, self.learner.n_best)
+        self.state.round(self.l1, self.learner.n_best)
         self.report.finished = self.state.done()
 
     def solution(self) -> Solution:

@@ -9,16 +9,32 @@ from typing import TYPE_CHECKING, Any, Literal
 from .data import TrainingData
 
 if TYPE_CHECKING:
+    from .ascent import AscentFit
     from .grafting import GraftingFit
     from .path import PathFit
+    from .selection import SelectionFit
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalties`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
 PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
+#: Kinds of penalty of :class:`Grafting`.
+PenaltyKind = Literal["l1", "l2", "none"]
+PENALTIES = ("l1", "l2", "none")
+
+INFINITY = float("inf")
+
+
+class Settings:
+    """Options, checked as they are read."""
+
+    def _require(self, holds: bool, option: str, bounds: str) -> None:
+        # A comparison with NaN is False, so NaN is refused as well.
+        if not holds:
+            raise ValueError(f"{type(self).__name__}: {option} = {getattr(self, option)!r}, but it must be {bounds}.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Penalty:
+class Penalty(Settings):
     """How weights are penalised, and what documents weigh (design §3).
 
     Attributes
@@ -35,7 +51,8 @@ class Penalty:
         How much more documents of rare labels weigh, if labels exclude each other: a label of n documents weighs as
         much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.
     tol : float
-        Duality gap to stop at, in units of the objective at zero weights.
+        Under L1: duality gap to stop at, in units of the objective at zero weights. Without: the largest |v| / λ that
+        an optimal weight may keep, in units of the threshold; or where there is none, of the largest at zero weights.
     """
 
     ridge: float = 0.0
@@ -52,37 +69,106 @@ class Penalty:
         self._require(0.0 <= self.balance <= 1.0, "balance", "between 0 and 1")
         self._require(0.0 < self.tol < 1.0, "tol", "between 0 and 1")
 
-    def _require(self, holds: bool, option: str, bounds: str) -> None:
-        # A comparison with NaN is False, so NaN is refused as well.
-        if not holds:
-            raise ValueError(f"{type(self).__name__}: {option} = {getattr(self, option)!r}, but it must be {bounds}.")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Grafting(Penalty):
-    """The L1 optimum at one C over the whole space, certified; a grafting round a step.
+    """Grafting under one penalty; a round a step.
+
+    Under L1, the optimum at one C over the whole space, certified (with a ridge: of the elastic net). Under L2 or no
+    penalty, the incremental feature selection of Riezler & Vasserman (EMNLP 2004, l2-ifs and mle-ifs), or training on
+    the whole space (l2, mle; std with ``penalty_weights = "standard"``).
 
     Attributes
     ----------
-    l1 : float
-        C, in the sum convention: a feature enters only if |v| > C λ.
+    penalty : str
+        ``l1``, ``l2`` (the ridge alone) or ``none``.
+    l1 : float, optional
+        C, in the sum convention: a feature enters only if |v| > C λ. Of L1 alone, which cannot do without.
+    threshold : float, optional
+        Without L1: a feature enters only if |v| > threshold λ. None selects nothing: all features enter at once.
     n_best : int, optional
         Pairs of feature and label that a round adds; None doubles the active set (100 at the least).
     """
 
-    l1: float
+    penalty: PenaltyKind = "l1"
+    l1: float | None = None
+    threshold: float | None = None
     n_best: int | None = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(0.0 < self.l1 < float("inf"), "l1", "above 0")
+        self._require(self.penalty in PENALTIES, "penalty", f"one of {list(PENALTIES)}")
         self._require(self.n_best is None or self.n_best >= 1, "n_best", "at least 1, or null")
+        under = f"with penalty = {self.penalty!r}"
+        if self.penalty == "l1":
+            self._require(self.l1 is not None and 0.0 < self.l1 < INFINITY, "l1", f"above 0 {under}")
+            self._require(self.threshold is None, "threshold", f"null {under}: C = l1 is the threshold")
+            return
+        self._require(self.l1 is None, "l1", f"null {under}: give a threshold")
+        self._require(
+            self.threshold is None or 0.0 < self.threshold < INFINITY, "threshold", f"above 0, or null, {under}"
+        )
+        if self.penalty == "l2":
+            self._require(0.0 < self.ridge < INFINITY, "ridge", f"above 0 {under}")
+        else:
+            self._require(self.ridge == 0.0, "ridge", f"0 {under}")
 
-    def start(self, data: TrainingData) -> GraftingFit:
+    @property
+    def takes_all(self) -> bool:
+        """Whether all features enter at once, so that they must be written down."""
+        return self.penalty != "l1" and self.threshold is None
+
+    def start(self, data: TrainingData) -> GraftingFit | SelectionFit:
         """Index a corpus and search it once; training goes on with the fit's ``step``."""
+        if self.penalty != "l1":
+            from .selection import SelectionFit
+
+            return SelectionFit(self, data)
         from .grafting import GraftingFit
 
         return GraftingFit(self, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoordinateAscent(Settings):
+    """Unregularised ascent along the best coordinate (SLR: Ifrim, Bakir & Weikum, KDD 2008).
+
+    From zero weights, each iteration takes the feature with the largest gradient of the log-likelihood, of n-grams of
+    any length, and searches along it for the maximum. What keeps the model small is that it stops early. Several labels
+    are one logistic problem each, against all others, whether or not they exclude each other.
+
+    Attributes
+    ----------
+    tolerance : float
+        A label stops once an iteration changes its scores f by no more than this: Σ_i |Δf_i| / (1 + Σ_i |f_i|).
+    iterations : int, ``"cv"`` or None
+        The most iterations of a label. ``cv`` chooses them for each label: those of the least log-loss on held-out
+        documents, a fifth of the training documents at a time. None sets no limit.
+    threshold : str, optional
+        ``training_error``: intercepts are such that score 0 is the threshold with the fewest errors on the training
+        documents. None leaves them at 0.
+    iterations_per_step : int
+        Iterations of each label in a step of the training loop.
+    """
+
+    tolerance: float = 0.005
+    iterations: int | Literal["cv"] | None = None
+    threshold: Literal["training_error"] | None = "training_error"
+    iterations_per_step: int = 10
+
+    def __post_init__(self) -> None:
+        self._require(0.0 < self.tolerance < 1.0, "tolerance", "between 0 and 1")
+        limit: Any = self.iterations
+        number = isinstance(limit, int) and not isinstance(limit, bool) and limit >= 1
+        self._require(limit is None or limit == "cv" or number, "iterations", "at least 1, 'cv', or null")
+        self._require(self.threshold in ("training_error", None), "threshold", "'training_error', or null")
+        self._require(self.iterations_per_step >= 1, "iterations_per_step", "at least 1")
+
+    def start(self, data: TrainingData) -> AscentFit:
+        """Index a corpus; each ``step`` of the fit is so many iterations."""
+        from .ascent import AscentFit
+
+        return AscentFit(self, data)
 
 
 @dataclass(frozen=True, kw_only=True)

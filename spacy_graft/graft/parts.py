@@ -36,6 +36,9 @@ class Part(Protocol):
         ``active`` is by the rows of the active set.
         """
 
+    def features(self) -> np.ndarray:
+        """All nodes that are features, where they can be told."""
+
     def missing(self, nodes: np.ndarray) -> np.ndarray:
         """Those of the nodes that are no rows, each once."""
 
@@ -92,6 +95,9 @@ class IndexedPart:
             return self.search.best(residuals, threshold, wanted, active)
         sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
         return best_by_stream(self.index, residuals, sought)
+
+    def features(self) -> np.ndarray:
+        return np.flatnonzero(self.row_of_node != EQUAL)
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
         return np.unique(nodes[self.row_of_node[nodes] == FREE])
@@ -160,6 +166,9 @@ class CombinationPart:
         representatives = np.empty_like(codes)
         representatives[order] = known_codes[first][of_known[len(self.keys) :]]
         return representatives
+
+    def features(self) -> np.ndarray:
+        return np.empty(0, np.int64)
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
         return np.unique(nodes[~np.isin(nodes, self.nodes)])

@@ -41,22 +41,30 @@ class Problem:
 class Problems:
     """All softmax problems of a corpus.
 
+    Parameters
+    ----------
+    data : TrainingData
+    one_vs_all : bool
+        Whether more than two exclusive labels are a logistic problem each as well.
+
     Attributes
     ----------
     problems : list of Problem
     trained : int64
         The label (column of the corpus's targets) that each trained label stands for.
-    data : TrainingData
     """
 
-    def __init__(self, data: TrainingData) -> None:
+    def __init__(self, data: TrainingData, one_vs_all: bool = False) -> None:
         self.data = data
         importance = data.example_weights[:, None] * data.known
         self.positive = (importance * data.targets).sum(axis=0)
         self.negative = (importance * (1.0 - data.targets)).sum(axis=0)
         if data.exclusive:
             self.present = np.flatnonzero(self.positive > 0.0)
-            self.problems, self.trained = self._exclusive()
+            if one_vs_all and len(self.present) > 2:
+                self.problems, self.trained = self._independent(importance)
+            else:
+                self.problems, self.trained = self._exclusive()
         else:
             self.present = np.flatnonzero((self.positive > 0.0) & (self.negative > 0.0))
             self.problems, self.trained = self._independent(importance)

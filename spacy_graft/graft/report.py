@@ -19,13 +19,15 @@ class Report:
     rounds : int
         Grafting rounds so far.
     l1, l1_max : float
-        C, and the smallest C whose model is empty.
+        C (0 without L1), and the smallest C whose model is empty: the largest |v| / λ at zero weights.
     objective, duality_gap : float
-        F, and a bound of its distance to the optimum over the whole space; both in nats.
+        F, and a bound of its distance to the optimum over the whole space; both in nats. Without L1 the bound is that
+        of the distance to the optimum over the features that were selected.
     relative_gap : float
-        The gap in units of F at zero weights: training stops at ``tol``.
+        The gap in units of F at zero weights: training under L1 stops at ``tol``.
     max_violation : float
-        Largest max(|v| / λ - C, 0) of all features that are not in the model, in units of C.
+        Largest max(|v| / λ - C, 0) of all features that are not in the model, in units of C; or of the threshold in
+        C's place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     n_classes, n_active, n_pairs : int
@@ -35,7 +37,13 @@ class Report:
     seconds : dict of str to float
         By phase: index, search, solve, refit.
     converged : bool
-        Whether the gap is at ``tol`` or below.
+        Whether what the learner looks for has been found: under L1, that the gap is at ``tol`` or below; without, that
+        no feature exceeds the threshold and the weights of those selected are optimal; of an ascent, that scores have
+        come to rest.
+    separated : bool
+        Without a penalty: whether the likelihood was found to have no maximum, because the model tells all documents
+        of a label from all others or a feature has documents of one label alone. The weights are then large rather
+        than optimal: those at which gradients are small.
     finished : bool
         Whether another step would change nothing.
     """
@@ -54,7 +62,21 @@ class Report:
     min_df: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     converged: bool = False
+    separated: bool = False
     finished: bool = False
+
+    @property
+    def iterations(self) -> int:
+        """Rounds, by the name that the papers give them."""
+        return self.rounds
+
+    @property
+    def compression(self) -> float:
+        """Share of the distinct columns that the model leaves out.
+
+        Products are not counted in the space, but in the model: with them it is a lower bound.
+        """
+        return max(1.0 - self.n_active / self.n_classes, 0.0) if self.n_classes else 0.0
 
     @property
     def l1_ratio(self) -> float:
@@ -63,7 +85,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "l1_ratio": self.l1_ratio}
+        derived = {name: getattr(self, name) for name in ("l1_ratio", "iterations", "compression")}
+        return {**dataclasses.asdict(self), **derived}
 
     def copy(self) -> Report:
         """As it is now."""

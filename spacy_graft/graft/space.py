@@ -10,6 +10,7 @@ import numpy as np
 from ..index.columns import Columns, joined
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
+from ..solve.active import Active
 from .parts import Part
 from .solution import Term
 
@@ -21,6 +22,7 @@ class Found:
     blocks: np.ndarray
     nodes: np.ndarray
     labels: np.ndarray
+    ratios: np.ndarray
     count: int
     peaks: np.ndarray
     squared_excess: np.ndarray
@@ -81,11 +83,16 @@ class FeatureSpace:
         ratios = np.concatenate([of_part.ratios for of_part in found])
         best = np.lexsort((labels, nodes, blocks, -ratios))[:wanted]
         return Found(
-            blocks[best], nodes[best], labels[best],
+            blocks[best], nodes[best], labels[best], ratios[best],
             sum(of_part.count for of_part in found),
             np.max([of_part.peaks for of_part in found], axis=0),
             np.sum([of_part.squared_excess for of_part in found], axis=0),
         )  # fmt: skip
+
+    def everything(self) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks and nodes of all features, those of combinations left out, which are not written down."""
+        nodes = [part.features() for part in self.parts]
+        return np.repeat(np.arange(len(nodes)), [len(of_part) for of_part in nodes]), np.concatenate(nodes)
 
     def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> Columns:
         """Make nodes active that are not, as the next rows; returns their columns."""
@@ -97,6 +104,11 @@ class FeatureSpace:
             self.nodes = np.concatenate([self.nodes, new])
         self.set_rows(self.blocks, self.nodes)
         return joined(columns)
+
+    def entered(self, active: Active, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> Active:
+        """The active set with more pairs at weight zero, which are not in it yet."""
+        active = active.with_columns(self.add_rows(blocks, nodes))
+        return active.with_pairs(self.rows_of(blocks, nodes), labels, self.penalty(blocks, nodes, labels))
 
     def keep_rows(self, kept: np.ndarray) -> None:
         """Free the nodes of the rows that are not ``kept`` (bool), and renumber the others."""

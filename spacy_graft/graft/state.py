@@ -16,7 +16,7 @@ from .learners import Penalty
 from .problems import Problem, Problems
 from .report import Report
 from .solution import Solution
-from .space import Found
+from .space import FeatureSpace, Found
 
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
 #: support that the next round changes.
@@ -85,7 +85,7 @@ class GraftState:
         with self.report.timed("search"):
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
             everything = self.space.search(
-                (self.residuals * self.scale).T, 0.0, 1, self._active_labels(), self.space.degree, complete=False
+                (self.residuals * self.scale).T, 0.0, 1, self.active_labels(), self.space.degree, complete=False
             )
         self.report.l1_max = float(everything.peaks.max(initial=0.0))
         # There the empty model is the optimum.
@@ -101,10 +101,9 @@ class GraftState:
         largest = float((self.data.example_weights * self.scale).max())
         return l1 / largest if largest > 0.0 else 0.0
 
-    def _active_labels(self) -> np.ndarray:
-        active = np.zeros((self.active.n_rows, self.problems.n_trained), np.bool_)
-        active[self.active.rows, self.active.labels] = True
-        return active
+    def active_labels(self) -> np.ndarray:
+        """Which pairs of row and trained label are active: bool."""
+        return self.active.by_row(self.problems.n_trained)
 
     def _centre_intercepts(self) -> None:
         for problem in self.problems.problems:
@@ -147,48 +146,70 @@ class GraftState:
     def _search(self, l1: float, wanted: int) -> None:
         with self.report.timed("search"):
             self.found = self.space.search(
-                (self.residuals * self.scale).T, l1, wanted, self._active_labels(), self.degree,
+                (self.residuals * self.scale).T, l1, wanted, self.active_labels(), self.degree,
                 complete=self.penalty.ridge > 0.0,
             )  # fmt: skip
             self._certify(l1, self.found)
 
     def _certify(self, l1: float, found: Found) -> None:
-        values = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, self.residuals * self.scale, values)
-        ratios = np.abs(values) / self.active.penalty
+        objective, dual = self.objective_and_dual(l1, found.peaks, found.squared_excess)
+        self.best_dual = max(self.best_dual, dual)
+        self.report.l1 = float(l1)
+        self.tell(objective, self.best_dual)
+        self.report.converged = self.report.relative_gap <= self.penalty.tol
+        self.report.max_violation = max(float(found.peaks.max(initial=0.0)) / self.report.l1 - 1.0, 0.0)
+
+    def objective_and_dual(self, l1: float, peaks: np.ndarray, squared_excess: np.ndarray) -> tuple[float, float]:
+        """F, and a lower bound of the optimum.
+
+        Parameters
+        ----------
+        l1 : float
+            C.
+        peaks, squared_excess : float64 (trained labels)
+            Of the pairs that are not active (:class:`Found`). Zeros restrict the bound to the active pairs.
+        """
+        ratios = self.active_ratios()
         objective = dual = slack = 0.0
         for problem in self.problems.problems:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
-            peak = max(found.peaks[problem.labels].max(), ratios[pairs].max(initial=0.0))
-            excess = found.squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
+            peak = max(peaks[problem.labels].max(), ratios[pairs].max(initial=0.0))
+            excess = squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
             restricted = self.restricted(problem, l1)
             part = self.active.of_labels(problem.first, problem.stop)
             loss, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
             objective += loss + restricted.penalty(part)
             dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess)
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
-        self.best_dual = max(self.best_dual, dual - slack)
+        return objective, dual - slack
+
+    def active_ratios(self) -> np.ndarray:
+        """|v| / λ of the active pairs."""
+        values = np.empty(len(self.active))
+        kernels.collect(self.active.pairs, self.residuals * self.scale, values)
+        return np.abs(values) / self.active.penalty
+
+    def tell(self, objective: float, dual: float) -> None:
+        """Report an objective, a lower bound of the optimum and the size of the model."""
         report = self.report
-        report.l1 = float(l1)
         report.objective = float(objective)
-        report.duality_gap = float(objective - self.best_dual)
+        report.duality_gap = float(objective - dual)
         report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
-        report.converged = report.relative_gap <= self.penalty.tol
-        report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
         report.n_active, report.n_pairs = self.active.n_rows, len(self.active)
 
     def start_at(self, l1: float, n_best: int | None = None) -> None:
         """Begin with a new C: what is known of the dual of another C no longer holds."""
         self.degree = 1
         self._forget_dual()
-        self.search(l1, self._wanted(n_best))
+        self.search(l1, self.wanted(n_best))
 
     def _forget_dual(self) -> None:
         self.best_dual = -np.inf
         self.without_progress = 0
         self.accuracy = np.inf
 
-    def _wanted(self, n_best: int | None) -> int:
+    def wanted(self, n_best: int | None) -> int:
+        """Pairs that the next round adds."""
         return max(FEWEST_ADDED, len(self.active)) if n_best is None else n_best
 
     def round(self, l1: float, n_best: int | None = None) -> None:
@@ -205,13 +226,12 @@ class GraftState:
             raise RuntimeError("A round needs a search before it: call start_at first.")
         before = self.report.objective
         with self.report.timed("solve"):
-            self._enter(self.found)
+            self.enter(self.found.blocks, self.found.nodes, self.found.labels)
             self.accuracy = self._tolerance(l1)
             self._solve(l1, self.accuracy)
             self._leave()
-            self._centre_intercepts()
-            self.residuals = self._residuals()
-        wanted = self._wanted(n_best)
+            self._settle()
+        wanted = self.wanted(n_best)
         self._search(l1, wanted)
         progress = self.report.objective < before - 1e-13 * abs(before)
         self.without_progress = 0 if progress else self.without_progress + 1
@@ -256,18 +276,35 @@ class GraftState:
         # What is left outside may be tiny while the gap comes from the restricted problem itself.
         return max(ROUND_ACCURACY * violation, 0.1 * min(self.accuracy, l1))
 
-    def _enter(self, found: Found) -> None:
-        self.active = self.active.with_columns(self.space.add_rows(found.blocks, found.nodes))
-        rows = self.space.rows_of(found.blocks, found.nodes)
-        penalty = self.space.penalty(found.blocks, found.nodes, found.labels)
-        self.active = self.active.with_pairs(rows, found.labels, penalty)
+    def enter(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> None:
+        """Make pairs active, at weight zero."""
+        self.active = self.space.entered(self.active, blocks, nodes, labels)
 
-    def _solve(self, l1: float, tolerance: float) -> None:
+    def solve(self, l1: float, tolerance: float) -> float:
+        """The optimum over the active pairs; weights that are 0 stay in the model.
+
+        Returns
+        -------
+        float
+            The largest violation that is left, in units of |v| / λ.
+        """
+        left = self._solve(l1, tolerance)
+        self._settle()
+        return left
+
+    def _solve(self, l1: float, tolerance: float) -> float:
+        left = 0.0
         for problem in self.problems.problems:
             part = self.active.of_labels(problem.first, problem.stop)
-            self.restricted(problem, l1).minimise(
+            of_problem = self.restricted(problem, l1).minimise(
                 part, self.intercepts[problem.labels], self.scores[problem.labels], tolerance
             )
+            left = max(left, of_problem)
+        return left
+
+    def _settle(self) -> None:
+        self._centre_intercepts()
+        self.residuals = self._residuals()
 
     def _leave(self) -> None:
         self.active, used = self.active.without_zeros()
@@ -295,7 +332,7 @@ class GraftState:
 
     def _completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same softmax, at weight zero."""
-        there = self._active_labels()
+        there = self.active_labels()
         missing = np.zeros_like(there)
         for problem in self.problems.problems:
             of_problem = there[:, problem.labels]
@@ -309,16 +346,29 @@ class GraftState:
         return self._solution(self.active, self.intercepts, self.scores)
 
     def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
-        weights = np.zeros((active.n_rows, self.problems.n_trained))
-        weights[active.rows, active.labels] = active.weights
-        vocabularies = {name: bags.vocabulary for name, bags in self.data.bags.items()}
-        return Solution(
-            self.space.names(), *self.space.terms(), self.space.df(),
-            self.problems.weights_by_label(weights),
-            self.problems.intercepts_by_label(intercepts, scores),
-            self.mean_scale if self.penalty.length_normalisation else 0.0,
-            {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
-        )  # fmt: skip
+        mean_scale = self.mean_scale if self.penalty.length_normalisation else 0.0
+        return solution_of(self.space, self.problems, active, intercepts, scores, mean_scale)
+
+
+def solution_of(
+    space: FeatureSpace,
+    problems: Problems,
+    active: Active,
+    intercepts: np.ndarray,
+    scores: np.ndarray,
+    mean_scale: float,
+) -> Solution:
+    """The model of an active set, by label and in the streams' symbols; scores are of the training documents."""
+    weights = np.zeros((active.n_rows, problems.n_trained))
+    weights[active.rows, active.labels] = active.weights
+    vocabularies = {name: bags.vocabulary for name, bags in problems.data.bags.items()}
+    return Solution(
+        space.names(), *space.terms(), space.df(),
+        problems.weights_by_label(weights),
+        problems.intercepts_by_label(intercepts, scores),
+        mean_scale,
+        {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
+    )  # fmt: skip
 
 
 def document_weights(lengths: np.ndarray, normalise: bool) -> tuple[float, np.ndarray]:

@@ -12,6 +12,7 @@ from ..extract.blocks import NgramBlock
 from ..extract.characters import CharacterNgrams
 from ..extract.combinations import Combinations
 from ..extract.tokens import TokenNgrams
+from ..graft.learners import Grafting
 from ..model.sparse_linear import SparseLinear
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -149,6 +150,15 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
                 f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
             )
     check_combinations(name, blocks)
+    if (
+        isinstance(learner, Grafting)
+        and learner.takes_all
+        and any(isinstance(b, Combinations) for b in blocks.values())
+    ):
+        raise ValueError(
+            f"[{name}] Without a threshold Grafting takes all features at once, but combinations are not written down. "
+            f"Give the learner a threshold, or leave the block of combinations out."
+        )
     if not isinstance(learner, Learner):
         raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")
 

@@ -116,7 +116,10 @@ def steps(
 def describe(report: Report) -> str:
     """A line for the progress bar."""
     refit = "" if report.refit is None else f", refit {report.refit:g}"
-    return f"C/C_max {report.l1_ratio:.4f}, {report.n_active:,} features, gap {report.relative_gap:.0e}{refit}"
+    return (
+        f"C/C_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
+        f"gap {report.relative_gap:.0e}{refit}"
+    )
 
 
 def choose(
@@ -216,7 +219,14 @@ def folds(examples: Iterable[Example]) -> np.ndarray:
 def progress_bar(component: TextCatGraft) -> Progress:
     """On a terminal; elsewhere nothing is shown."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     return Progress(
@@ -225,6 +235,7 @@ def progress_bar(component: TextCatGraft) -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
     )

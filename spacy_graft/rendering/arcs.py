@@ -162,12 +162,15 @@ def number(its: Drawn, base: int) -> str:
     return f'<text class="number" x="{x:.1f}" y="{y}" text-anchor="middle">{signed(its.arc.strength, 2)}</text>'
 
 
-def listing(text: str, arcs: Sequence[Arc], prefix: str, links: dict[int, str]) -> str:
-    """The strongest arcs as a list of links to their words; ``links`` gets the anchors that these need."""
+def listing(text: str, arcs: Sequence[Arc], largest: float, prefix: str, links: dict[int, str]) -> str:
+    """The strongest arcs as a list of links to their words; ``links`` gets the anchors that these need.
+
+    Bars are in units of ``largest``, or of the strongest arc where that is larger.
+    """
     if not arcs:
         return ""
     top = arcs[:MOST_LISTED]
-    largest = abs(top[0].strength)
+    largest = max(largest, abs(top[0].strength))
     for arc in top:
         links.update({span.start: f"{prefix}{span.start}" for span in (arc.head, arc.modifier)})
     rows = [

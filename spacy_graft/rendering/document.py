@@ -25,7 +25,11 @@ def document_view(text: str, its: LabelExplanation, lang: str) -> str:
         return '<p class="note">The document is empty.</p>' + without_place(its.contributions)
     found = arcs(its.contributions)
     links: dict[int, str] = {}
-    below = drawing(text, found) if is_short(text) else listing(text, found, anchors(its.label, text), links)
+    below = (
+        drawing(text, found)
+        if is_short(text)
+        else listing(text, found, largest_of(its.contributions), anchors(its.label, text), links)
+    )
     return legend(its) + highlighted(text, its.contributions, lang, links) + below + without_place(its.contributions)
 
 
@@ -85,12 +89,17 @@ def legend(its: LabelExplanation) -> str:
     )
 
 
+def largest_of(contributions: Sequence[Contribution]) -> float:
+    """The largest contribution, in absolute value: it comes first."""
+    return abs(contributions[0].contribution) if contributions else 0.0
+
+
 def without_place(contributions: Sequence[Contribution]) -> str:
     """Bars of what is said of the whole document."""
     found = [part for part in contributions if not stretches(part)]
     if not found:
         return ""
-    largest = abs(found[0].contribution)
+    largest = largest_of(contributions)
     rows = [
         f'<li><span class="name">{named(part.text)} <small>{shown(part.kind)}</small></span>'
         f'{meter(part.contribution, largest)}<span class="number">{signed(part.contribution)}</span></li>'

@@ -55,6 +55,12 @@ class Active:
         """What the kernels take."""
         return Pairs(*self.columns, self.rows, self.labels)
 
+    def by_row(self, n_labels: int) -> np.ndarray:
+        """Which labels each row is active for: bool (rows, labels)."""
+        active = np.zeros((self.n_rows, n_labels), np.bool_)
+        active[self.rows, self.labels] = True
+        return active
+
     def of_labels(self, first: int, stop: int) -> Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
         part = slice(*np.searchsorted(self.labels, (first, stop)))

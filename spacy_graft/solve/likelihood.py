@@ -50,6 +50,17 @@ class Likelihood:
         """δ_iy = s_i (q_iy - p_iy), (labels, documents)."""
         return self.importance * (self.targets - probabilities)
 
+    def is_told_apart(self, scores: np.ndarray) -> bool:
+        """Whether every document has one label and scores highest on it: twice the scores are then likelier still."""
+        known = self.importance > 0.0
+        targets, scores = self.targets[:, known], scores[:, known]
+        if self.reference:
+            targets = np.concatenate([1.0 - targets.sum(axis=0, keepdims=True), targets])
+            scores = np.concatenate([np.zeros((1, scores.shape[1])), scores])
+        best = np.where(targets > 0.0, scores, -np.inf).max(axis=0)
+        others = np.where(targets > 0.0, -np.inf, scores).max(axis=0)
+        return bool((targets.max(axis=0) == 1.0).all() and (best > others).all())
+
     def curve(self, probabilities: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Product of the Hessian in the scores with ``direction``: s (diag p - p pᵀ) d."""
         mean = np.einsum("yi,yi->i", probabilities, direction)

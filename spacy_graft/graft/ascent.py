@@ -1,0 +1,306 @@
+"""Unregularised ascent along the best coordinate, over n-grams of any length.
+
+SLR of Ifrim, Bakir & Weikum (KDD 2008): start at zero weights; find the feature with the largest gradient of the
+log-likelihood (§4: the search of the implicit space), go to the maximum along it, and stop when the scores of the
+training documents hardly change. Labels are a logistic problem each; those of one search that have found their
+coordinate move together, which does not change where any of them goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from ..solve import kernels
+from ..solve.active import Active
+from .data import TrainingData
+from .indexing import feature_space
+from .learners import CoordinateAscent, Penalty
+from .problems import Problems
+from .report import Report
+from .solution import Solution
+from .space import FeatureSpace
+from .state import solution_of
+
+#: Slope, in documents, that counts as flat: no label moves along it.
+FLAT = 1e-3
+#: Share of that at which a line search ends. Where all documents of a feature have one label the likelihood rises for
+#: ever along it: of a single document, the score stays under 10.
+LEVEL = 0.1
+#: Pairs that a search returns for each label: several labels find their best in one search.
+WANTED = 16
+#: Of how many parts of the documents each is held out once.
+FOLDS = 5
+
+
+class Ascent:
+    """An ascent from zero weights.
+
+    Memory: 8 bytes a document and label four times over, and 4 bytes a document of each active feature.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        Its rows become those of this ascent.
+    problems : Problems
+        Of one label each.
+    kept : bool (documents)
+        Those that are learnt from.
+    tolerance : float
+        See :class:`CoordinateAscent`.
+    limits : float64 (labels)
+        The most iterations.
+
+    Attributes
+    ----------
+    iterations : int64 (labels)
+    running, rested : bool (labels)
+        Which labels go on, and which stopped because their scores have come to rest.
+    """
+
+    def __init__(
+        self, space: FeatureSpace, problems: Problems, kept: np.ndarray, tolerance: float, limits: np.ndarray
+    ) -> None:
+        space.set_rows(np.empty(0, np.int64), np.empty(0, np.int64))
+        self.space = space
+        self.tolerance = tolerance
+        self.limits = limits
+        shape = (problems.n_trained, problems.data.n_documents)
+        likelihoods = [problem.likelihood for problem in problems.problems]
+        self.targets = np.array([likelihood.targets[0] for likelihood in likelihoods]).reshape(shape)
+        self.importance = np.array([likelihood.importance for likelihood in likelihoods]).reshape(shape) * kept
+        self.scores = np.zeros(shape)
+        self.active = Active.empty()
+        self.iterations = np.zeros(shape[0], np.int64)
+        self.running = limits > 0.0
+        self.rested = np.zeros(shape[0], np.bool_)
+
+    def iterate(self) -> np.ndarray:
+        """One search, and one iteration of each running label whose best coordinate it tells; returns these labels."""
+        residuals = self.importance * (self.targets - expit(self.scores))
+        residuals[~self.running] = 0.0
+        blocks, nodes, labels = self._best(residuals)
+        new = ~self._are_active(blocks, nodes, labels)
+        self.active = self.space.entered(self.active, blocks[new], nodes[new], labels[new])
+        for row, label in zip(self.space.rows_of(blocks, nodes).tolist(), labels.tolist(), strict=True):
+            self._move(row, label)
+        return labels
+
+    def _best(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Block, node and label of the largest |v| / λ of each label that one search tells; the others wait.
+
+        The ratios of active pairs are summed over their columns; the search looks for better ones among the rest.
+        """
+        active, space = self.active, self.space
+        values = np.empty(len(active))
+        kernels.collect(active.pairs, residuals, values)
+        ratios = np.abs(values) / active.penalty
+        highest = np.zeros(len(residuals))
+        np.maximum.at(highest, active.labels, ratios)
+        wanted = WANTED * len(residuals)
+        found = space.search(
+            residuals.T, float(highest[self.running].min()), wanted, active.by_row(len(residuals)), space.degree,
+            complete=False,
+        )  # fmt: skip
+        chosen = []
+        for label in np.flatnonzero(self.running).tolist():
+            of_label = np.flatnonzero(found.labels == label)
+            best = float(found.ratios[of_label].max(initial=0.0))
+            if not len(of_label) and len(found.nodes) == wanted and found.peaks[label] > highest[label]:
+                continue
+            if max(best, highest[label]) <= FLAT * self.importance[label].max(initial=0.0):
+                self._rest(label)
+            elif best > highest[label]:
+                chosen.append((found.blocks[of_label[0]], found.nodes[of_label[0]], label))
+            else:
+                row = active.rows[np.argmax(np.where(active.labels == label, ratios, -1.0))]
+                chosen.append((space.blocks[row], space.nodes[row], label))
+        blocks, nodes, labels = np.array(chosen, np.int64).reshape(-1, 3).T
+        return blocks, nodes, labels
+
+    def _are_active(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        space, active = self.space, self.active
+        pairs = set(zip(space.blocks[active.rows], space.nodes[active.rows], active.labels, strict=True))
+        return np.array([pair in pairs for pair in zip(blocks, nodes, labels, strict=True)], np.bool_)
+
+    def _move(self, row: int, label: int) -> None:
+        """Go to the maximum along one coordinate, and see whether scores have come to rest."""
+        active = self.active
+        entries = slice(active.starts[row], active.starts[row + 1])
+        documents = active.documents[entries]
+        values = active.values[entries] if len(active.values) else np.ones(len(documents))
+        scores, importance = self.scores[label], self.importance[label]
+        step = best_step(values, scores[documents], self.targets[label, documents], importance[documents])
+        active.weights[(active.rows == row) & (active.labels == label)] += step
+        scores[documents] += step * values
+        self.iterations[label] += 1
+        known = importance > 0.0
+        change = abs(step) * float(values @ known[documents])
+        if change <= self.tolerance * (1.0 + float(np.abs(scores[known]).sum())):
+            self._rest(label)
+        elif self.iterations[label] >= self.limits[label]:
+            self.running[label] = False
+
+    def _rest(self, label: int) -> None:
+        self.rested[label] = True
+        self.running[label] = False
+
+
+def best_step(values: np.ndarray, scores: np.ndarray, targets: np.ndarray, importance: np.ndarray) -> float:
+    """The t at which Σ_i s_i log P(q_i | f_i + t x_i) is largest, to a tenth of :data:`FLAT` in its slope.
+
+    The paper brackets the step by doubling and halves the bracket; here the bracket is closed by Brent's method on the
+    slope, which falls all the way because the likelihood is concave.
+
+    Parameters
+    ----------
+    values, scores, targets, importance : float64
+        x, f, q and s of the documents of a column.
+    """
+
+    def slope(step: float) -> float:
+        return float((importance * values) @ (targets - expit(scores + step * values)))
+
+    upwards = 1.0 if slope(0.0) > 0.0 else -1.0
+    level = LEVEL * FLAT * float(importance.max(initial=0.0))
+
+    def above_level(length: float) -> float:
+        return upwards * slope(upwards * length) - level
+
+    if above_level(0.0) <= 0.0:
+        return 0.0
+    length = 1.0
+    while above_level(length) > 0.0:
+        length *= 2.0
+    return upwards * float(brentq(above_level, 0.0, length, xtol=1e-12))
+
+
+def best_intercept(scores: np.ndarray, targets: np.ndarray, importance: np.ndarray, likeliest: float) -> float:
+    """The intercept b with the fewest training errors of f + b > 0, by weight; of several the nearest to another.
+
+    Parameters
+    ----------
+    scores, targets, importance : float64 (documents)
+        f, q and s. A document of target q is in error by 1 - q if it is taken for positive, and by q if not.
+    likeliest : float
+        The other intercept.
+    """
+    order = np.argsort(scores, kind="stable")
+    scores, targets, importance = scores[order], targets[order], importance[order]
+    # Cut k takes the k documents of the lowest scores for negative: its threshold is between lows[k] and highs[k].
+    missed = np.concatenate([[0.0], np.cumsum(importance * targets)])
+    alarms = np.concatenate([[0.0], np.cumsum((importance * (1.0 - targets))[::-1])])[::-1]
+    lows, highs = np.concatenate([[-np.inf], scores]), np.concatenate([scores, [np.inf]])
+    errors = np.where(lows < highs, missed + alarms, np.inf)
+    best = errors <= errors.min() + 1e-9 * importance.sum()
+    lows, highs = lows[best], highs[best]
+    bounded = np.where(np.isinf(lows), highs - 2.0, lows), np.where(np.isinf(highs), lows + 2.0, highs)
+    middles = 0.5 * (bounded[0] + bounded[1])
+    thresholds = np.where((lows < -likeliest) & (-likeliest < highs), -likeliest, middles)
+    return float(-thresholds[np.argmin(np.abs(thresholds + likeliest))])
+
+
+class AscentFit:
+    """A fit of :class:`CoordinateAscent` on one corpus."""
+
+    def __init__(self, learner: CoordinateAscent, data: TrainingData) -> None:
+        self.learner = learner
+        self.problems = Problems(data, one_vs_all=True)
+        self.report = report = Report(min_df=dict(data.min_df))
+        with report.timed("index"):
+            # No penalty: λ is the factor of a block, by which the gradients of its features count for less.
+            self.space = feature_space(data, Penalty(), self.problems, data.min_df)
+        report.n_classes = self.space.n_classes
+        limits = np.full(self.problems.n_trained, np.inf)
+        if learner.iterations == "cv" and self.problems.problems:
+            with report.timed("cross-validation"):
+                limits = self._iterations_chosen()
+        elif isinstance(learner.iterations, int):
+            limits[:] = learner.iterations
+        self.ascent = self._ascent(np.ones(data.n_documents, np.bool_), limits)
+        self.initial_objective = self._objective()
+        self._tell()
+
+    def _ascent(self, kept: np.ndarray, limits: np.ndarray) -> Ascent:
+        return Ascent(self.space, self.problems, kept, self.learner.tolerance, limits)
+
+    def _iterations_chosen(self) -> np.ndarray:
+        """For each label, the number of iterations with the least log-loss on the documents held out, of all folds.
+
+        The index is that of all documents; what is learnt of those held out is that n-grams occur in them.
+        """
+        data = self.problems.data
+        fold_of = np.empty(data.n_documents, np.int64)
+        fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % FOLDS
+        paths = [self._held_out_losses(fold_of != fold) for fold in range(FOLDS)]
+        longest = max(len(path) for path in paths)
+        total = sum(np.concatenate([path, np.repeat(path[-1:], longest - len(path), axis=0)]) for path in paths)
+        return np.argmin(total, axis=0).astype(np.float64)
+
+    def _held_out_losses(self, kept: np.ndarray) -> np.ndarray:
+        """Loss of each label on the documents that are not kept, by number of iterations (iterations, labels)."""
+        ascent = self._ascent(kept, np.full(self.problems.n_trained, np.inf))
+        by_label = [[loss] for loss in self._losses(ascent, ~kept)]
+        while ascent.running.any():
+            moved = ascent.iterate()
+            losses = self._losses(ascent, ~kept)
+            for label in moved:
+                by_label[label].append(losses[label])
+        longest = max(map(len, by_label))
+        return np.array([path + path[-1:] * (longest - len(path)) for path in by_label]).T
+
+    def _losses(self, ascent: Ascent, chosen: np.ndarray) -> list[float]:
+        """Loss of each label on some documents."""
+        losses = []
+        for problem in self.problems.problems:
+            likelihood = replace(problem.likelihood, importance=problem.likelihood.importance * chosen)
+            losses.append(likelihood.loss_and_probabilities(ascent.scores[problem.labels])[0])
+        return losses
+
+    def _objective(self) -> float:
+        return sum(self._losses(self.ascent, np.ones(self.problems.data.n_documents, np.bool_)))
+
+    @property
+    def finished(self) -> bool:
+        return self.report.finished
+
+    def step(self) -> None:
+        """Some iterations of each label; nothing once all have stopped."""
+        for _ in range(self.learner.iterations_per_step):
+            if not self.ascent.running.any():
+                break
+            with self.report.timed("ascent"):
+                self.ascent.iterate()
+        self._tell()
+
+    def _tell(self) -> None:
+        report, ascent = self.report, self.ascent
+        report.rounds = int(ascent.iterations.sum())
+        report.objective = self._objective()
+        # No model can do better than the targets themselves, which is all that is known of the optimum.
+        report.duality_gap = report.objective - sum(
+            problem.likelihood.entropy(problem.likelihood.targets) for problem in self.problems.problems
+        )
+        report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
+        report.n_active, report.n_pairs = ascent.active.n_rows, len(ascent.active)
+        report.converged = bool(ascent.rested.all())
+        report.finished = not ascent.running.any()
+
+    def solution(self) -> Solution:
+        """The model as it is, with its intercepts tuned if the learner asks for it."""
+        ascent = self.ascent
+        intercepts = np.zeros(self.problems.n_trained)
+        if self.learner.threshold == "training_error":
+            intercepts[:] = [self._tuned(label) for label in range(len(intercepts))]
+        return solution_of(
+            self.space, self.problems, ascent.active, intercepts, ascent.scores + intercepts[:, None], mean_scale=0.0
+        )
+
+    def _tuned(self, label: int) -> float:
+        likelihood, scores = self.problems.problems[label].likelihood, self.ascent.scores[label]
+        likeliest = float(likelihood.optimal_intercepts(scores[None, :])[0])
+        known = likelihood.importance > 0.0
+        return best_intercept(scores[known], likelihood.targets[0, known], likelihood.importance[known], likeliest)

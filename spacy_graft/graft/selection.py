@@ -1,0 +1,130 @@
+"""Incremental feature selection under L2 or without a penalty, and training on all features at once.
+
+Riezler & Vasserman (EMNLP 2004): a round adds the n features whose gradient is largest, if it exceeds a threshold, and
+optimises the weights of all that have been added; the fit ends when no gradient exceeds the threshold (``l2-ifs``,
+``mle-ifs``). Without a threshold all features enter in the first round (``l2``, ``mle``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..solve import kernels
+from .data import TrainingData
+from .learners import Grafting
+from .problems import Problem
+from .report import Report
+from .solution import Solution
+from .space import Found
+from .state import GraftState
+
+#: To what gradient a document intercepts are optimal; a feature of all documents, a second intercept, keeps as much.
+INTERCEPT_DIGITS = 1e-9
+
+
+class SelectionFit:
+    """A fit of :class:`Grafting` whose penalty is not L1, on one corpus."""
+
+    def __init__(self, learner: Grafting, data: TrainingData) -> None:
+        self.learner = learner
+        self.threshold = learner.threshold
+        if self.threshold is None and data.combinations:
+            raise ValueError(
+                f"{type(learner).__name__}: without a threshold all features enter the model at once, but the products "
+                f"of {', '.join(map(repr, data.combinations))} are not written down. Give a threshold, or leave them "
+                f"out."
+            )
+        self.state = GraftState(data, learner, smallest_l1=self.threshold or 0.0)
+        self.found: Found | None = None
+        self._search()
+        self._tell(optimal=True)
+        self.report.finished = not self.state.trainable or self.report.converged
+
+    @property
+    def report(self) -> Report:
+        return self.state.report
+
+    @property
+    def finished(self) -> bool:
+        return self.report.finished
+
+    def step(self) -> None:
+        """One round: add features, optimise, search; nothing once no feature exceeds the threshold."""
+        if self.finished:
+            return
+        before = self.report.objective
+        with self.report.timed("solve"):
+            self._enter()
+            left = self.state.solve(0.0, self.tolerance)
+        self._search()
+        self.report.rounds += 1
+        self._tell(optimal=left <= self.tolerance)
+        # Digits that float64 does not have are given up.
+        stuck = not self._n_waiting() and self.report.objective >= before - 1e-13 * abs(before)
+        self.report.finished = self.report.converged or stuck
+
+    @property
+    def tolerance(self) -> float:
+        """The largest |v| / λ that an optimal weight may keep."""
+        unit = self.report.l1_max if self.threshold is None else self.threshold
+        return max(self.learner.tol * unit, INTERCEPT_DIGITS * float(self.state.data.example_weights.sum()))
+
+    def _enter(self) -> None:
+        if self.found is not None:
+            self.state.enter(self.found.blocks, self.found.nodes, self.found.labels)
+        elif not len(self.state.active):
+            blocks, nodes = self.state.space.everything()
+            n_trained = self.state.problems.n_trained
+            labels = np.tile(np.arange(n_trained), len(nodes))
+            self.state.enter(np.repeat(blocks, n_trained), np.repeat(nodes, n_trained), labels)
+
+    def _search(self) -> None:
+        """Products of more originals are looked for once those of fewer do not exceed the threshold."""
+        state = self.state
+        if self.threshold is None:
+            return
+        with self.report.timed("search"):
+            while True:
+                self.found = state.space.search(
+                    (state.residuals * state.scale).T, self.threshold, state.wanted(self.learner.n_best),
+                    state.active_labels(), state.degree, complete=False,
+                )  # fmt: skip
+                if self.found.count or state.degree >= state.space.degree:
+                    return
+                state.degree += 1
+
+    def _n_waiting(self) -> int:
+        """Pairs that have yet to enter."""
+        if self.found is not None:
+            return self.found.count
+        return 0 if len(self.state.active) else self.state.space.n_classes
+
+    def _tell(self, optimal: bool) -> None:
+        state, report = self.state, self.report
+        none = np.zeros(state.problems.n_trained)
+        state.tell(*state.objective_and_dual(0.0, none, none))
+        report.l1 = 0.0
+        if self.threshold is not None and self.found is not None:
+            report.max_violation = max(float(self.found.peaks.max(initial=0.0)) / self.threshold - 1.0, 0.0)
+        # Where no gradient is above rounding, zero weights are the optimum.
+        report.converged = not state.trainable or (optimal and not self._n_waiting())
+        if self.learner.penalty == "none":
+            report.separated = any(self._is_separated(problem) for problem in state.problems.problems)
+
+    def _is_separated(self, problem: Problem) -> bool:
+        """Whether a direction is at hand along which the likelihood of a problem rises for ever."""
+        return self._has_one_sided_column(problem) or problem.likelihood.is_told_apart(
+            self.state.scores[problem.labels]
+        )
+
+    def _has_one_sided_column(self, problem: Problem) -> bool:
+        """Whether all documents of an active pair have its label, or none of them."""
+        likelihood, part = problem.likelihood, self.state.active.of_labels(problem.first, problem.stop)
+        known = likelihood.importance > 0.0
+        with_label, without = np.empty(len(part)), np.empty(len(part))
+        kernels.collect(part.pairs, (known & (likelihood.targets > 0.0)).astype(np.float64), with_label)
+        kernels.collect(part.pairs, (known & (likelihood.targets < 1.0)).astype(np.float64), without)
+        return bool(((with_label == 0.0) ^ (without == 0.0)).any())
+
+    def solution(self) -> Solution:
+        return self.state.solution()
