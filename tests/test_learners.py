@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +264,26 @@ def test_options_that_contradict_each_other_are_refused(options, message):
         Grafting(**options)
 
 
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (
+            {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0, "threshold": 1.0},
+            "threshold = 1.0, .* must be null",
+        ),
+        ({"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "l1": 1.0, "ridge": 1.0}, "l1 = 1.0, .* null"),
+        ({"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none", "n_best": 0}, "n_best = 0, .* at least 1"),
+        (
+            {"@graft_learners": "spacy_graft.CoordinateAscent.v1", "iterations": 0},
+            "iterations = 0, .* at least 1, 'cv'",
+        ),
+    ],
+)
+def test_they_are_refused_when_the_config_is_read(learner, message):
+    with pytest.raises(ValueError, match=message):
+        make_nlp(learner=learner)
+
+
 def test_the_full_space_of_products_is_refused():
     _, words, targets = random_documents(0)
     with pytest.raises(ValueError, match=r"Grafting: without a threshold .* products of 'products' are not written"):
@@ -462,6 +483,20 @@ def test_iterations_are_limited_or_chosen_by_cross_validation():
 def test_senseless_options_of_the_ascent_are_refused(options, message):
     with pytest.raises(ValueError, match=f"CoordinateAscent: {message}"):
         CoordinateAscent(**options)
+
+
+@few
+@given(labelled(labels=3), seeds, st.sampled_from(["binary", "tf_idf"]), st.sampled_from([2, 3]))
+def test_the_ascent_over_products_with_values_is_that_of_the_twin(corpus, seed, value, degree):
+    texts, targets = corpus
+    importance = random_weights(seed, len(texts))
+    data = both_blocks(texts, targets, value, degree)
+    fit = run(CoordinateAscent(threshold=None), replace(data, example_weights=importance))
+    matrix, _ = space(texts, data, degree, 1.0)
+    for label, scores in enumerate(fit.ascent.scores):
+        path = naive_ascent(matrix, targets[:, label], importance)
+        assert fit.ascent.iterations[label] == len(path) - 1
+        np.testing.assert_allclose(scores, path[-1], atol=1e-6)
 
 
 def test_the_ascent_finds_products():
