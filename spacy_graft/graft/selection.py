@@ -38,7 +38,8 @@ class SelectionFit:
         self.found: Found | None = None
         self._search()
         self._tell(optimal=True)
-        self.report.finished = not self.state.trainable or self.report.converged
+        # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
+        self.report.converged = self.report.finished = self.report.converged or not self.state.trainable
 
     @property
     def report(self) -> Report:
