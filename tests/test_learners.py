@@ -335,6 +335,9 @@ def test_nothing_to_learn_is_a_model_of_the_base_rate(learner, texts_and_labels)
 
 # Coordinate ascent
 
+#: Iterations over which twins stay together: zigzags of hundreds let the last digits decide what comes next.
+FEW = 25
+
 
 def naive_ascent(matrix, targets, importance, tolerance=0.005, limit=np.inf):
     """SLR of one label over an explicit matrix: the scores after every iteration, from none on."""
@@ -375,8 +378,8 @@ def test_each_iteration_is_that_of_the_twin(corpus, seed, tolerance):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     _, matrix = distinct_columns(texts)
-    path = naive_ascent(matrix, targets[:, 1], importance, tolerance)
-    fit = CoordinateAscent(tolerance=tolerance, iterations_per_step=1, threshold=None).start(
+    path = naive_ascent(matrix, targets[:, 1], importance, tolerance, limit=FEW)
+    fit = CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, threshold=None).start(
         training_data(texts, targets, importance=importance)
     )
     losses = [logistic_loss(scores, targets[:, 1], importance) for scores in path]
@@ -389,7 +392,7 @@ def test_each_iteration_is_that_of_the_twin(corpus, seed, tolerance):
     if not fit.finished:
         fit.step()
     assert fit.finished
-    assert fit.report.converged
+    assert fit.report.converged or len(path) - 1 == FEW
     assert fit.report.iterations == len(path) - 1
     difference = scores_of(fit.solution(), texts, np.ones(len(texts))) @ [-1.0, 1.0]
     np.testing.assert_allclose(difference, path[-1], atol=1e-6)
@@ -403,14 +406,13 @@ def test_several_labels_are_one_ascent_each(corpus, seed, exclusive):
     rng = np.random.default_rng(seed)
     importance = random_weights(seed, len(texts))
     known = rng.random(targets.shape) < (1.0 if exclusive else 0.8)
-    fit = run(
-        CoordinateAscent(threshold=None), training_data(texts, targets, exclusive, known=known, importance=importance)
-    )
+    data = training_data(texts, targets, exclusive, known=known, importance=importance)
+    fit = run(CoordinateAscent(threshold=None, iterations=FEW), data)
     _, matrix = distinct_columns(texts)
     scores = scores_of(fit.solution(), texts, np.ones(len(texts)))
     for place, label in enumerate(fit.problems.trained):
         own = importance * known[:, label]
-        path = naive_ascent(matrix, np.where(known[:, label], targets[:, label], 0.0), own)
+        path = naive_ascent(matrix, np.where(known[:, label], targets[:, label], 0.0), own, limit=FEW)
         assert fit.ascent.iterations[place] == len(path) - 1
         # Columns that differ in documents without a say are ties.
         np.testing.assert_allclose(scores[own > 0.0, label], path[-1][own > 0.0], atol=1e-6)
@@ -505,10 +507,11 @@ def test_the_ascent_over_products_with_values_is_that_of_the_twin(corpus, seed, 
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     data = both_blocks(texts, targets, value, degree)
-    fit = run(CoordinateAscent(threshold=None), replace(data, example_weights=importance))
+    learner = CoordinateAscent(threshold=None, iterations=FEW)
+    fit = run(learner, replace(data, example_weights=importance))
     matrix, _ = space(texts, data, degree, 1.0)
     for label, scores in enumerate(fit.ascent.scores):
-        path = naive_ascent(matrix, targets[:, label], importance)
+        path = naive_ascent(matrix, targets[:, label], importance, limit=FEW)
         assert fit.ascent.iterations[label] == len(path) - 1
         np.testing.assert_allclose(scores, path[-1], atol=1e-6)
 
