@@ -38,8 +38,7 @@ class SelectionFit:
         self.found: Found | None = None
         self._search()
         self._tell(optimal=True)
-        # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
-        self.report.converged = self.report.finished = self.report.converged or not self.state.trainable
+        self.report.finished = self.report.converged
 
     @property
     def report(self) -> Report:
@@ -107,7 +106,7 @@ class SelectionFit:
         report.l1 = 0.0
         if self.threshold is not None and self.found is not None:
             report.max_violation = max(float(self.found.peaks.max(initial=0.0)) / self.threshold - 1.0, 0.0)
-        # Where no gradient is above rounding, zero weights are the optimum.
+        # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
         report.converged = not state.trainable or (optimal and not self._n_waiting())
         if self.learner.penalty == "none":
             report.separated = any(self._is_separated(problem) for problem in state.problems.problems)
