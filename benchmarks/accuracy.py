@@ -58,10 +58,10 @@ Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and
 
 Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained again on
 train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
-kept. `ours` gets train and dev together and makes its own folds; *with syntax* it has
-the blocks of configs/default.cfg, on English sets, its seconds and documents a second with parsing. Where a set has no dev, every tenth document
-of train is. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents; they do not
-cover what another training set would have changed.
+kept. `ours` gets train and dev together and makes its own folds; *with syntax* it has the blocks of
+configs/default.cfg, on English sets, its seconds and documents a second with parsing. Where a set has no dev, every
+tenth document of train is. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents;
+they do not cover what another training set would have changed.
 
 CPU seconds are those from texts to the final model, with the choice of settings, without imports, compilation and
 reading files; wall seconds the same. Memory is the peak above what the process held when that began. Documents a second
@@ -304,7 +304,11 @@ def overview(results: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
                 row.append(unscored(results[name].get(method)))
         rows.append([*row, *(number(found.get(method, {}).get("features")) for method in OURS)])
     means = [mean_cell(values) for values in columns.values()]
-    header = ["set", *(peer.title for peer in METHODS.values()), *(f"features, {METHODS[method].title}" for method in OURS)]
+    header = [
+        "set",
+        *(peer.title for peer in METHODS.values()),
+        *(f"features, {METHODS[method].title}" for method in OURS),
+    ]
     return header, [*rows, ["mean", *means, *[""] * len(OURS)]]
 
 

@@ -16,7 +16,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_graft
-from conftest import COMMON, TELLING, WORDS, make_nlp, make_records
+from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, train_fully
 from spacy_graft.pipeline.explain import Contribution, Explanation, LabelExplanation, Member, Span
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.rendering.arcs import drawing
@@ -430,8 +430,8 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
         spacy_graft.render(component.explain(doc), label="foot")
     with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
         spacy_graft.render(component, style="global", label="foot")
-    with pytest.raises(ValueError, match="give the component or its pipeline"):
-        spacy_graft.render(doc)
+    with pytest.raises(ValueError, match="No component shares the vocab of the document: give the component"):
+        spacy_graft.render(blank("salt"))
     with pytest.raises(ValueError, match="no component of spacy-graft; it has none"):
         spacy_graft.render(doc, blank)
     with pytest.raises(ValueError, match="not str"):
@@ -446,3 +446,14 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
     two.add_pipe("textcat_graft", name="other", config={"features": WORDS})
     with pytest.raises(ValueError, match=r"several components: choose one, as nlp.get_pipe\('textcat_graft'\)"):
         spacy_graft.render(doc, two)
+
+
+def test_a_document_is_explained_by_the_component_of_its_vocab(train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(), train_records)
+    doc = nlp("they had salt")
+    assert spacy_graft.render(doc) == spacy_graft.render(doc, nlp)
+    twin = make_nlp()
+    twin.get_pipe("textcat_graft").vocab = nlp.vocab
+    twin.get_pipe("textcat_graft").model = nlp.get_pipe("textcat_graft").model
+    with pytest.raises(ValueError, match="Several components share the vocab"):
+        spacy_graft.render(doc)

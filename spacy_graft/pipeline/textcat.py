@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
+from weakref import WeakSet
 
 import numpy as np
 from spacy.errors import Errors
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 #: The attributes of the model that keep the report and the history.
 REPORT, HISTORY = "report", "history"
+#: The components of this process: what knows a document's vocab, and so can explain it.
+LIVE: WeakSet[TextCatGraft] = WeakSet()
 
 
 class TextCatGraft(TrainablePipe):
@@ -85,6 +88,7 @@ class TextCatGraft(TrainablePipe):
         self.learner = learner
         self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
         self.scorer = scorer
+        LIVE.add(self)
         self.training: Training | None = None
         self.report: Report | None = None
 

@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..pipeline.explain import Explanation, LabelExplanation
-from ..pipeline.textcat import TextCatGraft
+from ..pipeline.textcat import LIVE, TextCatGraft
 from .document import document_view
 from .markup import fragment, whole_page
 from .overview import overview
@@ -35,7 +35,7 @@ def render(
         A document with the annotation that the component needs, or what ``explain`` gave of one; for ``"global"``, a
         component or the pipeline that has it.
     component : TextCatGraft or Language, optional
-        What a ``Doc`` is explained by.
+        What a ``Doc`` is explained by; by default the only component in this process that shares its vocab.
     label : str, optional
         The label to explain; by default the most probable one, and of a model all of them.
     style : str
@@ -112,14 +112,21 @@ def chosen(explanation: Explanation, label: str | None) -> LabelExplanation:
 
 def explained(doc: Doc, component: object, label: str | None) -> tuple[LabelExplanation, dict[str, float]]:
     """One label of a document, and the probabilities of all."""
-    if component is None:
-        raise ValueError(
-            "A Doc does not know what classified it: give the component or its pipeline, render(doc, nlp)."
-        )
-    textcat = component_of(component)
+    textcat = component_of_vocab(doc) if component is None else component_of(component)
     probabilities = dict(zip(textcat.labels, textcat.predict([doc])[0].tolist(), strict=True))
     best = max(probabilities, key=probabilities.__getitem__)
     return textcat.explain(doc, best if label is None else label).best, probabilities
+
+
+def component_of_vocab(doc: Doc) -> TextCatGraft:
+    """The only component that shares the vocab of a document."""
+    found = [component for component in LIVE if component.vocab is doc.vocab and component.is_initialized]
+    if len(found) != 1:
+        raise ValueError(
+            f"{'Several components share' if found else 'No component shares'} the vocab of the document: give the "
+            f"component or its pipeline, render(doc, nlp)."
+        )
+    return found[0]
 
 
 def component_of(source: object) -> TextCatGraft:
