@@ -20,7 +20,7 @@ from spacy.training import Example
 
 from spacy_graft.pipeline.calibration import brier, expected_calibration_error, log_loss, reliability
 from spacy_graft.pipeline.reader import JsonlCorpus
-from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, graft_components
 
 #: Labels whose confusion matrix fits a terminal.
 MATRIX_LABELS = 13
@@ -30,7 +30,7 @@ BAR_WIDTH, RIGHT, MARK = 32, "█", "┃"
 
 def graft_component(nlp: Language) -> TextCatGraft:
     """The pipeline's only component of ours."""
-    found = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)]
+    found = list(graft_components(nlp).values())
     if len(found) != 1:
         raise typer.BadParameter(f"the pipeline has {len(found)} components of spacy-graft: {nlp.pipe_names}")
     return found[0]

@@ -103,6 +103,8 @@ def load(model: str, component: str | None = None) -> tuple[Language, TextCatGra
 
 def graft_component(nlp: Language, name: str | None, source: object) -> TextCatGraft:
     """The component of that name, or the only one."""
+    from ..pipeline.textcat import graft_components
+
     found = graft_components(nlp)
     if name is not None and name not in found:
         raise CommandError(f"{source} has no component {name!r} of spacy-graft: {listed(found)}.{nearest(name, found)}")
@@ -116,13 +118,6 @@ def graft_component(nlp: Language, name: str | None, source: object) -> TextCatG
     if not component.is_initialized:
         raise CommandError(f"The component {component.name!r} of {source} has no weights yet: train it.")
     return component
-
-
-def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
-    """All that are enabled, by name."""
-    from ..pipeline.textcat import TextCatGraft
-
-    return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
 
 
 def check_label(component: TextCatGraft, label: str | None) -> None:

@@ -17,7 +17,6 @@ from .common import (
     OutputFormat,
     add_row,
     as_table,
-    graft_components,
     listed,
     nearest,
     print_json,
@@ -122,6 +121,8 @@ def check_overrides(arguments: list[str]) -> None:
 
 def component_of(nlp: Language, name: str | None) -> TextCatGraft:
     """The component of that name, or the only one; it is not trained."""
+    from ..pipeline.textcat import graft_components
+
     found = graft_components(nlp)
     if name is not None and name in found:
         return found[name]
@@ -209,6 +210,7 @@ def space_table(size: SpaceSize) -> RenderableType:
 
 
 def megabytes(n_bytes: int) -> str:
+    """Bytes as MB, with a decimal."""
     return f"{n_bytes / 1e6:,.1f}"
 
 

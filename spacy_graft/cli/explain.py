@@ -78,7 +78,7 @@ def explain(
     check_label(graft, label)
     items = texts(text, text_field, input_format, on_error)
     if html is not None:
-        write_page(html, nlp, graft, items, label)
+        write_page(html, (explained for _, explained in explanations(nlp, graft, items, None, on_error)), label)
     elif as_table(format):
         for item, explanation in explanations(nlp, graft, items, label, on_error):
             show(explanation_table(explanation, item, id_field, top or TOP))
@@ -99,13 +99,13 @@ def explanations(
     return stream(nlp, items, use, on_error)
 
 
-def write_page(path: Path, nlp: Language, graft: TextCatGraft, items: Iterator[Item], label: str | None) -> None:
-    """A page of HTML with all documents."""
+def write_page(path: Path, explanations: Iterator[Explanation], label: str | None) -> None:
+    """A page of HTML with all documents, each with the probabilities of all labels."""
     from ..rendering.markup import whole_page
     from ..rendering.render import render
 
     with writing(path) as file:
-        documents = [render(nlp(item.text), graft, label=label) for item in items]
+        documents = [render(explanation, label=label) for explanation in explanations]
         file.write(whole_page("Explanations", "\n".join(documents)).encode())
 
 

@@ -48,7 +48,7 @@ def path(
     JSON is an object a line and step. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
     """
     _, graft = load(model, component)
-    history: History = getattr(graft, "history", None) or []
+    history = graft.history
     if not history:
         raise CommandError(f"{model} has no history of its training: train it again, with this version of spacy-graft.")
     if output is not None:

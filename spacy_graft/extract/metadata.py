@@ -163,6 +163,7 @@ def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
 
 
 def is_number(value: Any) -> bool:
+    """Whether a value is a number; a truth value is none here."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -64,7 +64,7 @@ class FeatureSpace:
         wanted: int,
         active: np.ndarray,
         degree: int,
-        complete: bool = True,
+        complete: bool,
     ) -> Found:
         """The ``wanted`` worst violations over all parts with features of no more than ``degree`` originals.
 

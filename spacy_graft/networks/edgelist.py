@@ -18,6 +18,8 @@ from .vocabulary import CorpusVocabulary, Vertex
 
 
 class Edge(NamedTuple):
+    """An edge between two vertices, by their numbers, and the line of the file that has it."""
+
     source: int
     target: int
     weight: float

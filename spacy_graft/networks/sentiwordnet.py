@@ -32,6 +32,7 @@ def table_in(folder: Traversable) -> Traversable | None:
 
 
 def is_table(name: str) -> bool:
+    """Whether a file has the name of the table."""
     return name.startswith("SentiWordNet_3") and name.endswith(".txt")
 
 
@@ -193,10 +194,12 @@ def table_at(path: str | Path | None) -> Traversable:
 
 
 def is_text(path: Path) -> bool:
+    """Whether a path is a file that is not zipped."""
     return path.is_file() and path.suffix != ".zip"
 
 
 def read_text(file: Traversable) -> str:
+    """The text of a file in UTF-8; a ValueError if it is none."""
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -117,6 +117,7 @@ def parsed(text: bytes) -> tuple[tuple[Vertex, ...], tuple[int, int], dict[str, 
 
 
 def is_name(value: Any) -> bool:
+    """Whether a value is the name of a vertex: strings, one at least."""
     return isinstance(value, list) and bool(value) and all(type(symbol) is str for symbol in value)
 
 
@@ -150,4 +151,5 @@ def write(path: Path, data: bytes) -> None:
 
 
 def damaged(problem: str) -> ValueError:
+    """The error for bytes that are no network."""
     return ValueError(f"The network is damaged: {problem}")

@@ -277,4 +277,5 @@ def exceptions_in(file: Traversable) -> Iterator[list[str]]:
 
 
 def damaged(file: Traversable, number: int, problem: str) -> ValueError:
+    """The error for a line that is not as WordNet has them."""
     return ValueError(f"WordNet is damaged: {file.name}, line {number}: {problem}")

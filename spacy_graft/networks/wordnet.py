@@ -166,6 +166,7 @@ def lexical(pointers: Pointers) -> Pointers:
 
 
 def relation(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
+    """A relation between n things as a matrix (n, n) of ones."""
     return sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
 
 
@@ -184,6 +185,7 @@ def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def without_loops(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The edges of positive weight between different vertices."""
     entries = matrix.tocoo()
     kept = (entries.row != entries.col) & (entries.data > 0.0)
     return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)

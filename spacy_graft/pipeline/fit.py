@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..graft.learners import GraftingPath
 from ..graft.report import Report
-from .textcat import TextCatGraft
+from .textcat import TextCatGraft, graft_components
 from .training import Fit, annotated_by
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
 
 def graft_component(nlp: Language, function: str) -> TextCatGraft:
     """The one graft component that is enabled, for a function of the package."""
-    found = {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+    found = graft_components(nlp)
     if len(found) != 1:
         raise ValueError(
             f"spacy_graft.{function} is for one component, and the pipeline has {len(found)} enabled: "

@@ -425,6 +425,11 @@ class TextCatGraft(TrainablePipe):
         return self.labels.index(label)
 
 
+def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
+    """The graft components of a pipeline that are enabled, by name."""
+    return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+
+
 class TextCatGraftMultilabel(TextCatGraft):
     """The same with one independent logistic regression a label; labels missing from ``cats`` are masked.
 

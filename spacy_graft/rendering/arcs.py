@@ -73,6 +73,7 @@ def spoken(text: str, arcs: Sequence[Arc]) -> str:
 
 
 def of(text: str, span: Span) -> str:
+    """The characters of a span."""
     return text[span.start : span.end]
 
 
@@ -134,10 +135,12 @@ def feet_of(arc: Arc, x: dict[int, float]) -> tuple[tuple[int, int], tuple[int, 
 
 
 def is_below(its: Drawn, left: float, right: float) -> bool:
+    """Whether an arc covers some of the stretch from left to right."""
     return min(its.head, its.modifier) < right and left < max(its.head, its.modifier)
 
 
 def word(column: Column, y: float) -> str:
+    """A word, or the dots between two."""
     look = "end" if column.start is not None else "gap"
     return f'<text class="{look}" x="{column.x:.1f}" y="{y}" text-anchor="middle">{shown(column.text)}</text>'
 
@@ -185,4 +188,5 @@ def listing(text: str, arcs: Sequence[Arc], largest: float, prefix: str, links: 
 
 
 def link(text: str, span: Span, links: dict[int, str]) -> str:
+    """A link to where a span is marked in the text."""
     return f'<a href="#{links[span.start]}">{named(of(text, span))}</a>'

@@ -65,6 +65,7 @@ def highlighted(text: str, contributions: Sequence[Contribution], lang: str, lin
 
 
 def marked(text: str, background: str, tooltip: str, anchor: str) -> str:
+    """A stretch of text with what it is given; bare text if that is nothing."""
     attributes = {"class": background, "title": tooltip, "id": anchor}
     given = "".join(f' {name}="{shown(value)}"' for name, value in attributes.items() if value)
     return f"<mark{given}>{shown(text)}</mark>" if given else shown(text)

@@ -66,6 +66,7 @@ def feature_cells(text: str, kind: str, block: str, below: str = "") -> str:
 
 
 def number_cell(text: str) -> str:
+    """A cell of a table that is aligned as numbers are."""
     return f'<td class="number">{text}</td>'
 
 
@@ -86,6 +87,7 @@ def count(n: int, noun: str) -> str:
 
 @cache
 def stylesheet() -> str:
+    """The style of all fragments; read once."""
     return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 
 

@@ -78,6 +78,7 @@ def section(
 
 
 def row(feature: Feature, label: str, largest: float, context: list[str] | None) -> str:
+    """A feature with its weight for a label; without a context, the table has no such column."""
     weight = feature.weights[label]
     longest = f'<div class="longest">longest: {named(feature.longest)}</div>' if feature.longest != feature.text else ""
     lines = "".join(f"<div>{line}</div>" for line in context or [])

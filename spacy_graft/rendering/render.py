@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..pipeline.explain import Explanation, LabelExplanation
-from ..pipeline.textcat import LIVE, TextCatGraft
+from ..pipeline.textcat import LIVE, TextCatGraft, graft_components
 from .document import document_view
 from .markup import fragment, whole_page
 from .overview import overview
@@ -135,7 +135,7 @@ def component_of(source: object) -> TextCatGraft:
         return source
     if not isinstance(source, Language):
         raise ValueError(f"Give a component of spacy-graft or a pipeline that has one, not {type(source).__name__}.")
-    found = {name: pipe for name, pipe in source.pipeline if isinstance(pipe, TextCatGraft)}
+    found = graft_components(source)
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
@@ -144,5 +144,6 @@ def component_of(source: object) -> TextCatGraft:
 
 
 def hint(word: str, known: Iterable[str]) -> str:
+    """A question, if something known is like the word; else the end of the sentence."""
     near = get_close_matches(word, known, 1)
     return f"; did you mean {near[0]!r}?" if near else "."
