@@ -28,7 +28,7 @@ from spacy.tokens import Doc
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.tokens import TokenNgrams
-from spacy_graft.graft.solution import Solution
+from spacy_graft.graft.solution import Solution, Term
 from spacy_graft.model.matching import compiled
 from spacy_graft.model.sparse_linear import SparseLinear, set_solution
 
@@ -119,7 +119,8 @@ def drawn(docs: list[Doc]) -> Solution:
         blocks += [name] * FEATURES
         ngrams += found.values()
     n = len(ngrams)
-    return Solution(blocks, ngrams, ngrams, np.ones(n, np.int32), rng.standard_normal((n, 2)), np.zeros(2), 1.0)
+    terms = [(Term(name, ngram),) for name, ngram in zip(blocks, ngrams, strict=True)]
+    return Solution(blocks, terms, terms, np.ones(n, np.int32), rng.standard_normal((n, 2)), np.zeros(2), 1.0)
 
 
 def best(task: Callable[[], Any]) -> float:
