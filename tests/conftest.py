@@ -21,9 +21,11 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-#: Compilation is not an example's fault; ``quick`` is for runs without the compiler.
-settings.register_profile("graft", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=15)
+#: Compilation is not an example's fault; ``quick`` is for runs without the compiler. Both try the same examples each
+#: time, so that a change is judged by what it changes; ``search`` looks for new ones.
+settings.register_profile("graft", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("search", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "graft"))
 
 REPOSITORY = Path(__file__).parents[1]

@@ -91,8 +91,9 @@ def assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_
         assert len(added) <= n_best
         assert len(added) == n_best or max(waiting[len(added) :], default=0.0) <= threshold + 1e-5
         np.testing.assert_allclose(added, waiting[: len(added)], atol=1e-5)
-        assert min(added) >= threshold - 1e-5
-        assert set(before) < set(pairs_of(fit, matrix))
+        # A round that adds nothing goes on with the weights, which the round before left short of the optimum.
+        assert min(added, default=threshold) >= threshold - 1e-5
+        assert set(before) <= set(pairs_of(fit, matrix))
         before = pairs_of(fit, matrix)
 
 
