@@ -63,16 +63,18 @@ def dense_optimum(
     l1: float,
     ridge: float = 0.0,
     penalty: np.ndarray | None = None,
+    network: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b).
 
     A line search that fails looks like convergence, so the method is begun again from where it stopped until that
-    gains nothing.
+    gains nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y.
     """
     columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty = np.ones((columns, labels)) if penalty is None else penalty
     size = columns * labels
+    network = np.zeros((columns, columns)) if network is None else network
 
     def unpack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (x[:size] - x[size : 2 * size]).reshape(columns, labels), x[2 * size :]
@@ -83,8 +85,8 @@ def dense_optimum(
         residuals = importance[:, None] * (softmax(scores) - targets)
         both = (x[:size] + x[size : 2 * size]).reshape(columns, labels)
         value = log_loss(scores, targets, importance) + l1 * (penalty * both).sum()
-        value += ridge * ((penalty * weights) ** 2).sum()
-        smooth = (matrix.T @ residuals + 2.0 * ridge * penalty**2 * weights).ravel()
+        value += ridge * ((penalty * weights) ** 2).sum() + (weights * (network @ weights)).sum()
+        smooth = (matrix.T @ residuals + 2.0 * ridge * penalty**2 * weights + 2.0 * network @ weights).ravel()
         return value, np.concatenate(
             [smooth + l1 * penalty.ravel(), -smooth + l1 * penalty.ravel(), residuals.sum(axis=0)]
         )

@@ -174,7 +174,7 @@ def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
     p = softmax(scores.T)
     v = matrix.T @ (targets - p)
     peak, excess = np.abs(v).max(initial=0.0), (np.maximum(np.abs(v) - l1, 0.0) ** 2).sum()
-    value = dual_value(likelihood, p.T, l1, ridge, peak, excess)
+    value = dual_value(likelihood, p.T, l1, ridge, peak, excess, 0.0)
 
     def dual(r):
         gradient = np.abs(matrix.T @ (targets - r))

@@ -171,23 +171,29 @@ def test_penalty_rows_are_those_of_the_paper_where_there_are_edges(graph: Featur
     one = np.eye(graph.n_vertices)
     np.testing.assert_allclose(A, np.where(P.any(axis=1)[:, None], one - P, 0.0))
     np.testing.assert_allclose(B, np.where(Q.any(axis=1)[:, None], one + Q, 0.0))
+    factor = graph.penalty_factor(4.0, 9.0, "mean").toarray()
+    np.testing.assert_allclose(factor, np.vstack([2.0 * A, 3.0 * B]))
 
 
 @given(graphs(), st.integers(0, 2**32 - 1))
 def test_laplacians_are_sums_over_edges(graph: FeatureGraph, seed: int) -> None:
     graph = make_graph(*(np.minimum(m.toarray(), 3.0) for m in (graph.similar, graph.dissimilar)))
     w = np.random.default_rng(seed).normal(size=graph.n_vertices)
-    L, S = (matrix.toarray() for matrix in graph.laplacian())
     differences, sums = w[:, None] - w, w[:, None] + w
-    assert w @ L @ w == pytest.approx(0.5 * np.sum(graph.similar.toarray() * differences**2))
-    assert w @ S @ w == pytest.approx(0.5 * np.sum(graph.dissimilar.toarray() * sums**2))
-    assert (L == L.T).all()
-    assert (S == S.T).all()
+    L = 0.5 * np.sum(graph.similar.toarray() * differences**2)
+    S = 0.5 * np.sum(graph.dissimilar.toarray() * sums**2)
+    assert np.sum((graph.penalty_factor(2.0, 0.5, "laplacian") @ w) ** 2) == pytest.approx(2.0 * L + 0.5 * S)
 
 
 def test_normalised_laplacian_against_the_dense_formula() -> None:
     weights = np.array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    L, S = make_graph(weights, weights).normalised_laplacian()
+    L, S = (
+        R.T @ R
+        for R in (
+            make_graph(weights, weights).penalty_factor(*strengths, "normalised_laplacian")
+            for strengths in ((1.0, 0.0), (0.0, 1.0))
+        )
+    )
     d = np.array([1.0, 3.0, 2.0, np.inf])
     scaled = weights / np.sqrt(np.outer(d, d))
     linked = np.diag([1.0, 1.0, 1.0, 0.0])

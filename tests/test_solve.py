@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.likelihood import Likelihood
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
@@ -117,7 +118,9 @@ def quadratic(seed, n_labels, reference, ridge=0.1):
     active.weights[:] = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.5)
     scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels))
     _, p = likelihood.loss_and_probabilities(scores)
-    return matrix, QuadraticModel(active, likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2)
+    return matrix, QuadraticModel(
+        active, likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2, Coupling.none(len(active))
+    )
 
 
 @given(seeds, st.integers(1, 3), st.booleans())
@@ -165,7 +168,7 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
 def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, ridge, l1):
     matrix, active, likelihood, scale = random_problem(seed, n_labels)
     intercepts, scores = np.zeros(n_labels), np.zeros(likelihood.targets.shape)
-    restricted = Restricted(likelihood, scale, l1, ridge)
+    restricted = Restricted(likelihood, scale, l1, ridge, Coupling.none(len(active)))
     assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
     np.testing.assert_allclose(scores, scores_of(matrix, active, scale, active.weights, intercepts), atol=1e-8)
     objective = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
@@ -186,7 +189,7 @@ def test_objective_never_rises(seed):
     scores = np.zeros(likelihood.targets.shape)
     kernels.spread(active.pairs, active.weights, scores)
     scores *= scale
-    restricted = Restricted(likelihood, scale, 0.5, 0.0)
+    restricted = Restricted(likelihood, scale, 0.5, 0.0, Coupling.none(len(active)))
     last = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
     for tolerance in (10.0, 1.0, 0.1, 1e-3):
         restricted.minimise(active, intercepts, scores, tolerance)
@@ -203,7 +206,9 @@ def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
     )
     likelihood = Likelihood(np.array([[0.0, 1.0, 0.0]]), np.ones(3), True)
     scores = np.array([[40.0, 40.0, 0.0]])
-    violation = Restricted(likelihood, np.ones(3), 0.01, 0.0).minimise(active, np.zeros(1), scores, 1e-8)
+    violation = Restricted(likelihood, np.ones(3), 0.01, 0.0, Coupling.none(2)).minimise(
+        active, np.zeros(1), scores, 1e-8
+    )
     assert violation <= 1e-6
     assert np.abs(active.weights).max() < 100
 

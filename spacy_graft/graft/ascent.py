@@ -207,6 +207,11 @@ class AscentFit:
     """A fit of :class:`CoordinateAscent` on one corpus."""
 
     def __init__(self, learner: CoordinateAscent, data: TrainingData) -> None:
+        if data.network is not None:
+            raise ValueError(
+                f"{type(learner).__name__}: a network of features is a penalty, and this learner has none. Use "
+                f"Grafting or GraftingPath, or initialize without a network."
+            )
         self.learner = learner
         self.problems = Problems(data, one_vs_all=True)
         self.report = report = Report(min_df=dict(data.min_df))

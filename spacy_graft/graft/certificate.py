@@ -8,13 +8,20 @@ from ..solve.likelihood import Likelihood
 
 
 def dual_value(
-    likelihood: Likelihood, probabilities: np.ndarray, l1: float, ridge: float, peak: float, squared_excess: float
+    likelihood: Likelihood,
+    probabilities: np.ndarray,
+    l1: float,
+    ridge: float,
+    peak: float,
+    squared_excess: float,
+    network: float,
 ) -> float:
     """Dual objective at the better of two points made from the model's probabilities.
 
     Point one is r = (1 - c) q + c p with c = min(1, C / peak): its gradient is c v, within every feature's penalty, so
     that D = Σ s H(r). With a ridge, r = p is feasible too, at the price of the penalty's conjugate:
-    D = Σ s H(p) - Σ max(|v| / λ - C, 0)² / (4 β).
+    D = Σ s H(p) - Σ max(|v| / λ - C, 0)² / (4 β). A network wᵀ M w takes 2 M w from the gradients of its vertices, so
+    that v stands for v - 2 M w, at the price of its own conjugate: c² wᵀ M w, or wᵀ M w.
 
     Parameters
     ----------
@@ -27,9 +34,11 @@ def dual_value(
         max |v_ky| / λ_ky over the whole space, active pairs included.
     squared_excess : float
         Σ max(|v_ky| / λ_ky - C, 0)² over the whole space.
+    network : float
+        Σ_y wᵀ M w.
     """
     c = min(1.0, l1 / peak) if peak > 0.0 else 1.0
-    value = likelihood.entropy((1.0 - c) * likelihood.targets + c * probabilities)
+    value = likelihood.entropy((1.0 - c) * likelihood.targets + c * probabilities) - c**2 * network
     if ridge > 0.0:
-        value = max(value, likelihood.entropy(probabilities) - squared_excess / (4.0 * ridge))
+        value = max(value, likelihood.entropy(probabilities) - squared_excess / (4.0 * ridge) - network)
     return value

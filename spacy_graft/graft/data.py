@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..extract.bags import Bags
 from ..extract.combinations import Combinations
 from ..extract.streams import Stream
+
+if TYPE_CHECKING:
+    from .network import Network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,8 @@ class TrainingData:
         What document weights are made of: distinct words of each document, at least 1.
     labels : tuple of str
     exclusive : bool
+    network : Network, optional
+        Of features of the blocks.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -53,6 +59,7 @@ class TrainingData:
     lengths: np.ndarray
     labels: tuple[str, ...]
     exclusive: bool
+    network: Network | None = None
 
     @property
     def n_documents(self) -> int:

@@ -13,7 +13,8 @@ from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
 from .data import TrainingData
 from .learners import Penalty
-from .parts import CombinationPart, IndexedPart, Part
+from .network import Network
+from .parts import CombinationPart, IndexedPart, Part, VertexPart
 from .penalties import inverse_weights, label_weights
 from .problems import Problems
 from .space import FeatureSpace, distinct_columns
@@ -34,15 +35,34 @@ def feature_space(data: TrainingData, penalty: Penalty, problems: Problems, min_
     """
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty[name] for name in indexes]
+    vertices = [] if data.network is None else vertex_parts(data.network, data, penalty, problems)
+    taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in vertices)])
     parts: list[Part] = [
         IndexedPart(name, index, inverse_weights(penalty, factor, index, problems), distinct)
         for (name, index), factor, distinct in zip(
-            indexes.items(), factors, distinct_columns(list(indexes.values()), factors), strict=True
+            indexes.items(), factors, distinct_columns(list(indexes.values()), factors, taken), strict=True
         )
     ]
+    parts += vertices
     for name, block in data.combinations.items():
         parts.append(combination_part(name, block, indexes, data, penalty, problems, min_df[name]))
     return FeatureSpace(parts)
+
+
+def vertex_parts(network: Network, data: TrainingData, penalty: Penalty, problems: Problems) -> list[VertexPart]:
+    """The vertices of the network that are features, by block.
+
+    Each is a feature of its own, whatever columns are equal: its neighbours tell it from others. A feature outside the
+    network whose column is that of a vertex is the vertex by another name.
+    """
+    parts = []
+    for name in dict.fromkeys(network.blocks.tolist()):
+        chosen = np.flatnonzero(network.blocks == name)
+        whole = network.index
+        index = ItemIndex(whole.symbols[chosen], *whole.columns(chosen), whole.n_documents)
+        inverse = inverse_weights(penalty, data.penalty[name], index, problems)
+        parts.append(VertexPart(name, index, inverse, chosen))
+    return parts
 
 
 def index_of(data: TrainingData, name: str, min_df: int) -> Index:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalties`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
 PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
+#: Kinds of the rows of a network (see :meth:`spacy_graft.networks.graph.FeatureGraph.penalty_factor`).
+NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
+NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
@@ -53,6 +56,12 @@ class Penalty(Settings):
     tol : float
         Under L1: duality gap to stop at, in units of the objective at zero weights. Without: the largest |v| / λ that
         an optimal weight may keep, in units of the threshold; or where there is none, of the largest at zero weights.
+    network_alpha, network_gamma : float
+        α and γ of the penalty α ‖(I − P) w‖² + γ ‖(I + Q) w‖² of a network of features, if ``initialize`` is given one
+        (Sandler et al., NIPS 2008; :mod:`spacy_graft.graft.network`).
+    network_kind : str
+        ``mean``: as above, weights are drawn to the mean of their neighbours'. ``laplacian``, ``normalised_laplacian``:
+        α wᵀL w + γ wᵀS w, of the graph's Laplacians.
     """
 
     ridge: float = 0.0
@@ -61,6 +70,9 @@ class Penalty(Settings):
     length_normalisation: bool = False
     balance: float = 0.0
     tol: float = 1e-3
+    network_alpha: float = 1.0
+    network_gamma: float = 1.0
+    network_kind: NetworkKind = "mean"
 
     def __post_init__(self) -> None:
         self._require(self.ridge >= 0.0, "ridge", "at least 0")
@@ -68,6 +80,9 @@ class Penalty(Settings):
         self._require(self.ratio_power > 0.0, "ratio_power", "above 0")
         self._require(0.0 <= self.balance <= 1.0, "balance", "between 0 and 1")
         self._require(0.0 < self.tol < 1.0, "tol", "between 0 and 1")
+        for option in ("network_alpha", "network_gamma"):
+            self._require(0.0 <= getattr(self, option) < INFINITY, option, "at least 0")
+        self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,6 +129,35 @@ class IndexedPart:
         return (Term(self.name, self.index.longest_ngram(node)),)
 
 
+class VertexPart(IndexedPart):
+    """Features that are vertices of the network: they are searched one by one, with its gradient.
+
+    Parameters
+    ----------
+    name : str
+    index : ItemIndex
+    inverse : float32 (n_nodes, 0, 1 or labels)
+    features : int64 (n_nodes)
+        The number of each among the network's features.
+
+    Attributes
+    ----------
+    pull : float64 (network's features, labels)
+        The gradient of the network at the present weights; whoever moves them keeps it.
+    """
+
+    def __init__(self, name: str, index: ItemIndex, inverse: np.ndarray, features: np.ndarray) -> None:
+        super().__init__(name, index, inverse, np.ones(index.n_nodes, np.bool_))
+        self.network_features = features
+        self.pull = np.zeros((0, 0))
+
+    def best(
+        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
+    ) -> Violations:
+        sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
+        return best_by_stream(self.index, residuals, sought, self.pull[self.network_features])
+
+
 class CombinationPart:
     """Products of originals. A node is a code, see :class:`CombinationSearch`.
 

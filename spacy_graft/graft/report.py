@@ -40,6 +40,8 @@ class Report:
         Whether what the learner looks for has been found: under L1, that the gap is at ``tol`` or below; without, that
         no feature exceeds the threshold and the weights of those selected are optimal; of an ascent, that scores have
         come to rest.
+    network : dict, optional
+        What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model tells all documents
         of a label from all others or a feature has documents of one label alone. The weights are then large rather
@@ -62,6 +64,7 @@ class Report:
     min_df: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     converged: bool = False
+    network: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
 

@@ -11,7 +11,7 @@ from ..index.columns import Columns, joined
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..solve.active import Active
-from .parts import Part
+from .parts import Part, VertexPart
 from .solution import Term
 
 
@@ -46,6 +46,7 @@ class FeatureSpace:
         self.parts = parts
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
+        self.pull = np.empty((0, 0))
 
     @property
     def n_classes(self) -> int:
@@ -131,6 +132,31 @@ class FeatureSpace:
             blocks, np.float64, lambda part, here: part.inverse_weights(nodes[here], labels[here])
         )
 
+    @property
+    def network_features(self) -> np.ndarray:
+        """The number of each row among the features of the network, −1 if it is none: int64 (rows)."""
+        numbers = np.full(len(self.blocks), -1)
+        for b, part in enumerate(self.parts):
+            if isinstance(part, VertexPart):
+                here = self.blocks == b
+                numbers[here] = part.network_features[self.nodes[here]]
+        return numbers
+
+    def pull_of(self, active: Active) -> np.ndarray:
+        """The gradient of the network in active pairs, 0 in those of other features: float64 (pairs)."""
+        features = self.network_features[active.rows]
+        joined = np.flatnonzero(features >= 0)
+        pull = np.zeros(len(active))
+        pull[joined] = self.pull[features[joined], active.labels[joined]]
+        return pull
+
+    def set_pull(self, pull: np.ndarray) -> None:
+        """The gradient of the network at the present weights: float64 (its features, labels)."""
+        self.pull = pull
+        for part in self.parts:
+            if isinstance(part, VertexPart):
+                part.pull = pull
+
     def df(self) -> np.ndarray:
         """Documents of each row: int32."""
         return self._by_part(self.blocks, np.int32, lambda part, here: part.df(self.nodes[here]))
@@ -156,16 +182,18 @@ class FeatureSpace:
         return [part.terms(node) for part, node in rows], [part.longest_terms(node) for part, node in rows]
 
 
-def distinct_columns(indexes: Sequence[NgramIndex | ItemIndex], penalty: Sequence[float]) -> list[np.ndarray]:
+def distinct_columns(
+    indexes: Sequence[NgramIndex | ItemIndex], penalty: Sequence[float], taken: np.ndarray
+) -> list[np.ndarray]:
     """Which nodes of each index are features: bool (n_nodes), one array an index.
 
     Columns that are equal over documents are one feature, across blocks too: that of the block with the smallest
-    penalty, of equal ones of the first block.
+    penalty, of equal ones of the first block. Columns whose keys are ``taken`` (int64) are no features.
     """
     distinct = [index.distinct for index in indexes]
-    if len(indexes) == 1:
+    if len(indexes) == 1 and not len(taken):
         return distinct
-    seen = np.empty(0, np.int64)
+    seen = taken
     for b in sorted(range(len(indexes)), key=lambda b: penalty[b]):
         keys = indexes[b].column_keys()
         distinct[b] = distinct[b] & ~np.isin(keys, seen)

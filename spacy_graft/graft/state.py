@@ -8,11 +8,13 @@ import numpy as np
 
 from ..solve import kernels
 from ..solve.active import Active
+from ..solve.coupling import Coupling
 from ..solve.restricted import Restricted
 from .certificate import dual_value
 from .data import TrainingData
 from .indexing import feature_space
 from .learners import Penalty
+from .network import NetworkPenalty
 from .problems import Problem, Problems
 from .report import Report
 from .solution import Solution
@@ -54,9 +56,10 @@ class GraftState:
         data = data.balanced(penalty.balance)
         self.data = data
         self.penalty = penalty
-        self.report = Report()
+        self.report = Report(network=None if data.network is None else data.network.graph.report)
         self.mean_scale, self.scale = document_weights(data.lengths, penalty.length_normalisation)
         self.problems = Problems(data)
+        self.network = None if data.network is None else NetworkPenalty(data.network.graph, penalty)
         self.active = Active.empty()
         self.intercepts = np.zeros(self.problems.n_trained)
         self.scores = np.zeros((self.problems.n_trained, data.n_documents))
@@ -82,6 +85,7 @@ class GraftState:
             }
             self.space = feature_space(data, self.penalty, self.problems, self.report.min_df)
         self.report.n_classes = self.space.n_classes
+        self._pull()
         with self.report.timed("search"):
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
             everything = self.space.search(
@@ -125,8 +129,29 @@ class GraftState:
             for problem in self.problems.problems
         )
 
-    def restricted(self, problem: Problem, l1: float) -> Restricted:
-        return Restricted(problem.likelihood, self.scale, l1, self.penalty.ridge * problem.ridge_share)
+    def restricted(self, problem: Problem, l1: float, written: bool) -> Restricted:
+        ridge = self.penalty.ridge * problem.ridge_share
+        return Restricted(problem.likelihood, self.scale, l1, ridge, self.coupling(self.active, problem, written))
+
+    def coupling(self, active: Active, problem: Problem, written: bool) -> Coupling:
+        """What the network joins the active pairs of a problem by, written down or not."""
+        part = active.of_labels(problem.first, problem.stop)
+        if self.network is None:
+            return Coupling.none(len(part))
+        features = self.space.network_features[part.rows]
+        return self.network.coupling(features, part.labels, problem.ridge_share, written)
+
+    def _pull(self) -> None:
+        """Note the gradient of the network at the present weights."""
+        if self.network is None:
+            return
+        pull = np.zeros((self.network.n_features, self.problems.n_trained))
+        features = self.space.network_features[self.active.rows]
+        joined = features >= 0
+        pull[features[joined], self.active.labels[joined]] = self.active.weights[joined]
+        for problem in self.problems.problems:
+            pull[:, problem.labels] = 2.0 * problem.ridge_share * self.network.product(pull[:, problem.labels])
+        self.space.set_pull(pull)
 
     def search(self, l1: float, wanted: int) -> None:
         """Find the next candidates, and with them the certificate of the model as it is.
@@ -175,19 +200,20 @@ class GraftState:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
             peak = max(peaks[problem.labels].max(), ratios[pairs].max(initial=0.0))
             excess = squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
-            restricted = self.restricted(problem, l1)
+            restricted = self.restricted(problem, l1, written=False)
             part = self.active.of_labels(problem.first, problem.stop)
             loss, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
             objective += loss + restricted.penalty(part)
-            dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess)
+            network = restricted.coupling.penalty(part.weights)
+            dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess, network)
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
         return objective, dual - slack
 
     def active_ratios(self) -> np.ndarray:
-        """|v| / λ of the active pairs."""
+        """|v| / λ of the active pairs, the gradient of the network taken from v."""
         values = np.empty(len(self.active))
         kernels.collect(self.active.pairs, self.residuals * self.scale, values)
-        return np.abs(values) / self.active.penalty
+        return np.abs(values - self.space.pull_of(self.active)) / self.active.penalty
 
     def tell(self, objective: float, dual: float) -> None:
         """Report an objective, a lower bound of the optimum and the size of the model."""
@@ -266,6 +292,7 @@ class GraftState:
         self.space.set_rows(checkpoint.blocks, checkpoint.nodes)
         self.intercepts, self.scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
         self.residuals = checkpoint.residuals
+        self._pull()
 
     def _tolerance(self, l1: float) -> float:
         """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
@@ -296,7 +323,7 @@ class GraftState:
         left = 0.0
         for problem in self.problems.problems:
             part = self.active.of_labels(problem.first, problem.stop)
-            of_problem = self.restricted(problem, l1).minimise(
+            of_problem = self.restricted(problem, l1, written=l1 > 0.0).minimise(
                 part, self.intercepts[problem.labels], self.scores[problem.labels], tolerance
             )
             left = max(left, of_problem)
@@ -305,13 +332,14 @@ class GraftState:
     def _settle(self) -> None:
         self._centre_intercepts()
         self.residuals = self._residuals()
+        self._pull()
 
     def _leave(self) -> None:
         self.active, used = self.active.without_zeros()
         self.space.keep_rows(used)
 
     def refitted(self, strength: float) -> Solution:
-        """The features of the model, with weights that are optimal under L2 alone; the state stays as it is.
+        """The features of the model, with weights that are optimal without L1; the state stays as it is.
 
         Labels that share a softmax share its features: each gets weights for all of them.
 
@@ -324,8 +352,9 @@ class GraftState:
         intercepts, scores = self.intercepts.copy(), self.scores.copy()
         with self.report.timed("refit"):
             for problem in self.problems.problems:
-                restricted = Restricted(problem.likelihood, self.scale, 0.0, strength * problem.ridge_share)
-                part = active.of_labels(problem.first, problem.stop)
+                part, coupling = active.of_labels(problem.first, problem.stop), self.coupling(active, problem, True)
+                ridge = strength * problem.ridge_share
+                restricted = Restricted(problem.likelihood, self.scale, 0.0, ridge, coupling)
                 tolerance = REFIT_ACCURACY * problem.likelihood.importance.sum()
                 restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
         return self._solution(active, intercepts, scores)

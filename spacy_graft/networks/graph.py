@@ -84,21 +84,27 @@ class FeatureGraph:
         B = sparse.diags_array(has_edges(Q)) + Q
         return sparse.csr_array(A), sparse.csr_array(B)
 
-    def laplacian(self) -> Pair:
-        """L and S of the penalty alpha wᵀL w + gamma wᵀS w, symmetric: float64 (n, n).
+    def penalty_factor(self, alpha: float, gamma: float, kind: str) -> sparse.csr_array:
+        """R of the penalty ‖R w‖², float64 (rows, n).
 
-        wᵀL w = ½ Σ_ij similar_ij (w_i - w_j)² and wᵀS w = ½ Σ_ij dissimilar_ij (w_i + w_j)². With symmetric weights
-        that is D - similar and D + dissimilar, D the diagonal of the row sums.
+        Parameters
+        ----------
+        alpha, gamma : float
+            Strengths of the similar and of the dissimilar edges.
+        kind : str
+            ``mean``: a row a vertex, of A and of B (:meth:`penalty_rows`). ``laplacian``: a row an edge, such that
+            RᵀR = α L + γ S with wᵀL w = ½ Σ_ij similar_ij (w_i - w_j)² and wᵀS w = ½ Σ_ij dissimilar_ij (w_i + w_j)²;
+            directions are given up, A being taken for (A + Aᵀ) / 2. ``normalised_laplacian``: the same with
+            w_i / √d_i in the place of w_i, d_i the sum of the weights of i's edges of the kind.
         """
-        similar, dissimilar = symmetrised(self.similar), symmetrised(self.dissimilar)
-        L = sparse.diags_array(similar.sum(axis=1)) - similar
-        S = sparse.diags_array(dissimilar.sum(axis=1)) + dissimilar
-        return sparse.csr_array(L), sparse.csr_array(S)
-
-    def normalised_laplacian(self) -> Pair:
-        """D^-½ L D^-½ and D^-½ S D^-½, each D the diagonal of its Laplacian; rows of isolated vertices are empty."""
-        L, S = self.laplacian()
-        return scaled_by_degree(L), scaled_by_degree(S)
+        if kind == "mean":
+            A, B = self.penalty_rows()
+        else:
+            A, B = (
+                incidence(symmetrised(edges), sign, kind == "normalised_laplacian")
+                for edges, sign in ((self.similar, -1.0), (self.dissimilar, 1.0))
+            )
+        return sparse.vstack([np.sqrt(alpha) * A, np.sqrt(gamma) * B], format="csr")
 
     def restricted_to(self, vertices: Iterable[Vertex] | CorpusVocabulary) -> FeatureGraph:
         """Without the features that the corpus lacks, and the virtual vertices that have no member left.
@@ -269,9 +275,14 @@ def normalised_rows(matrix: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((fractions / sums[rows], matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def scaled_by_degree(laplacian: sparse.csr_array) -> sparse.csr_array:
-    """D^-½ M D^-½, D the diagonal of M."""
-    degrees = laplacian.diagonal()
-    roots = np.sqrt(np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0.0))
-    scale = sparse.diags_array(roots)
-    return sparse.csr_array(scale @ laplacian @ scale)
+def incidence(edges: sparse.csr_array, sign: float, normalised: bool) -> sparse.csr_array:
+    """A row √e_ij (w_i + sign w_j) for each edge of a symmetric matrix: float64 (edges, n)."""
+    upper = sparse.triu(edges, k=1).tocoo()
+    roots, rows = np.sqrt(upper.data), np.arange(upper.nnz)
+    entries = (np.concatenate([roots, sign * roots]), (np.tile(rows, 2), np.concatenate([upper.row, upper.col])))
+    matrix = sparse.csr_array(entries, shape=(upper.nnz, edges.shape[0]))
+    if not normalised:
+        return matrix
+    degrees = edges.sum(axis=1)
+    scale = np.sqrt(np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0.0))
+    return sparse.csr_array(matrix @ sparse.diags_array(scale))

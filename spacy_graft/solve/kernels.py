@@ -36,6 +36,10 @@ class Quadratic(NamedTuple):
         a_i and s_i.
     probabilities, slope : float64 (labels, documents)
         p, and s a p.
+    joined_starts, joined, coupling
+        The rows of Q: what pair ``j`` is joined to is at ``joined_starts[j] : joined_starts[j + 1]`` of the other two.
+    own : float64
+        The diagonal of Q.
     """
 
     gradient: np.ndarray
@@ -47,6 +51,10 @@ class Quadratic(NamedTuple):
     importance: np.ndarray
     probabilities: np.ndarray
     slope: np.ndarray
+    joined_starts: np.ndarray
+    joined: np.ndarray
+    coupling: np.ndarray
+    own: np.ndarray
 
 
 @njit
@@ -113,12 +121,12 @@ def soft_threshold(x, threshold):
 
 
 @njit
-def descent_sweep(pairs, order, model, moved, mean_moved, weights):
+def descent_sweep(pairs, order, model, moved, mean_moved, weights, pull):
     """One sweep of coordinate descent over the pairs in ``order``.
 
     The model's Hessian is that of the softmax, s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
     of the scores so far and ``mean_moved`` (documents) its mean under p. The gradient of pair (k, y) is then
-    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``.
+    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``pull`` (pairs) is 2 Q w and is kept so.
 
     Returns
     -------
@@ -131,12 +139,12 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights):
     for j in order:
         y = labels[j]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
-        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j]
+        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j] - pull[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
             change = slope[i] * (moved_y[i] - mean_moved[i])
             v -= change * values[e] if values.shape[0] else change
-        h = model.curvature[j] + 2.0 * model.l2[j]
+        h = model.curvature[j] + 2.0 * (model.l2[j] + model.own[j])
         weight = soft_threshold(weights[j] + v / h, model.l1[j] / h)
         step = weight - weights[j]
         if step != 0.0:
@@ -148,6 +156,8 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights):
                     change *= values[e]
                 moved_y[i] += change
                 mean_moved[i] += probability[i] * change
+            for e in range(model.joined_starts[j], model.joined_starts[j + 1]):
+                pull[model.joined[e]] += 2.0 * model.coupling[e] * step
             largest = max(largest, abs(step) * h / model.penalty[j])
     return largest
 

@@ -3,11 +3,11 @@
 Around weights w the objective is, to second order, with v the gradient of the likelihood, H = s (diag p - p pᵀ) its
 Hessian in the scores and X the active columns,
 
-    m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + C Σ λ |w + d| + β Σ λ² (w + d)².
+    m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + C Σ λ |w + d| + β Σ λ² (w + d)² + (w + d)ᵀ Q (w + d),
 
-Coordinate descent finds the support and conjugate gradients finish the linear system on it, preconditioned by the
-labels' own blocks where the diagonal is not enough. Character n-grams are strongly correlated, and descent alone
-crawls: at C = 1 on movie_reviews it took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364
+where Q is the coupling of a network, if there is one. Coordinate descent finds the support and conjugate gradients
+finish the linear system on it, preconditioned by the labels' own blocks where the diagonal is not enough; without L1
+there is nothing else to do. Character n-grams are strongly correlated, and descent alone crawls: at C = 1 on movie_reviews it took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364
 products with the Hessian, each as dear as half a sweep.
 """
 
@@ -16,10 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from . import kernels
 from .active import Active
+from .coupling import Coupling
 from .likelihood import Likelihood
 
 #: Where the curvature is taken, from the probabilities (0) to the targets (1).
@@ -32,6 +34,8 @@ FLAT = 1e-10
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
 #: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
+#: Products without L1, where there is nothing but conjugate gradients.
+SMOOTH_PRODUCTS = 500
 
 
 @dataclass
@@ -57,6 +61,8 @@ class QuadraticModel:
         Of the model as it is; kept as those at which the curvature is taken.
     l1, l2 : float64 (pairs)
         C λ and β λ².
+    coupling : Coupling
+        Q.
     """
 
     active: Active
@@ -65,6 +71,7 @@ class QuadraticModel:
     probabilities: np.ndarray
     l1: np.ndarray
     l2: np.ndarray
+    coupling: Coupling
     gradient: np.ndarray = field(init=False)
     intercept_gradient: np.ndarray = field(init=False)
     curvature: np.ndarray = field(init=False)
@@ -94,7 +101,16 @@ class QuadraticModel:
             importance,
             p,
             importance * self.scale * p,
+            *self._joined(),
+            self.coupling.diagonal,
         )
+
+    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows of Q; none of an operator, which there is no descent for."""
+        matrix = self.coupling.matrix
+        if not isinstance(matrix, sparse.csr_array):
+            return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+        return matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Σ_i a_i x_ik totals_yi for every pair, x the feature's value; or with x²."""
@@ -113,14 +129,14 @@ class QuadraticModel:
     def violation(self) -> float:
         """Largest violation of the optimality conditions, over pairs (in units of |v| / λ) and intercepts."""
         weights = self.active.weights
-        v = self.gradient - 2.0 * self.l2 * weights
+        v = self.gradient - 2.0 * self.l2 * weights - self.coupling.gradient(weights)
         of_pairs = np.where(
             weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights))
         )
         return float(max((of_pairs / self.active.penalty).max(initial=0.0), np.abs(self.intercept_gradient).max()))
 
     def penalty(self, weights: np.ndarray) -> float:
-        return float(self.l1 @ np.abs(weights) + self.l2 @ weights**2)
+        return float(self.l1 @ np.abs(weights) + self.l2 @ weights**2) + self.coupling.penalty(weights)
 
     def change(self, point: Point) -> float:
         """m(d) - m(0)."""
@@ -133,6 +149,8 @@ class QuadraticModel:
         """The minimum, to a violation of about ``tolerance``."""
         labels = len(self.probabilities)
         point = Point(self.active.weights.copy(), np.zeros(labels), np.zeros(self.probabilities.shape))
+        if not self.l1.any():
+            return self.smooth_minimum(point, tolerance)
         for _ in range(ALTERNATIONS):
             if self.descend(point, tolerance) <= tolerance:
                 break
@@ -141,9 +159,24 @@ class QuadraticModel:
                     break
         return point
 
+    def smooth_minimum(self, point: Point, tolerance: float) -> Point:
+        """The same without L1, where it is a linear system over all pairs."""
+        everything = np.arange(len(point.weights))
+        for products in (CHEAP_PRODUCTS, SMOOTH_PRODUCTS):
+            towards, solved = QuadraticFace(self, everything).solve(point, 0.7 * tolerance, products)
+            point = Point(
+                point.weights + towards.weights, point.intercepts + towards.intercepts, point.scores + towards.scores
+            )
+            if solved:
+                break
+            if self.blocks is None:
+                self.blocks = LabelBlocks(self, everything)
+        return point
+
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
         mean_moved = np.einsum("yi,yi->i", self.probabilities, point.scores)
+        pull = self.coupling.gradient(point.weights)
         order = np.arange(len(point.weights))
         first = 0.0
         for sweep in range(SWEEPS):
@@ -156,7 +189,7 @@ class QuadraticModel:
                 point.intercepts,
             )
             change = kernels.descent_sweep(
-                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights
+                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights, pull
             )
             largest = max(largest, change)
             if sweep == 0:
@@ -215,7 +248,8 @@ class QuadraticFace:
         self.support = support
         self.active = model.active.some(support)
         self.l2 = model.l2[support]
-        self.diagonal = model.curvature[support] + 2.0 * self.l2
+        self.coupling = model.coupling.some(support)
+        self.diagonal = model.curvature[support] + 2.0 * (self.l2 + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
 
     def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -227,7 +261,7 @@ class QuadraticFace:
         curved = self.model.likelihood.curve(self.model.probabilities, scores)
         sums = np.empty(len(self.active))
         kernels.collect(self.active.pairs, curved * self.model.scale, sums)
-        return scores, sums + 2.0 * self.l2 * weights, curved.sum(axis=1)
+        return scores, sums + 2.0 * self.l2 * weights + self.coupling.gradient(weights), curved.sum(axis=1)
 
     def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient of the model at ``point``, on the support."""
@@ -236,7 +270,8 @@ class QuadraticFace:
         sums = np.empty(len(self.active))
         kernels.collect(self.active.pairs, curved * model.scale, sums)
         weights = point.weights[support]
-        residual = model.gradient[support] - sums - 2.0 * self.l2 * weights - model.l1[support] * np.sign(weights)
+        pull = 2.0 * self.l2 * weights + self.coupling.gradient(weights)
+        residual = model.gradient[support] - sums - pull - model.l1[support] * np.sign(weights)
         return residual, model.intercept_gradient - curved.sum(axis=1)
 
     def precondition(self, residual: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -305,7 +340,7 @@ class LabelBlocks:
                 self.grams.append(self.gram(members, y))
 
     def gram(self, members: np.ndarray, label: int) -> np.ndarray:
-        """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge."""
+        """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network."""
         model, active = self.model, self.model.active
         p = model.probabilities[label]
         root = np.sqrt(model.likelihood.importance * p * (1.0 - p)) * model.scale
@@ -316,9 +351,10 @@ class LabelBlocks:
             column[documents] = root[documents]
             if len(active.values):
                 column[documents] *= active.values[entries]
-        gram = (dense @ dense.T).astype(np.float64)
+        gram = (dense @ dense.T).astype(np.float64) + 2.0 * model.coupling.block(members)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
-        np.fill_diagonal(gram, (model.curvature[members] + 2.0 * model.l2[members]) * (1.0 + JITTER))
+        own = model.curvature[members] + 2.0 * (model.l2[members] + model.coupling.diagonal[members])
+        np.fill_diagonal(gram, own * (1.0 + JITTER))
         return gram
 
     def factors(self, support: np.ndarray) -> list[Factor]:

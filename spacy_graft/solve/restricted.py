@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .active import Active
+from .coupling import Coupling
 from .likelihood import Likelihood
 from .quadratic import QuadraticModel
 
@@ -29,17 +30,21 @@ class Restricted:
         Document weights a_i.
     l1, ridge : float
         C and β.
+    coupling : Coupling
+        Of the pairs that it is given.
     """
 
     likelihood: Likelihood
     scale: np.ndarray
     l1: float
     ridge: float
+    coupling: Coupling
 
     def penalty(self, active: Active) -> float:
-        """C Σ λ |w| + β Σ λ² w²."""
+        """C Σ λ |w| + β Σ λ² w² + wᵀ Q w."""
         weighted = active.penalty * active.weights
-        return float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
+        own = float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
+        return own + self.coupling.penalty(active.weights)
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
         """Move ``active.weights``, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
@@ -60,7 +65,7 @@ class Restricted:
         loss, p = self.likelihood.loss_and_probabilities(scores)
         l1, l2 = self.l1 * active.penalty, self.ridge * active.penalty**2
         for _ in range(NEWTON_STEPS):
-            model = QuadraticModel(active, self.likelihood, self.scale, p, l1, l2)
+            model = QuadraticModel(active, self.likelihood, self.scale, p, l1, l2, self.coupling)
             violation = model.violation()
             if violation <= tolerance:
                 break

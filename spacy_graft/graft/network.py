@@ -1,0 +1,144 @@
+"""The network of features in the objective (Sandler, Talukdar, Ungar & Blitzer, NIPS 2008).
+
+Beside L1 and ridge the weights w_y of each label pay
+
+    network(w_y) = α ‖(I − P) w_y‖² + γ ‖(I + Q) w_y‖² = ‖R w_y‖²,
+
+or the same with the rows R of a graph Laplacian (:meth:`spacy_graft.networks.graph.FeatureGraph.penalty_factor`). The
+weights z of the virtual vertices, which no document has and nothing else penalises, are always at their best: with
+R = [R_f R_z] they are z = −G⁻¹ R_zᵀ R_f w, G = R_zᵀ R_z, and what is left is wᵀ M w over the features,
+
+    M = R_fᵀ R_f − R_fᵀ R_z G⁻¹ R_zᵀ R_f.
+
+A feature of weight 0 is a vertex all the same: that its neighbours have weights costs something, so that the gradient
+of a feature outside the model is v − 2 (M w)_k, where v is that of the likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, splu
+
+from ..index.items import ItemIndex
+from ..networks.graph import FeatureGraph
+from ..solve.coupling import Coupling
+from .learners import Penalty
+
+#: Ridge of the virtual vertices, in units of their own curvature: without it, classes that only name one another would
+#: have no best weight.
+STEADY = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A graph over features of a corpus, with the documents of each.
+
+    Attributes
+    ----------
+    graph : FeatureGraph
+    blocks : object (n_features)
+        Names of the blocks that the features come from: those of the vertices that are not virtual, in their order.
+    index : ItemIndex
+        Their columns, and their symbols in their blocks (``symbols`` has an array for each).
+    """
+
+    graph: FeatureGraph
+    blocks: np.ndarray
+    index: ItemIndex
+
+
+class NetworkPenalty:
+    """M, as products and between some of the features.
+
+    Memory: 12 bytes an edge four times over. Features of one class are all joined to one another: 12 bytes for each
+    pair of those that are in the model.
+
+    Parameters
+    ----------
+    graph : FeatureGraph
+    penalty : Penalty
+        α, γ and the kind of the rows.
+    """
+
+    def __init__(self, graph: FeatureGraph, penalty: Penalty) -> None:
+        factor = graph.penalty_factor(penalty.network_alpha, penalty.network_gamma, penalty.network_kind).tocsc()
+        self.of_features = sparse.csr_array(factor[:, np.flatnonzero(~graph.virtual)])
+        self.by_feature = sparse.csc_array(self.of_features)
+        self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
+        gram = sparse.csc_array(self.of_classes.T @ self.of_classes)
+        diagonal = gram.diagonal()
+        # A class that no row names may have any weight.
+        steady = np.where(diagonal > 0.0, STEADY * diagonal, 1.0)
+        self.classes = splu(sparse.csc_array(gram + sparse.diags_array(steady))) if len(diagonal) else None
+
+    @property
+    def n_features(self) -> int:
+        return self.of_features.shape[1]
+
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        """M w: float64, of the shape of ``weights`` (n_features, ...)."""
+        rows = self.of_features @ weights
+        if self.classes is not None:
+            rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))
+        return self.of_features.T @ rows
+
+    def among(self, features: np.ndarray) -> sparse.csr_array:
+        """M between some of the features (int)."""
+        rows = self.by_feature[:, features]
+        matrix = sparse.csr_array(rows.T @ rows)
+        if self.classes is None:
+            return matrix
+        linked = self.of_classes.T @ rows
+        members = np.flatnonzero(np.diff(sparse.csc_array(linked).indptr))
+        dense = linked[:, members].toarray()
+        shared = sparse.coo_array(dense.T @ self.classes.solve(dense))
+        return sparse.csr_array(
+            matrix - sparse.csr_array((shared.data, (members[shared.row], members[shared.col])), shape=matrix.shape)
+        )
+
+    def coupling(self, features: np.ndarray, labels: np.ndarray, share: float, written: bool) -> Coupling:
+        """What joins pairs of a feature and a label.
+
+        Parameters
+        ----------
+        features, labels : int (pairs)
+            −1 for a feature that is no vertex.
+        share : float
+            Factor of M, as of the ridge (:class:`spacy_graft.graft.problems.Problem`).
+        written : bool
+            Whether Q is a matrix rather than products with it.
+        """
+        joined = np.flatnonzero(features >= 0)
+        if not len(joined):
+            return Coupling.none(len(features))
+        if not written:
+            return self._operator(features, labels, share, joined)
+        chosen, place = np.unique(features[joined], return_inverse=True)
+        matrix = share * self.among(chosen)
+        rows, columns, values = [], [], []
+        for label in np.unique(labels[joined]):
+            its = labels[joined] == label
+            part = matrix[place[its]][:, place[its]].tocoo()
+            rows.append(joined[its][part.row])
+            columns.append(joined[its][part.col])
+            values.append(part.data)
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return Coupling.of_matrix(sparse.csr_array(entries, shape=(len(features), len(features))))
+
+    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray) -> Coupling:
+        n, n_labels = len(features), int(labels.max()) + 1
+        places = features[joined], labels[joined]
+
+        def product(weights: np.ndarray) -> np.ndarray:
+            by_feature = np.zeros((self.n_features, n_labels))
+            by_feature[places] = weights.reshape(-1)[joined]
+            pulled = np.zeros(n)
+            pulled[joined] = share * self.product(by_feature)[places]
+            return pulled
+
+        diagonal = np.zeros(n)
+        diagonal[joined] = share * (self.by_feature**2).sum(axis=0)[places[0]]
+        return Coupling(LinearOperator((n, n), matvec=product, dtype=np.float64), diagonal)

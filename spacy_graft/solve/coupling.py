@@ -1,0 +1,56 @@
+"""What joins the weights of different features: the quadratic penalty of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """The penalty wᵀ Q w over some pairs, Q symmetric and positive semidefinite.
+
+    Attributes
+    ----------
+    matrix : csr_array or LinearOperator, float64 (pairs, pairs)
+        Q. Coordinate descent needs its rows, so that under L1 it is written down.
+    diagonal : float64 (pairs)
+        Of Q; of an operator an upper bound, which preconditions.
+    """
+
+    matrix: Any
+    diagonal: np.ndarray
+
+    @classmethod
+    def none(cls, n_pairs: int) -> Coupling:
+        """Pairs that nothing joins."""
+        return cls(sparse.csr_array((n_pairs, n_pairs)), np.zeros(n_pairs))
+
+    @classmethod
+    def of_matrix(cls, matrix: sparse.csr_array) -> Coupling:
+        return cls(matrix, matrix.diagonal())
+
+    def penalty(self, weights: np.ndarray) -> float:
+        """wᵀ Q w."""
+        return float(weights @ (self.matrix @ weights))
+
+    def gradient(self, weights: np.ndarray) -> np.ndarray:
+        """2 Q w."""
+        return np.asarray(2.0 * (self.matrix @ weights))
+
+    def some(self, chosen: np.ndarray) -> Coupling:
+        """Between some of the pairs (int), ascending; of an operator, all."""
+        if len(chosen) == len(self.diagonal):
+            return self
+        return Coupling(self.matrix[chosen][:, chosen], self.diagonal[chosen])
+
+    def block(self, chosen: np.ndarray) -> np.ndarray:
+        """Q between some of the pairs: float64 (chosen, chosen)."""
+        if isinstance(self.matrix, sparse.csr_array):
+            return self.matrix[chosen][:, chosen].toarray()
+        unit = np.zeros((len(self.diagonal), len(chosen)))
+        unit[chosen, np.arange(len(chosen))] = 1.0
+        return np.asarray(self.matrix @ unit)[chosen]
