@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from .extract.bags import Bags
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
 from .graft.learners import CoordinateAscent, Grafting, GraftingPath
+from .graft.network import Network, NetworkBuilder
 from .graft.report import Report
 from .graft.solution import Solution
+from .index.items import ItemIndex
 from .model.products import Members, add_scores
 
 #: Documents: a matrix, or for each document its items or their values by name.
@@ -113,6 +115,7 @@ class GraftClassifier:
         *,
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
+        network: NetworkBuilder | None = None,
     ) -> GraftClassifier:
         """Train to the certificate.
 
@@ -127,6 +130,11 @@ class GraftClassifier:
             Of the columns of a matrix; by default their numbers.
         sample_weight : sequence of float, optional
             What each document weighs, above 0.
+        network : callable, optional
+            Which originals are expected to have like weights, and which opposite ones: one of ``@graft_networks``, or
+            any function from a :class:`~spacy_graft.networks.vocabulary.CorpusVocabulary` to a
+            :class:`~spacy_graft.networks.graph.FeatureGraph`. The name of an original is split at white space: ``not
+            good`` is the vertex ``("not", "good")``.
 
         Returns
         -------
@@ -141,7 +149,10 @@ class GraftClassifier:
         matrix, self._names = self._as_training_matrix(X, names)
         matrix = within_bounds(matrix)
         targets = self._targets(list(y), matrix.shape[0])
-        fit = self.learner.start(self._data(matrix, targets, sample_weight))
+        data = self._data(matrix, targets, sample_weight)
+        if network is not None:
+            data = replace(data, network=network_of(data.bags[ORIGINALS], self._names, network))
+        fit = self.learner.start(data)
         while not fit.finished:
             fit.step()
         self.report = fit.report
@@ -270,6 +281,13 @@ class FittedModel:
             lengths = np.maximum(np.diff(matrix.indptr), 1)
             totals *= (self.solution.mean_scale / np.sqrt(lengths))[:, None]
         return totals + self.solution.intercepts
+
+
+def network_of(bags: Bags, names: Sequence[str], builder: NetworkBuilder) -> Network:
+    """The network over originals."""
+    index = ItemIndex.build(bags)
+    vertices = [tuple(names[number].split()) or (names[number],) for number in index.symbols.tolist()]
+    return Network.built(builder, vertices, np.full(index.n_nodes, ORIGINALS, object), index)
 
 
 def is_matrix(X: Documents) -> bool:

@@ -44,8 +44,7 @@ def network_over(texts, names, n_virtual, seed):
     """A network over n-grams of characters."""
     documents = ngram_documents(texts)
     columns = [documents[name] for name in names]
-    symbols = np.empty(len(names), object)
-    symbols[:] = [code_points(name) for name in names]
+    symbols = np.fromiter(map(code_points, names), object, len(names))
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
     index = ItemIndex(symbols, starts, np.array([i for its in columns for i in its], np.int32), np.empty(0), len(texts))
     return Network(random_graph(names, n_virtual, seed), np.full(len(names), "characters", object), index)

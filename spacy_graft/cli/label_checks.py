@@ -88,7 +88,7 @@ def quick(learner: Learner) -> Learner:
 
 def train(component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str) -> None:
     """Train to the end of the path."""
-    for fit in steps(component, examples, tuple(labels), progress, name):
+    for fit in steps(component, examples, {"labels": labels}, progress, name):
         last = fit
     component.take_over(last.solution(), last.report)
 

@@ -58,8 +58,7 @@ def vertex_parts(network: Network, data: TrainingData, penalty: Penalty, problem
     parts = []
     for name in dict.fromkeys(network.blocks.tolist()):
         chosen = np.flatnonzero(network.blocks == name)
-        whole = network.index
-        index = ItemIndex(whole.symbols[chosen], *whole.columns(chosen), whole.n_documents)
+        index = network.index.some(chosen)
         inverse = inverse_weights(penalty, data.penalty[name], index, problems)
         parts.append(VertexPart(name, index, inverse, chosen))
     return parts

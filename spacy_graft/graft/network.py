@@ -16,6 +16,8 @@ of a feature outside the model is v − 2 (M w)_k, where v is that of the likeli
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +26,12 @@ from scipy.sparse.linalg import LinearOperator, splu
 
 from ..index.items import ItemIndex
 from ..networks.graph import FeatureGraph
+from ..networks.vocabulary import CorpusVocabulary, Vertex
 from ..solve.coupling import Coupling
 from .learners import Penalty
 
+#: What ``@graft_networks`` make.
+NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 #: Ridge of the virtual vertices, in units of their own curvature: without it, classes that only name one another would
 #: have no best weight.
 STEADY = 1e-10
@@ -48,6 +53,42 @@ class Network:
     graph: FeatureGraph
     blocks: np.ndarray
     index: ItemIndex
+
+    @classmethod
+    def built(
+        cls, builder: NetworkBuilder, vertices: Sequence[Vertex], blocks: np.ndarray, index: ItemIndex
+    ) -> Network:
+        """The network that a builder makes of the features of a corpus.
+
+        Parameters
+        ----------
+        builder : callable
+        vertices : sequence of tuples of strings
+            Names of the features, each once.
+        blocks : object (n_vertices)
+        index : ItemIndex
+            A node a feature.
+
+        Raises
+        ------
+        ValueError
+            If two features have one name; and what the builder raises is passed on.
+        """
+        values = index.values if len(index.values) else np.ones(len(index.documents))
+        shape = (index.n_documents, len(vertices))
+        presence = sparse.csr_array(sparse.csc_array((values, index.documents, index.starts), shape=shape))
+        vocabulary = CorpusVocabulary(tuple(vertices), presence)
+        # A builder of somebody else's may know features that the corpus lacks.
+        graph = builder(vocabulary).restricted_to(vocabulary)
+        real = [vertex for vertex, virtual in zip(graph.vertices, graph.virtual.tolist(), strict=True) if not virtual]
+        chosen = np.array([vocabulary.numbers[vertex] for vertex in real], np.int64)
+        if not len(chosen):
+            warnings.warn(
+                f"The network has no edge between the {len(vertices):,} features of this corpus that could be its "
+                f"vertices: it changes nothing.",
+                stacklevel=2,
+            )
+        return cls(graph, blocks[chosen], index.some(chosen))
 
 
 class NetworkPenalty:

@@ -95,6 +95,10 @@ class ItemIndex:
         entries = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
         return starts, self.documents[entries], self.values[entries] if len(self.values) else self.values
 
+    def some(self, chosen: np.ndarray) -> ItemIndex:
+        """An index of the chosen nodes."""
+        return ItemIndex(self.symbols[chosen], *self.columns(chosen), self.n_documents)
+
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
         """Sum ``values`` (n_documents, k), times those of the items, over each column: as :meth:`NgramIndex.passes`."""
         sums = np.empty((kernels.CHUNK, kernels.LANES))

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from ..registry import graft_networks
+from ..registry import network_builder
 from .graph import FeatureGraph, assembled, merged
 from .lexical import check_counts, check_numbers
 from .resources import text_lines
@@ -22,7 +22,7 @@ NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100}
 MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0}
 
 
-@graft_networks("spacy_graft.Cooccurrence.v1")
+@network_builder("spacy_graft.Cooccurrence.v1")
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
     """Edges between features of the same documents, weighted by the cosine or the correlation of their presence.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..registry import graft_networks
+from ..registry import network_builder
 from .graph import FeatureGraph, assembled
 from .resources import text_lines
 from .vocabulary import CorpusVocabulary, Vertex
@@ -26,7 +26,7 @@ class Edge(NamedTuple):
     line: int
 
 
-@graft_networks("spacy_graft.EdgeList.v1")
+@network_builder("spacy_graft.EdgeList.v1")
 @dataclass(frozen=True)
 class EdgeList:
     """Edges from a table: feature, feature and weight, separated by tabs; negative weights are of dissimilar edges.
@@ -136,7 +136,7 @@ def matrix_of(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
     return matrix if directed else sparse.csr_array(matrix + matrix.T)
 
 
-@graft_networks("spacy_graft.NetworkFile.v1")
+@network_builder("spacy_graft.NetworkFile.v1")
 @dataclass(frozen=True)
 class NetworkFile:
     """A graph that was built before and written by :meth:`FeatureGraph.to_disk`, as far as the corpus has it.

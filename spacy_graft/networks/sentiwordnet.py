@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..registry import graft_networks
+from ..registry import network_builder
 from .graph import FeatureGraph, assembled
 from .lexical import LETTERS, check_counts, check_numbers, lemma_of
 from .resources import Resource
@@ -46,7 +46,7 @@ SENTIWORDNET = Resource(
 )
 
 
-@graft_networks("spacy_graft.SentiWordNet.v1")
+@network_builder("spacy_graft.SentiWordNet.v1")
 @dataclass(frozen=True)
 class SentiWordNet:
     """Two classes of features, positive and negative words, with a dissimilar edge between; and words of like score.

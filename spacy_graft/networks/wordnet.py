@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..registry import graft_networks
+from ..registry import network_builder
 from .graph import FeatureGraph, assembled
 from .lexical import check_counts, check_numbers, counted, is_short, lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
 
 
-@graft_networks("spacy_graft.WordNet.v1")
+@network_builder("spacy_graft.WordNet.v1")
 @dataclass(frozen=True)
 class WordNet:
     """Edges between features whose words WordNet relates; antonyms are dissimilar.

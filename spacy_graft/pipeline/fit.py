@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.language import Language
@@ -19,6 +19,7 @@ from .training import Fit, annotated_by
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ..graft.network import NetworkBuilder
     from ..graft.path import PathFit
 
 #: A point of the path is chosen by cross-validation: one document in FOLDS is held out at a time, until so many have
@@ -30,7 +31,14 @@ Position = tuple[int, int]
 NOT_BEGUN: Position = (0, 0)
 
 
-def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | None = None) -> Report:
+def fit(
+    nlp: Language,
+    examples: Iterable[Example],
+    dev: Iterable[Example] | None = None,
+    *,
+    network: NetworkBuilder | None = None,
+    network_max_length: int = 1,
+) -> Report:
     """Train the graft component of a pipeline to its end.
 
     The other components are left as they are. Those that stand before it annotate the documents first, as they will
@@ -48,6 +56,8 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
         cross-validation, and then all documents are trained on down to there. A tenth of the documents of each set of
         labels is held out at a time, until 500 have been or all: once for large corpora, ten times for small ones. What
         counts is the log-loss of the held-out documents, since F-scores of a few hundred are a lottery.
+    network, network_max_length
+        As for the ``initialize`` of the component.
 
     Returns
     -------
@@ -58,13 +68,13 @@ def fit(nlp: Language, examples: Iterable[Example], dev: Iterable[Example] | Non
     train = list(annotated_before(nlp, component, examples))
     # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
     component.initialize(lambda: train)
-    labels = component.labels
+    options = {"labels": component.labels, "network": network, "network_max_length": network_max_length}
     with progress_bar(component) as progress:
         if dev is not None:
-            choose(component, train, list(annotated_before(nlp, component, dev)), labels, progress)
+            choose(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
-            position = chosen_on_held_out(component, train, labels, progress)
-            for last in steps(component, train, labels, progress, "all documents: "):
+            position = chosen_on_held_out(component, train, options, progress)
+            for last in steps(component, train, options, progress, "all documents: "):
                 if position is not None and has_come_to(last, position):
                     break
             component.take_over(last.solution(), last.report)
@@ -93,10 +103,10 @@ def annotated_before(nlp: Language, component: TextCatGraft, examples: Iterable[
 
 
 def steps(
-    component: TextCatGraft, examples: list[Example], labels: tuple[str, ...], progress: Progress, name: str = ""
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress, name: str = ""
 ) -> Iterator[Fit]:
-    """Train from scratch, a step at a time; one at least."""
-    component.initialize(lambda: examples, labels=labels)
+    """Train from scratch, a step at a time; one at least. ``options`` are those of ``initialize``."""
+    component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
     training.meet([])
@@ -123,13 +133,13 @@ def describe(report: Report) -> str:
 
 
 def choose(
-    component: TextCatGraft, train: list[Example], dev: list[Example], labels: tuple[str, ...], progress: Progress
+    component: TextCatGraft, train: list[Example], dev: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
     """Train to the end, and go back to the first of the steps that scored best."""
     if not dev:
         raise ValueError("There are no dev examples to choose by. Give some, or None.")
     best_score = -1.0
-    for fit in steps(component, train, labels, progress):
+    for fit in steps(component, train, options, progress):
         component.take_over(fit.solution(), fit.report)
         record(component)
         score = dev_score(component, dev)
@@ -153,7 +163,7 @@ def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
 
 
 def chosen_on_held_out(
-    component: TextCatGraft, examples: list[Example], labels: tuple[str, ...], progress: Progress
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
 ) -> Position | None:
     """How far to go down the path; None for all of what the learner does."""
     if not isinstance(component.learner, GraftingPath):
@@ -169,7 +179,7 @@ def chosen_on_held_out(
         kept = [example for example, its in zip(examples, fold_of, strict=True) if its != fold]
         part = [example for example, its in zip(examples, fold_of, strict=True) if its == fold]
         held_out += part
-        of_fold = steps(component, kept, labels, progress, f"fold {fold + 1} of {n_folds}: ")
+        of_fold = steps(component, kept, options, progress, f"fold {fold + 1} of {n_folds}: ")
         paths.append(along_path(component, of_fold, part))
 
     def loss(position: Position) -> float:

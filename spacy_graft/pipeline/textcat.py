@@ -34,6 +34,8 @@ from .training import Examples, Learner, Training, annotated
 if TYPE_CHECKING:
     from thinc.types import Floats2d
 
+    from .network import NetworkSource
+
 #: The attributes of the model that keep the report and the history.
 REPORT, HISTORY = "report", "history"
 #: The components of this process: what knows a document's vocab, and so can explain it.
@@ -137,6 +139,9 @@ class TextCatGraft(TrainablePipe):
         *,
         nlp: Language | None = None,
         labels: Iterable[str] | None = None,
+        # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
+        network: Callable[..., Any] | None = None,
+        network_max_length: int = 1,
     ) -> None:
         """Set the labels and remember where the corpus is; it is read at the first update.
 
@@ -147,6 +152,11 @@ class TextCatGraft(TrainablePipe):
         nlp : Language, optional
         labels : iterable of str, optional
             As ``init labels`` saves them; without them they come from the examples.
+        network : callable, optional
+            Which features are expected to have like weights, and which opposite ones: one of ``@graft_networks``. It
+            is called when training begins, with the corpus's features by name.
+        network_max_length : int
+            Longest n-gram that can be a vertex of the network, in tokens.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -161,7 +171,12 @@ class TextCatGraft(TrainablePipe):
         self._set_solution(empty_solution(len(self.labels)))
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         # Without any annotation it is no corpus: spaCy makes up a document where there are no examples (assemble).
-        self.training = self._new_training(source if annotated_at_all else None)
+        joined = None
+        if network is not None:
+            from .network import NetworkSource
+
+            joined = NetworkSource(self.name, network, network_max_length, self.blocks, self.vocab.strings)
+        self.training = self._new_training(source if annotated_at_all else None, joined)
 
     def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
         """Labels in the order of their first appearance."""
@@ -186,9 +201,11 @@ class TextCatGraft(TrainablePipe):
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
             )
 
-    def _new_training(self, source: Callable[[], Examples] | None = None) -> Training:
+    def _new_training(
+        self, source: Callable[[], Examples] | None = None, network: NetworkSource | None = None
+    ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source)
+        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source, network)
 
     def update(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -15,6 +16,9 @@ from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..graft.solution import Solution
 from .corpus import ExtractedCorpus
+
+if TYPE_CHECKING:
+    from .network import NetworkSource
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
@@ -59,11 +63,19 @@ class Training:
     learner : Learner
     source : callable, optional
         The corpus callback.
+    network : NetworkSource, optional
     """
 
-    def __init__(self, corpus: ExtractedCorpus, learner: Learner, source: Callable[[], Examples] | None = None) -> None:
+    def __init__(
+        self,
+        corpus: ExtractedCorpus,
+        learner: Learner,
+        source: Callable[[], Examples] | None = None,
+        network: NetworkSource | None = None,
+    ) -> None:
         self.corpus = corpus
         self.learner = learner
+        self.network = network
         self.fit: Fit | None = None
         #: How it stood after each of its own steps.
         self.reports: list[Report] = []
@@ -120,7 +132,10 @@ class Training:
 
     def _begun(self) -> Fit:
         """A fit with all documents, carried on to the step that was reached."""
-        fit = self.learner.start(self.corpus.training_data())
+        data = self.corpus.training_data()
+        if self.network is not None:
+            data = replace(data, network=self.network(data))
+        fit = self.learner.start(data)
         self._n_fitted = len(self.corpus)
         self.reports = []
         for _ in range(self._steps):

@@ -1,0 +1,196 @@
+"""A network of features in a pipeline and in the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from scipy import sparse
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import CONFIG, PATH, WORDS, Record, make_example, make_examples, make_nlp, one_hot, run
+from spacy_graft import GraftClassifier, Grafting
+from spacy_graft.networks.edgelist import EdgeList
+from spacy_graft.networks.graph import FeatureGraph
+from spacy_graft.networks.vocabulary import CorpusVocabulary
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+RIDGE = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 0.5, "network_alpha": 100.0}
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+class Recorder:
+    """A builder that keeps what it was given, and joins two names."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = [tuple(name.split()) for name in names]
+        self.vocabularies: list[CorpusVocabulary] = []
+
+    def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
+        self.vocabularies.append(vocabulary)
+        matrices = [sparse.lil_array((len(vocabulary.vertices),) * 2) for _ in range(2)]
+        if self.names:
+            first, second = (vocabulary.numbers[name] for name in self.names)
+            matrices[0][first, second] = matrices[0][second, first] = 1.0
+        graph = FeatureGraph(
+            vocabulary.vertices, np.zeros(len(vocabulary.vertices), np.bool_), *map(sparse.csr_array, matrices)
+        )
+        return graph.restricted_to(self.names)
+
+
+def edge_list(path: Path, lines: Iterable[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
+    return path
+
+
+def presence_by_name(vocabulary: CorpusVocabulary) -> dict[tuple[str, ...], list[int]]:
+    columns = vocabulary.documents("the test").tocsc()
+    return {
+        vertex: columns.indices[columns.indptr[k] : columns.indptr[k + 1]].tolist()
+        for k, vertex in enumerate(vocabulary.vertices)
+    }
+
+
+@pytest.mark.parametrize("max_length", [1, 2, 3])
+def test_a_builder_gets_the_features_of_the_corpus_by_name(train_records: list[Record], max_length: int) -> None:
+    nlp, builder = make_nlp(), Recorder()
+    examples = make_examples(nlp, train_records)
+    with pytest.warns(UserWarning, match="no edge between the"):
+        spacy_graft.fit(nlp, examples, examples[:9], network=builder, network_max_length=max_length)
+    (vocabulary,) = builder.vocabularies
+    documents = [[token.lower_ for token in example.predicted] for example in examples]
+    expected = CorpusVocabulary.of_documents(documents, max_length, min_df=2)
+    assert presence_by_name(vocabulary) == presence_by_name(expected)
+
+
+def test_of_blocks_that_share_a_name_the_first_has_it(train_records: list[Record]) -> None:
+    blocks = {
+        "attributes": {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "LOWER", "value": "log_count"},
+        "phrases": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2},
+        "letters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2},
+    }
+    nlp, builder = make_nlp(features=blocks, learner=RIDGE), Recorder("salt", "song of")
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder, network_max_length=2)
+    features = {(feature.block, feature.text): feature for feature in component_of(nlp).features()}
+    assert ("attributes", "salt") in features
+    assert ("phrases", "song of") in features
+    weights = [list(features[key].weights.values()) for key in (("attributes", "salt"), ("phrases", "song of"))]
+    np.testing.assert_allclose(*weights, atol=0.02)
+    assert report.network is not None
+    assert report.network["vertices"] == 2
+
+
+def test_explanations_add_up(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner=RIDGE)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), network=Recorder("salt", "violin"))
+    explanation = component_of(nlp).explain(nlp("some salt with a violin"))
+    for label in explanation:
+        assert label.score == pytest.approx(label.intercept + sum(part.contribution for part in label.contributions))
+    assert {"salt", "violin"} <= {part.text for part in explanation.best.contributions}
+
+
+def test_a_config_names_the_network_and_the_pipeline_does_without_it(
+    train_records: list[Record], tmp_path: Path
+) -> None:
+    path = edge_list(tmp_path / "edges.tsv", ["salt\tspoon\t1", "goal\tviolin\t-1"])
+    network = {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(path)}
+    nlp = make_nlp(learner=RIDGE)
+    nlp.config["initialize"]["components"] = {"textcat_graft": {"network": network, "network_max_length": 2}}
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    nlp.update(examples[:3])
+    weights = {feature.text: feature.weights["food"] for feature in component_of(nlp).features()}
+    assert weights["salt"] == pytest.approx(weights["spoon"], abs=0.02)
+    nlp.to_disk(tmp_path / "model")
+    path.unlink()
+    again = spacy.load(tmp_path / "model")
+    report = component_of(again).report
+    assert report is not None
+    assert report.network == component_of(nlp).report.network  # type: ignore[union-attr]
+    assert report.network["edges"] == {"similar": 2, "dissimilar": 2}  # type: ignore[index]
+    assert again("salt").cats == nlp("salt").cats
+
+
+def test_spacy_train_with_a_network(train_records: list[Record], dev_records: list[Record], tmp_path: Path) -> None:
+    path = edge_list(tmp_path / "edges.tsv", ["salt\tspoon\t1"])
+    for name, records in (("train", train_records), ("dev", dev_records)):
+        docs = spacy.tokens.DocBin()
+        blank = spacy.blank("en")
+        for record in records:
+            doc = blank.make_doc(record["text"])
+            doc.cats = one_hot(record["label"])
+            docs.add(doc)
+        docs.to_disk(tmp_path / f"{name}.spacy")
+    config = spacy.util.load_config(CONFIG)
+    config["initialize"] = {
+        **config.get("initialize", {}),
+        "components": {"textcat_graft": {"network": {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(path)}}},
+    }
+    config["corpora"] = {
+        split: {"@readers": "spacy.Corpus.v1", "path": str(tmp_path / f"{split}.spacy")} for split in ("train", "dev")
+    }
+    config.to_disk(tmp_path / "network.cfg")
+    run("-m", "spacy", "train", tmp_path / "network.cfg", "--output", tmp_path / "out")
+    report = component_of(spacy.load(tmp_path / "out" / "model-best")).report
+    assert report is not None
+    assert report.network is not None
+    assert report.network["coverage"]["covered"] == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "message"),
+    [
+        ({}, {"network": "WordNet"}, "none of what @graft_networks make"),
+        ({}, {"network": Recorder(), "network_max_length": 0}, "network_max_length must be an integer"),
+        (
+            {"features": {"letters": {"@graft_features": "spacy_graft.CharacterNgrams.v1"}}},
+            {"network": Recorder()},
+            "blocks of token n-grams or attributes",
+        ),
+        (
+            {"learner": {"@graft_learners": "spacy_graft.CoordinateAscent.v1"}},
+            {"network": Recorder("salt", "violin")},
+            "network of features is a penalty",
+        ),
+        ({}, {"network": EdgeList("nowhere.tsv")}, r"no network at nowhere\.tsv"),
+    ],
+)
+def test_refusals(train_records: list[Record], config: Any, options: Any, message: str) -> None:
+    nlp = make_nlp()
+    if config:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("textcat_graft", config={"features": WORDS, "learner": PATH, **config})
+    examples = make_examples(nlp, train_records)
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        spacy_graft.fit(nlp, examples, **options)
+
+
+def test_several_labels(train_records: list[Record]) -> None:
+    nlp = make_nlp("textcat_graft_multilabel", learner={**RIDGE, "penalty": "l1", "l1": 0.5, "tol": 1e-5})
+    examples: list[Example] = [make_example(nlp, r["text"], one_hot(r["label"])) for r in train_records]
+    report = spacy_graft.fit(nlp, examples, network=Recorder("salt", "spoon"))
+    assert report.converged
+    weights = {feature.text: list(feature.weights.values()) for feature in component_of(nlp).features()}
+    np.testing.assert_allclose(weights["salt"], weights["spoon"], atol=0.02)
+
+
+def test_the_classifier_takes_a_network() -> None:
+    documents = [{"fine"}, {"good"}, {"not good"}, {"bad"}] * 5
+    labels = ["+", "+", "-", "-"] * 5
+    learner = Grafting(penalty="l2", ridge=0.1, network_alpha=50.0)
+    model = GraftClassifier(learner).fit(documents, labels, network=Recorder("fine", "not good"))
+    weights = {feature.names[0]: feature.weights["+"] for feature in model.features()}
+    assert weights["fine"] == pytest.approx(weights["not good"], abs=0.02)
+    assert weights["good"] > 0.5
+    assert model.report.network is not None
