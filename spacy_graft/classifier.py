@@ -13,10 +13,9 @@ from .extract.bags import Bags
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
 from .graft.learners import CoordinateAscent, Grafting, GraftingPath
-from .graft.network import Network, NetworkBuilder
+from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.solution import Solution
-from .index.items import ItemIndex
 from .model.products import Members, add_scores
 
 #: Documents: a matrix, or for each document its items or their values by name.
@@ -134,7 +133,8 @@ class GraftClassifier:
             Which originals are expected to have like weights, and which opposite ones: one of ``@graft_networks``, or
             any function from a :class:`~spacy_graft.networks.vocabulary.CorpusVocabulary` to a
             :class:`~spacy_graft.networks.graph.FeatureGraph`. The name of an original is split at white space: ``not
-            good`` is the vertex ``("not", "good")``.
+            good`` is the vertex ``("not", "good")``. Vertices have no ``min_df``: a column of a matrix that no document
+            has is one, and the network may give it a weight.
 
         Returns
         -------
@@ -151,7 +151,8 @@ class GraftClassifier:
         targets = self._targets(list(y), matrix.shape[0])
         data = self._data(matrix, targets, sample_weight)
         if network is not None:
-            data = replace(data, network=network_of(data.bags[ORIGINALS], self._names, network))
+            named = named_features(matrix, self._names)
+            data = replace(data, network=Network.built(network, named, len(targets)))
         fit = self.learner.start(data)
         while not fit.finished:
             fit.step()
@@ -283,11 +284,14 @@ class FittedModel:
         return totals + self.solution.intercepts
 
 
-def network_of(bags: Bags, names: Sequence[str], builder: NetworkBuilder) -> Network:
-    """The network over originals."""
-    index = ItemIndex.build(bags)
-    vertices = [tuple(names[number].split()) or (names[number],) for number in index.symbols.tolist()]
-    return Network.built(builder, vertices, np.full(index.n_nodes, ORIGINALS, object), index)
+def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:
+    """All originals of a matrix, those without documents too."""
+    return NamedFeatures(
+        tuple(tuple(name.split()) or (name,) for name in names),
+        np.full(len(names), ORIGINALS, object),
+        np.fromiter(np.arange(len(names), dtype=np.uint64).reshape(-1, 1), object, len(names)),
+        scipy.sparse.csc_array(matrix),
+    )
 
 
 def is_matrix(X: Documents) -> bool:

@@ -24,6 +24,7 @@ seeds = st.integers(0, 999)
 kinds = st.sampled_from(NETWORK_KINDS)
 ridges = st.sampled_from([0.0, 0.1])
 l1s = st.sampled_from([0.1, 0.4, 1.0])
+UNSEEN = "unseen"
 
 
 def random_graph(names, n_virtual, seed):
@@ -43,7 +44,7 @@ def random_graph(names, n_virtual, seed):
 def network_over(texts, names, n_virtual, seed):
     """A network over n-grams of characters."""
     documents = ngram_documents(texts)
-    columns = [documents[name] for name in names]
+    columns = [documents.get(name, ()) for name in names]
     symbols = np.fromiter(map(code_points, names), object, len(names))
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
     index = ItemIndex(symbols, starts, np.array([i for its in columns for i in its], np.int32), np.empty(0), len(texts))
@@ -51,10 +52,10 @@ def network_over(texts, names, n_virtual, seed):
 
 
 def vertices_of(texts, seed):
-    """Some n-grams, of equal columns too."""
+    """Some n-grams, of equal columns too, and one that no document has."""
     rng = np.random.default_rng(seed)
     ngrams = sorted(ngram_documents(texts))
-    return [ngrams[k] for k in np.sort(rng.choice(len(ngrams), min(5, len(ngrams)), replace=False))]
+    return [ngrams[k] for k in np.sort(rng.choice(len(ngrams), min(5, len(ngrams)), replace=False))] + [UNSEEN]
 
 
 def form_of(graph, learner):
@@ -69,12 +70,12 @@ def whole_space(texts, network, learner):
     names = [
         vertex[0] for vertex, virtual in zip(network.graph.vertices, network.graph.virtual, strict=True) if not virtual
     ]
-    taken = {documents[name] for name in names}
+    taken = {documents.get(name) for name in names}
     others = [name for name in distinct_columns(texts)[0] if documents[name] not in taken]
     n_virtual = int(network.graph.virtual.sum())
     matrix = np.zeros((len(texts), len(others) + len(names) + n_virtual))
     for column, name in enumerate([*others, *names]):
-        matrix[list(documents[name]), column] = 1.0
+        matrix[list(documents.get(name, ())), column] = 1.0
     form = np.zeros((matrix.shape[1], matrix.shape[1]))
     form[len(others) :, len(others) :] = form_of(network.graph, learner)
     penalty = np.ones(matrix.shape[1])
@@ -85,7 +86,7 @@ def whole_space(texts, network, learner):
 def weights_of(solution, texts, names, n_columns):
     """W of the twin's columns, virtual vertices at 0. Vertices have names; others have the column of a name."""
     documents = ngram_documents(texts)
-    places = {documents[name]: k for k, name in reversed(list(enumerate(names)))}
+    places = {documents.get(name): k for k, name in reversed(list(enumerate(names)))}
     weights = np.zeros((n_columns, solution.weights.shape[1]))
     for name, row in zip(texts_of(solution.terms), solution.weights, strict=True):
         weights[names.index(name) if name in names else places[documents[name]]] = row

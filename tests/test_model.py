@@ -441,7 +441,7 @@ TABLES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda table: table["blocks"].append("words"), "differ in length"),
     (lambda table: table["df"].__setitem__(0, 1.0), "'df' .* no list of int"),
     (lambda table: table["df"].__setitem__(0, True), "'df' .* no list of int"),
-    (lambda table: table["df"].__setitem__(0, 0), "'df' .* numbers of documents"),
+    (lambda table: table["df"].__setitem__(0, -1), "'df' .* numbers of documents"),
     (lambda table: table["df"].__setitem__(0, -(2**40)), "'df' .* numbers of documents"),
     (lambda table: table["df"].__setitem__(0, 2**31), "'df' .* numbers of documents"),
     (lambda table: table["blocks"].__setitem__(0, 1), "'blocks' .* no list of str"),

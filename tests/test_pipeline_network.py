@@ -91,6 +91,57 @@ def test_of_blocks_that_share_a_name_the_first_has_it(train_records: list[Record
     assert report.network["vertices"] == 2
 
 
+@pytest.mark.parametrize("attributes", [False, True])
+def test_a_feature_of_unlabelled_documents_gets_a_weight(
+    train_records: list[Record], tmp_path: Path, attributes: bool
+) -> None:
+    name = "TokenAttributes" if attributes else "TokenNgrams"
+    blocks = {"words": {"@graft_features": f"spacy_graft.{name}.v1", "attr": "LOWER", "min_df": 2}}
+    nlp, builder = spacy.blank("en"), Recorder("salt", "paprika")
+    nlp.add_pipe("textcat_graft", config={"features": blocks, "learner": RIDGE})
+    more = [make_example(nlp, text, {}) for text in ("paprika and salt", "more paprika with salt", "rare salt")]
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder, unlabelled=more)
+    assert report.network is not None
+    assert report.network["coverage"]["covered"] == 2
+    assert ("rare",) not in builder.vocabularies[0].numbers
+    n_documents = len(train_records)
+    assert presence_by_name(builder.vocabularies[0])["paprika",] == [n_documents, n_documents + 1]
+    assert presence_by_name(builder.vocabularies[0])["salt",][-3:] == list(range(n_documents, n_documents + 3))
+    features = {feature.text: feature for feature in component_of(nlp).features()}
+    assert features["paprika"].df == 0
+    assert features["paprika"].weights["food"] == pytest.approx(features["salt"].weights["food"], abs=0.02)
+    nlp.to_disk(tmp_path)
+    assert spacy.load(tmp_path)("paprika").cats["food"] == nlp("paprika").cats["food"] > 0.3
+
+
+def test_values_that_depend_on_rarity_are_known_of_training_documents_only(train_records: list[Record]) -> None:
+    words = {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "LOWER", "value": "tf_idf"}
+    nlp, builder = spacy.blank("en"), Recorder("salt", "spoon")
+    nlp.add_pipe("textcat_graft", config={"features": {"words": words}, "learner": RIDGE})
+    more = [make_example(nlp, "paprika and salt", {})]
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder, unlabelled=more)
+    assert ("paprika",) not in builder.vocabularies[0].numbers
+    assert presence_by_name(builder.vocabularies[0])["salt",][-1] == len(train_records)
+    explanation = component_of(nlp).explain(nlp("some salt with a spoon"))
+    assert 0.0 < next(part for part in explanation.best.contributions if part.text == "salt").value < 1.0
+
+
+def test_unlabelled_documents_of_a_config(train_records: list[Record], tmp_path: Path) -> None:
+    (tmp_path / "more.jsonl").write_text('{"text": "paprika"}\n{"text": "paprika"}\n', encoding="utf8")
+    edges = edge_list(tmp_path / "edges.tsv", ["salt\tpaprika\t1"])
+    nlp = make_nlp(learner=RIDGE)
+    nlp.config["initialize"]["components"] = {
+        "textcat_graft": {
+            "network": {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(edges)},
+            "unlabelled": {"@readers": "spacy.JsonlCorpus.v1", "path": str(tmp_path / "more.jsonl")},
+        }
+    }
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    nlp.update(examples[:3])
+    assert "paprika" in {feature.text for feature in component_of(nlp).features()}
+
+
 def test_explanations_add_up(train_records: list[Record]) -> None:
     nlp = make_nlp(learner=RIDGE)
     spacy_graft.fit(nlp, make_examples(nlp, train_records), network=Recorder("salt", "violin"))
@@ -163,6 +214,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
             {"network": Recorder("salt", "violin")},
             "network of features is a penalty",
         ),
+        ({}, {"unlabelled": []}, "Documents without labels are for a network"),
         ({}, {"network": EdgeList("nowhere.tsv")}, r"no network at nowhere\.tsv"),
     ],
 )

@@ -42,6 +42,11 @@ class Stream:
     def n_documents(self) -> int:
         return len(self.starts) - 1
 
+    def followed_by(self, other: Stream) -> Stream:
+        """The documents of both."""
+        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
+        return Stream(np.concatenate([self.symbols, other.symbols]), starts)
+
 
 def joined(block: NgramBlock | ItemBlock, documents: Iterable[np.ndarray]) -> Stream:
     """The stream of a block from the symbols of the documents."""

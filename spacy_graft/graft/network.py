@@ -17,7 +17,7 @@ of a feature outside the model is v − 2 (M w)_k, where v is that of the likeli
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,27 @@ STEADY = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
+class NamedFeatures:
+    """Features that can be vertices.
+
+    Attributes
+    ----------
+    vertices : tuple of tuples of strings
+        Their names.
+    blocks, symbols : object (n_features)
+        Where they come from: the name of the block, and an array of the symbols there.
+    presence : csc_array, float64 (documents, n_features)
+        What they are worth in each document, training documents first. Others, which need no labels, can make a feature
+        known that no training document has: its weight is what the network makes of it.
+    """
+
+    vertices: tuple[Vertex, ...]
+    blocks: np.ndarray
+    symbols: np.ndarray
+    presence: sparse.csc_array
+
+
+@dataclass(frozen=True, eq=False)
 class Network:
     """A graph over features of a corpus, with the documents of each.
 
@@ -55,40 +76,39 @@ class Network:
     index: ItemIndex
 
     @classmethod
-    def built(
-        cls, builder: NetworkBuilder, vertices: Sequence[Vertex], blocks: np.ndarray, index: ItemIndex
-    ) -> Network:
+    def built(cls, builder: NetworkBuilder, features: NamedFeatures, n_documents: int) -> Network:
         """The network that a builder makes of the features of a corpus.
 
         Parameters
         ----------
         builder : callable
-        vertices : sequence of tuples of strings
-            Names of the features, each once.
-        blocks : object (n_vertices)
-        index : ItemIndex
-            A node a feature.
+            What it raises is passed on.
+        features : NamedFeatures
+        n_documents : int
+            Documents of the training corpus, which come first among those of the features.
 
         Raises
         ------
         ValueError
-            If two features have one name; and what the builder raises is passed on.
+            If two features have one name.
         """
-        values = index.values if len(index.values) else np.ones(len(index.documents))
-        shape = (index.n_documents, len(vertices))
-        presence = sparse.csr_array(sparse.csc_array((values, index.documents, index.starts), shape=shape))
-        vocabulary = CorpusVocabulary(tuple(vertices), presence)
+        vocabulary = CorpusVocabulary(features.vertices, sparse.csr_array(features.presence))
         # A builder of somebody else's may know features that the corpus lacks.
         graph = builder(vocabulary).restricted_to(vocabulary)
         real = [vertex for vertex, virtual in zip(graph.vertices, graph.virtual.tolist(), strict=True) if not virtual]
-        chosen = np.array([vocabulary.numbers[vertex] for vertex in real], np.int64)
-        if not len(chosen):
+        if not real:
             warnings.warn(
-                f"The network has no edge between the {len(vertices):,} features of this corpus that could be its "
-                f"vertices: it changes nothing.",
+                f"The network has no edge between the {len(features.vertices):,} features of this corpus that could be "
+                f"its vertices: it changes nothing.",
                 stacklevel=2,
             )
-        return cls(graph, blocks[chosen], index.some(chosen))
+        chosen = np.array([vocabulary.numbers[vertex] for vertex in real], np.int64)
+        columns = sparse.csc_array(features.presence[:n_documents, chosen])
+        columns.sort_indices()
+        values = np.empty(0) if (columns.data == 1.0).all() else columns.data.astype(np.float64)
+        starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+        index = ItemIndex(features.symbols[chosen], starts, documents, values, n_documents)
+        return cls(graph, features.blocks[chosen], index)
 
 
 class NetworkPenalty:

@@ -43,7 +43,7 @@ class FeatureTable:
         What each combination is the product of; nothing for other features. No two features of a block have the same
         n-gram and members.
     df : int32 (n_features)
-        Training documents that hold the feature.
+        Training documents that hold the feature: none of a vertex that only its network gives a weight.
 
     Raises
     ------
@@ -68,8 +68,8 @@ class FeatureTable:
                 raise ValueError("a combination of the feature table has a single member, or one without symbols")
         if len(set(zip(self.blocks, self.ngrams, self.members, strict=True))) < self.n_features:
             raise ValueError("the feature table has a feature twice")
-        if np.any(self.df < 1):
-            raise ValueError("the feature table has a feature that is in no document")
+        if np.any(self.df < 0):
+            raise ValueError("the feature table has a feature that is in fewer than no documents")
 
     @classmethod
     def empty(cls) -> FeatureTable:
@@ -117,7 +117,7 @@ class FeatureTable:
         members = [[]] * len(blocks) if version == 1 else items(message.get("members"), list, "members")
         of_features = tuple(tuple(map(member, items(of_feature, list, "members"))) for of_feature in members)
         df = items(message.get("df"), int, "df")
-        if not all(1 <= count < 2**31 for count in df):
+        if not all(0 <= count < 2**31 for count in df):
             raise damaged("'df' in its feature table has something else than numbers of documents")
         try:
             return cls(blocks, ngrams, longest, of_features, np.array(df, np.int32))

@@ -38,6 +38,7 @@ def fit(
     *,
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
+    unlabelled: Iterable[Example] | None = None,
 ) -> Report:
     """Train the graft component of a pipeline to its end.
 
@@ -58,6 +59,8 @@ def fit(
         counts is the log-loss of the held-out documents, since F-scores of a few hundred are a lottery.
     network, network_max_length
         As for the ``initialize`` of the component.
+    unlabelled : iterable of Example, optional
+        More documents for the network, whose labels are not looked at.
 
     Returns
     -------
@@ -68,7 +71,10 @@ def fit(
     train = list(annotated_before(nlp, component, examples))
     # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
     component.initialize(lambda: train)
-    options = {"labels": component.labels, "network": network, "network_max_length": network_max_length}
+    options: dict[str, Any] = {"labels": component.labels, "network": network, "network_max_length": network_max_length}
+    if unlabelled is not None:
+        more = list(annotated_before(nlp, component, unlabelled))
+        options["unlabelled"] = lambda _: more
     with progress_bar(component) as progress:
         if dev is not None:
             choose(component, train, list(annotated_before(nlp, component, dev)), options, progress)

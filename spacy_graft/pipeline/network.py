@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
+from scipy import sparse
 from spacy.strings import StringStore
+from spacy.training import Example
 
+from ..extract.bags import Bags
 from ..extract.blocks import NgramBlock
 from ..extract.items import ItemBlock
+from ..extract.streams import Stream, joined
 from ..graft.data import TrainingData
-from ..graft.network import Network, NetworkBuilder
-from ..index.columns import Columns, joined
-from ..index.items import ItemIndex
+from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..index.ngrams import NgramIndex
 from ..model.matching import Block, is_item_block, is_ngram_block
 from ..networks.vocabulary import Vertex
 
-
-@dataclass(frozen=True)
-class Named:
-    """Features of one block by name, with their symbols (one array each) and columns."""
-
-    block: str
-    vertices: list[Vertex]
-    symbols: list[np.ndarray]
-    columns: Columns
+#: Names, symbols (an array each) and presence of the features of a block.
+Named = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,10 @@ class NetworkSource:
 
     The vertices that a builder may choose from are the n-grams of up to ``max_length`` tokens of the blocks of token
     n-grams, and the items of the blocks of token attributes. Where blocks share a name, it is that of the first.
+    Documents without labels count like others for what a builder sees, and for ``min_df``: they can bring features that
+    no training document has. (Not items whose values depend on how rare they are in training.)
 
-    Memory: an object a name; 4 bytes a document of each.
+    Memory: an object a name; 12 bytes a document of each.
 
     Parameters
     ----------
@@ -47,6 +45,8 @@ class NetworkSource:
         Longest n-gram that can be a vertex, in tokens.
     blocks : mapping of str to block
     strings : StringStore
+    unlabelled : callable, optional
+        Gives documents without labels.
     """
 
     component: str
@@ -54,6 +54,7 @@ class NetworkSource:
     max_length: int
     blocks: Mapping[str, Block]
     strings: StringStore
+    unlabelled: Callable[[], Iterable[Example]] | None = None
 
     def __post_init__(self) -> None:
         options = f"[initialize.components.{self.component}]"
@@ -76,36 +77,69 @@ class NetworkSource:
 
     def __call__(self, data: TrainingData) -> Network:
         """Return the network over the features of a corpus; what the builder raises is passed on."""
-        parts = [self._named(name, block, data) for name, block in self.blocks.items() if has_vertices(block)]
+        parts = [self._features(name, block, data) for name, block in self.vertex_blocks.items()]
         first: dict[Vertex, int] = {}
         for number, vertex in enumerate(vertex for part in parts for vertex in part.vertices):
             first.setdefault(vertex, number)
-        numbers = np.array(list(first.values()), np.int64)
-        symbols = as_objects([its for part in parts for its in part.symbols])
-        blocks = as_objects([part.block for part in parts for _ in part.vertices])
-        index = ItemIndex(symbols, *joined([part.columns for part in parts]), data.n_documents)
-        return Network.built(self.builder, list(first), blocks[numbers], index.some(numbers))
+        chosen = np.array(list(first.values()), np.int64)
+        features = NamedFeatures(
+            tuple(first),
+            np.concatenate([part.blocks for part in parts])[chosen],
+            np.concatenate([part.symbols for part in parts])[chosen],
+            sparse.csc_array(sparse.hstack([part.presence for part in parts], format="csc")[:, chosen]),
+        )
+        return Network.built(self.builder, features, data.n_documents)
 
-    def _named(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> Named:
+    @property
+    def vertex_blocks(self) -> dict[str, NgramBlock | ItemBlock]:
+        """The blocks whose features can be vertices."""
+        return {name: block for name, block in self.blocks.items() if has_vertices(block)}
+
+    @cached_property
+    def more(self) -> dict[str, Stream]:
+        """The symbols of the documents without labels, by block."""
+        symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.vertex_blocks}
+        for example in self.unlabelled() if self.unlabelled is not None else ():
+            for name, block in self.vertex_blocks.items():
+                block.check(example.predicted)
+                symbols[name].append(block.symbols(example.predicted))
+        return {name: joined(self.vertex_blocks[name], its) for name, its in symbols.items()}
+
+    def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
         if is_ngram_block(block):
-            longest = min(self.max_length, block.max_length or self.max_length)
-            return self._of_ngrams(name, block, NgramIndex.build(data.streams[name], block.min_df, longest))
-        assert is_item_block(block)
-        return self._of_items(name, block, ItemIndex.build(data.bags[name], block.min_df))
+            vertices, symbols, presence = self._ngrams(block, data.streams[name].followed_by(self.more[name]))
+        else:
+            assert is_item_block(block)
+            vertices, symbols, presence = self._items(block, data.bags[name], self.more[name])
+        return NamedFeatures(vertices, np.full(len(vertices), name, object), as_objects(symbols), presence)
 
-    def _of_ngrams(self, name: str, block: NgramBlock, index: NgramIndex) -> Named:
+    def _ngrams(self, block: NgramBlock, stream: Stream) -> Named:
+        longest = min(self.max_length, block.max_length or self.max_length)
+        index = NgramIndex.build(stream, block.min_df, longest)
         names = ("", *block.names(index.alphabet[1:], self.strings))
         nodes, ranks = [], []
         for node, its in ngrams_of(index):
             nodes.append(node)
             ranks.append(its)
-        vertices = [tuple(names[rank] for rank in its.tolist()) for its in ranks]
-        return Named(name, vertices, [index.alphabet[its] for its in ranks], index.columns(np.array(nodes, np.int64)))
+        vertices = tuple(tuple(names[rank] for rank in its.tolist()) for its in ranks)
+        starts, documents, _ = index.columns(np.array(nodes, np.int64))
+        shape = (stream.n_documents, len(nodes))
+        presence = sparse.csc_array((np.ones(len(documents)), documents, starts), shape=shape)
+        return vertices, [index.alphabet[its] for its in ranks], presence
 
-    def _of_items(self, name: str, block: ItemBlock, index: ItemIndex) -> Named:
-        symbols = [index.ngram(node) for node in range(index.n_nodes)]
-        vertices = [block.names(its, self.strings) for its in symbols]
-        return Named(name, vertices, symbols, index.columns(np.arange(index.n_nodes)))
+    def _items(self, block: ItemBlock, bags: Bags, more: Stream) -> Named:
+        unlabelled = Bags.of_stream(more)
+        symbols, others = bags.symbols.reshape(-1), unlabelled.symbols.reshape(-1)
+        if block.value == "binary":
+            frequent = unlabelled.df >= block.min_df
+            symbols = np.concatenate([symbols, np.setdiff1d(others[frequent], symbols)])
+        presence = sparse.vstack(
+            [presence_of(bags, placed(bags.symbols.reshape(-1), symbols), len(symbols)),
+             presence_of(unlabelled, placed(others, symbols), len(symbols))],
+            format="csc",
+        )  # fmt: skip
+        each = symbols.reshape(-1, 1)
+        return tuple(block.names(its, self.strings) for its in each), list(each), presence
 
 
 def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:
@@ -121,6 +155,23 @@ def ngrams_of(index: NgramIndex) -> Iterator[tuple[int, np.ndarray]]:
     for node, (least, most, place) in enumerate(zip(shortest, longest, places, strict=True)):
         for length in range(least, most + 1):
             yield node, index.symbols[place : place + length]
+
+
+def placed(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Where each symbol is among others, −1 if it is not: int64."""
+    order = np.argsort(among)
+    places = np.searchsorted(among[order], symbols)
+    places = order[np.minimum(places, len(among) - 1)] if len(among) else np.zeros(len(symbols), np.int64)
+    return np.where(among[places] == symbols, places, -1) if len(among) else places - 1
+
+
+def presence_of(bags: Bags, places: np.ndarray, n_features: int) -> sparse.csr_array:
+    """Values by document, those of item ``k`` in column ``places[k]`` or left out: float64 (documents, n_features)."""
+    columns = places[bags.items]
+    kept = columns >= 0
+    rows = np.repeat(np.arange(bags.n_documents), np.diff(bags.starts))
+    values = bags.values if len(bags.values) else np.ones(len(columns))
+    return sparse.csr_array((values[kept], (rows[kept], columns[kept])), shape=(bags.n_documents, n_features))
 
 
 def as_objects(values: Sequence[object]) -> np.ndarray:

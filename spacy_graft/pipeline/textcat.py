@@ -142,6 +142,7 @@ class TextCatGraft(TrainablePipe):
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
+        unlabelled: Callable[..., Any] | None = None,
     ) -> None:
         """Set the labels and remember where the corpus is; it is read at the first update.
 
@@ -157,6 +158,9 @@ class TextCatGraft(TrainablePipe):
             is called when training begins, with the corpus's features by name.
         network_max_length : int
             Longest n-gram that can be a vertex of the network, in tokens.
+        unlabelled : callable, optional
+            Gives more documents, from ``nlp``: one of ``@readers``. The builder of the network sees them, and features
+            that only they have can be vertices, to which the network gives weights.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -175,8 +179,20 @@ class TextCatGraft(TrainablePipe):
         if network is not None:
             from .network import NetworkSource
 
-            joined = NetworkSource(self.name, network, network_max_length, self.blocks, self.vocab.strings)
+            more = None if unlabelled is None else self._more(unlabelled, nlp)
+            joined = NetworkSource(self.name, network, network_max_length, self.blocks, self.vocab.strings, more)
+        elif unlabelled is not None:
+            raise ValueError(
+                f"[{self.name}] Documents without labels are for a network, and there is none "
+                f"([initialize.components.{self.name}] network)."
+            )
         self.training = self._new_training(source if annotated_at_all else None, joined)
+
+    def _more(self, reader: Callable[..., Any], nlp: Language | None) -> Callable[[], Examples]:
+        """The documents without labels, annotated as the others are."""
+        if nlp is None:
+            return partial(reader, None)
+        return partial(annotated, partial(reader, nlp), nlp, self)
 
     def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
         """Labels in the order of their first appearance."""
