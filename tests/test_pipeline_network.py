@@ -126,6 +126,17 @@ def test_values_that_depend_on_rarity_are_known_of_training_documents_only(train
     assert 0.0 < next(part for part in explanation.best.contributions if part.text == "salt").value < 1.0
 
 
+def test_a_word_with_its_part_of_speech_is_a_vertex_of_two_symbols(train_records: list[Record]) -> None:
+    spacy.tokens.Token.set_extension("tagged", getter=lambda token: f"{token.lower_} NOUN", force=True)
+    words = {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "_.tagged"}
+    nlp, builder = spacy.blank("en"), Recorder("salt NOUN", "spoon NOUN")
+    nlp.add_pipe("textcat_graft", config={"features": {"words": words}, "learner": RIDGE})
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder)
+    assert ("salt", "NOUN") in builder.vocabularies[0].numbers
+    assert report.network is not None
+    assert report.network["edges"]["similar"] == 2
+
+
 def test_unlabelled_documents_of_a_config(train_records: list[Record], tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text('{"text": "paprika"}\n{"text": "paprika"}\n', encoding="utf8")
     edges = edge_list(tmp_path / "edges.tsv", ["salt\tpaprika\t1"])

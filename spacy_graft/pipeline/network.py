@@ -139,7 +139,7 @@ class NetworkSource:
             format="csc",
         )  # fmt: skip
         each = symbols.reshape(-1, 1)
-        return tuple(block.names(its, self.strings) for its in each), list(each), presence
+        return tuple(vertex_of(block.names(its, self.strings)) for its in each), list(each), presence
 
 
 def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:
@@ -155,6 +155,11 @@ def ngrams_of(index: NgramIndex) -> Iterator[tuple[int, np.ndarray]]:
     for node, (least, most, place) in enumerate(zip(shortest, longest, places, strict=True)):
         for length in range(least, most + 1):
             yield node, index.symbols[place : place + length]
+
+
+def vertex_of(names: tuple[str, ...]) -> Vertex:
+    """The name of a vertex: a value like ``film NOUN``, of an extension attribute, is a word and its part of speech."""
+    return tuple(part for name in names for part in name.split()) or names
 
 
 def placed(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
