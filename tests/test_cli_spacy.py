@@ -59,7 +59,7 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
     assert len(rows) == best + 2 + 1
 
 
-@pytest.mark.parametrize("name", ["default.cfg", "ngrams.cfg"])
+@pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg"])
 def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
     syntax = ("--paths.syntax", unpacked) if name == "default.cfg" else ()
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *syntax)
@@ -83,6 +83,24 @@ def test_the_default_config_trains_with_the_syntax_that_ships(corpus: Path, unpa
     # The syntax that was trained with is saved with the model, and its figures do not enter the score.
     assert nlp("A team of eleven.")[0].pos_ == "DET"
     assert nlp.meta["performance"]["cats_score"] > 0.9
+
+
+def test_the_network_config_learns_from_few_labels_and_more_texts(
+    train_records: list[Record], corpus: Path, tmp_path: Path
+) -> None:
+    few = write_jsonl(tmp_path / "few.jsonl", train_records[:24])
+    more = write_jsonl(tmp_path / "more.jsonl", [{"text": record["text"]} for record in train_records[24:]])
+    run(
+        *("-m", "spacy", "train", REPOSITORY / "configs" / "network.cfg", "--output", tmp_path / "model"),
+        *("--paths.train", few, "--paths.dev", corpus / "dev.jsonl", "--paths.unlabelled", more),
+    )
+    nlp = spacy.load(tmp_path / "model" / "model-best")
+    assert nlp.meta["performance"]["cats_score"] > 0.6
+    graft = nlp.get_pipe("textcat_graft")
+    assert isinstance(graft, TextCatGraft)
+    assert graft.report is not None
+    assert graft.report.network is not None
+    assert graft.report.network["edges"]["similar"] > 0
 
 
 def test_debug_data(corpus: Path) -> None:
