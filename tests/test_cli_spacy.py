@@ -61,8 +61,11 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg"])
 def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
-    syntax = ("--paths.syntax", unpacked) if name == "default.cfg" else ()
-    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *syntax)
+    more = {
+        "default.cfg": ("--paths.syntax", unpacked),
+        "network.cfg": ("--paths.unlabelled", corpus / "train.jsonl.gz"),
+    }
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *more.get(name, ()))
     result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)
     assert "Config is valid" in result.stdout
 

@@ -34,6 +34,17 @@ def test_lists_are_all_labels_that_hold(tmp_path: Path, blank: Language) -> None
     assert cats_of(JsonlCorpus(path), blank) == [{"a": 1.0, "c": 1.0}, {"a": 0.0, "c": 0.0}]
 
 
+def test_texts_without_labels(tmp_path: Path, blank: Language) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x"}, {"text": "y", "label": 7}])
+    examples = list(JsonlCorpus(path, label_field=None)(blank))
+    assert [example.predicted.text for example in examples] == ["x", "y"]
+    assert [example.reference.cats for example in examples] == [{}, {}]
+    with pytest.raises(ValueError, match=r"--paths\.unlabelled"):
+        JsonlCorpus(None, label_field=None)
+    with pytest.raises(ValueError, match=r"--paths\.train"):
+        JsonlCorpus(None)
+
+
 def test_objects_are_taken_as_they_are(tmp_path: Path, blank: Language) -> None:
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": {"b": 0.25, "a": 1}}, {"text": "y", "label": "c"}])
     assert cats_of(JsonlCorpus(path), blank) == [{"b": 0.25, "a": 1.0}, {"a": 0.0, "b": 0.0, "c": 1.0}]

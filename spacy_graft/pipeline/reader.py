@@ -39,14 +39,17 @@ class JsonlCorpus:
 
     To the first two, all other labels are 0: those of the file, and those of pipeline components that have one of these
     already (so that a dev file need not hold every label). Lines that are empty are skipped. The file is read for its
-    labels and ids at first use, and again for each iteration; a line at a time is held in memory, and all ids.
+    labels and ids at first use, and again for each iteration; a line at a time is held in memory, and all ids. Without
+    a ``label_field`` there are only texts.
 
     Parameters
     ----------
     path : str or Path
         A file of JSON lines in UTF-8, compressed if its name ends in ``.gz``.
-    text_field, label_field : str
-        The keys of the text and of the labels.
+    text_field : str
+        The key of the text.
+    label_field : str, optional
+        The key of the labels; None if documents have none, as for a network of features.
     id_field : str, optional
         The key of a string or integer that names the document in messages; no two lines may have the same.
     weight_field : str, optional
@@ -64,15 +67,18 @@ class JsonlCorpus:
         self,
         path: str | Path | None,
         text_field: str = "text",
-        label_field: str = "label",
+        label_field: str | None = "label",
         id_field: str | None = None,
         weight_field: str | None = None,
         limit: int = 0,
     ) -> None:
         if path is None:
+            wanted = "--paths.train train.jsonl --paths.dev dev.jsonl"
+            if label_field is None:
+                wanted = "--paths.unlabelled more.jsonl"
             raise ValueError(
-                "spacy_graft.JsonlCorpus.v1 has no path to read from. Set it in the config, or on the command line: "
-                "--paths.train train.jsonl --paths.dev dev.jsonl"
+                f"spacy_graft.JsonlCorpus.v1 has no path to read from. Set it in the config, or on the command line: "
+                f"{wanted}"
             )
         self.path = Path(path)
         self.text_field = text_field
@@ -151,7 +157,7 @@ class JsonlCorpus:
             raise self._bad(number, str(error)) from error
 
     def _cats(self, number: int, record: dict[str, Any], labels: list[str]) -> dict[str, float]:
-        value = record[self.label_field]
+        value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
             return {label: self._probability(number, label, item) for label, item in value.items()}
         positive = self._labels_of(number, record)
@@ -164,6 +170,8 @@ class JsonlCorpus:
 
     def _labels_of(self, number: int, record: dict[str, Any]) -> set[str]:
         """Labels that the line mentions."""
+        if self.label_field is None:
+            return set()
         value = self._field(number, record, self.label_field)
         found = [value] if isinstance(value, str) else value
         if not isinstance(found, list | dict):
