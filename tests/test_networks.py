@@ -21,6 +21,7 @@ from scipy import sparse
 
 from conftest import REPOSITORY
 from spacy_graft.networks import storage
+from spacy_graft.networks.combination import Networks
 from spacy_graft.networks.cooccurrence import Cooccurrence
 from spacy_graft.networks.edgelist import EdgeList, NetworkFile
 from spacy_graft.networks.graph import FeatureGraph, merged
@@ -223,11 +224,11 @@ def test_a_virtual_vertex_is_not_the_feature_of_its_name() -> None:
     assert graph.restricted_to([("good",)]).n_vertices == 2
 
 
-def test_merged_graphs_have_all_edges_and_the_largest_weights() -> None:
+def test_merged_graphs_have_all_edges_and_the_sums_of_weights() -> None:
     first = graph_of({"a b": 1.0, "b c": -2.0})
     second = graph_of({"b a": 3.0, "c d": 0.5})
     both = merged([first, second], 5)
-    assert edges_of(both) == {("a", "b"): 3.0, ("b", "a"): 3.0, ("c", "d"): 0.5, ("d", "c"): 0.5}
+    assert edges_of(both) == {("a", "b"): 4.0, ("b", "a"): 4.0, ("c", "d"): 0.5, ("d", "c"): 0.5}
     assert edges_of(both, "dissimilar") == {("b", "c"): 2.0, ("c", "b"): 2.0}
     assert both.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
 
@@ -726,7 +727,7 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     mutual = np.minimum(to_seeds, to_features.T)
     expected = np.maximum(mutual, mutual.T)
     if n > 1 and seeds.any():
-        expected[0, n - 1] = max(expected[0, n - 1], 0.25)
+        expected[0, n - 1] += 0.25
     elif n > 1:
         # Without classes all features are seeds.
         return
@@ -862,7 +863,7 @@ def test_options_out_of_range(builder: type, options: dict[str, Any], message: s
 def test_every_builder_is_registered_and_declared() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     declared = project["project"]["entry-points"]["spacy_graft_networks"]
-    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, NetworkFile)
+    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, NetworkFile, Networks)
     assert declared == {
         f"spacy_graft.{builder.__name__}.v1": f"{builder.__module__}:{builder.__name__}" for builder in builders
     }

@@ -41,11 +41,12 @@ REGISTERED = {
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",
         "spacy_graft.NetworkFile.v1",
+        "spacy_graft.Networks.v1",
         "spacy_graft.SentiWordNet.v1",
         "spacy_graft.WordNet.v1",
     ],
     "loggers": ["spacy_graft.ConsoleLogger.v1"],
-    "readers": ["spacy_graft.JsonlCorpus.v1"],
+    "readers": ["spacy_graft.JsonlCorpus.v1", "spacy_graft.TokenCorpus.v1"],
     "scorers": ["spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1"],
 }
 

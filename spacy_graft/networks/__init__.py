@@ -1,1 +1,4 @@
-"""Networks of features: which weights are pulled together, and which apart. Knows neither the learners nor spaCy."""
+"""Networks of features: which weights are pulled together, and which apart.
+
+Knows no learner, and spaCy only where texts are cut into symbols (``token_corpus``).
+"""

@@ -20,6 +20,8 @@ Measure = Literal["cosine", "correlation"]
 #: Neighbours and least value by measure, if nothing else is asked for: those of the paper.
 NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100}
 MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0}
+#: Features between which a build can be interrupted, which compiled code does not allow by itself.
+BLOCK = 1024
 
 
 @graft_networks("spacy_graft.Cooccurrence.v1")
@@ -45,8 +47,9 @@ class Cooccurrence:
         features if it has no classes, and its graph is part of the result. None: all features are seeds. Only by
         correlation.
     unlabelled : str, Path or sequences of str, optional
-        More documents to count in. A file has one a line, in UTF-8, its symbols separated by spaces and spelt as in
-        the vocabulary; it is compressed if its name ends in ``.gz``.
+        More documents to count in, read when the graph is built: symbols spelt as in the vocabulary, such as
+        ``spacy_graft.TokenCorpus.v1`` makes of texts. A file has a document a line, in UTF-8, its symbols separated by
+        spaces; it is compressed if its name ends in ``.gz``.
 
     Raises
     ------
@@ -69,12 +72,13 @@ class Cooccurrence:
             raise ValueError("Cooccurrence: seeds go with the measure correlation")
 
     def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
-        """Return the graph over the features of a corpus.
+        """Return the graph over the features of a corpus; its report has the number of ``documents``.
 
         Raises
         ------
         ValueError
-            If the vocabulary has no documents.
+            If there are no documents.
+
         """
         features = vocabulary if self.unlabelled is None else vocabulary.with_documents(documents_of(self.unlabelled))
         presence = features.documents("Cooccurrence")
@@ -83,8 +87,10 @@ class Cooccurrence:
         seeds = np.arange(n) if graph is None else seed_numbers(features, graph)
         near = self._nearest(presence, seeds, seeds) if self.measure == "cosine" else self._mutual(presence, seeds)
         absent = n - len(np.unique(presence.indices))
-        found = assembled(features, near, sparse.csr_array((n, n)), skipped={"in_no_document": absent})
-        return found if graph is None else merged([graph, found], n)
+        n_given = 0 if vocabulary.presence is None else vocabulary.presence.shape[0]
+        report = {"documents": {"given": n_given, "unlabelled": presence.shape[0] - n_given}}
+        found = assembled(features, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
+        return found if graph is None else merged([graph, found], n, report)
 
     def _mutual(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
         """Edges between features and seeds that are near each other: float64 (n_features, n_features), symmetric."""
@@ -104,16 +110,20 @@ class Cooccurrence:
         own[columns] = np.arange(len(columns))
         k = min(self.neighbours or NEIGHBOURS[self.measure], max(len(columns), 1))
         best, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k))
-        kernels.nearest(
-            (left.indptr.astype(np.int64), left.indices.astype(np.int32)),
-            (right.indptr.astype(np.int64), right.indices.astype(np.int32), df),
-            own[rows],
-            n_documents,
-            MINIMUM[self.measure] if self.minimum is None else self.minimum,
-            self.measure == "correlation",
-            best,
-            values,
-        )
+        documents = (right.indptr.astype(np.int64), right.indices.astype(np.int32), df)
+        for start in range(0, len(rows), BLOCK):
+            block = slice(start, start + BLOCK)
+            its = left[block]
+            kernels.nearest(
+                (its.indptr.astype(np.int64), its.indices.astype(np.int32)),
+                documents,
+                own[rows[block]],
+                n_documents,
+                MINIMUM[self.measure] if self.minimum is None else self.minimum,
+                self.measure == "correlation",
+                best[block],
+                values[block],
+            )
         found = best >= 0
         pairs = (np.repeat(rows, found.sum(axis=1)), columns[best[found]])
         return sparse.csr_array((values[found], pairs), shape=(n, n))

@@ -58,7 +58,7 @@ class SentiWordNet:
     Parameters
     ----------
     path : str or Path, optional
-        The file, a folder or zip file with it, or a folder of NLTK's data. None: ``NLTK_DATA`` and where NLTK looks.
+        The file, a folder or zip file with it, or a folder of NLTK's data; otherwise ``NLTK_DATA`` and where NLTK looks.
     positive, negative : float
         Least score, and least negated score, of a member of the classes; above 0.
     min_df : int
