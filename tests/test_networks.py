@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import sparse
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from thinc.api import Config
 
-from conftest import REPOSITORY
-from spacy_graft.networks import storage
+from conftest import REPOSITORY, write_jsonl
+from spacy_graft.networks import cooccurrence, profiles, storage, token_corpus
 from spacy_graft.networks.combination import Networks
 from spacy_graft.networks.cooccurrence import Cooccurrence
 from spacy_graft.networks.edgelist import EdgeList, NetworkFile
 from spacy_graft.networks.graph import FeatureGraph, merged
 from spacy_graft.networks.resources import Resource, text_lines
 from spacy_graft.networks.sentiwordnet import NEGATIVE, POSITIVE, SENTIWORDNET, SentiWordNet, read_senses, word_scores
+from spacy_graft.networks.token_corpus import TokenCorpus
 from spacy_graft.networks.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.networks.wndb import WORDNET, WordNetDatabase
 from spacy_graft.networks.wordnet import WordNet
@@ -544,10 +549,13 @@ def test_missing_resources_say_where_they_were_looked_for(tmp_path: Path, monkey
     [
         ("data.noun", "n 01 vessel", "n zz vessel", r"data\.noun, line 3: no synset"),
         ("data.noun", "0 001 @ 00000101", "0 009 @ 00000101", r"data\.noun, line 3: no synset"),
+        ("data.noun", "@ 00000101", "@ 0000010x", r"data\.noun, line 3: no synset"),
+        ("data.noun", "n 0000 | a thing", "n 00zz | a thing", r"data\.noun, line 3: no synset"),
         ("data.noun", "@ 00000101", "@ 00000999", "pointers @ name 1 synsets that do not exist"),
         ("data.noun", "00000102 03", "00000101 03", "same offset"),
         ("data.adj", "! 00000102 a 0101", "! 00000102 a 0107", "words that their synsets do not have"),
         ("index.adj", "0 00000102", "0 00000999", r"senses in index\.adj name"),
+        ("index.adj", "0 00000102", "0 0000010x", r"index\.adj, line 1: no lemma"),
         ("index.adj", "heavy a 1", "heavy a x", r"index\.adj, line 1: no lemma"),
         ("index.adj", "heavy a 1", "heavy a 3", r"index\.adj, line 1: no lemma"),
     ],
@@ -558,6 +566,29 @@ def test_damaged_files_of_wordnet(tmp_path: Path, file: str, old: str, new: str,
         changed = text.replace(old, new, 1) if name == file else text
         (tmp_path / name).write_text(changed, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
+        WordNetDatabase.read(tmp_path)
+
+
+def test_zip_files_that_are_damaged(tmp_path: Path) -> None:
+    wordnet, sentiwordnet = tmp_path / "wordnet.zip", tmp_path / "sentiwordnet.zip"
+    for archive, files in ((wordnet, WNDB), (sentiwordnet, {"SentiWordNet_3.0.0.txt": SENTIMENT})):
+        with zipfile.ZipFile(archive, "w") as file:
+            for name, text in files.items():
+                file.writestr(name, text)
+        data = bytearray(archive.read_bytes())
+        data[100] ^= 1
+        archive.write_bytes(data)
+    with pytest.raises(ValueError, match="cannot be read from its zip file"):
+        WordNet(wordnet)([])
+    with pytest.raises(ValueError, match="cannot be read from its zip file"):
+        SentiWordNet(sentiwordnet)([])
+
+
+def test_exceptions_that_are_not_utf8(tmp_path: Path) -> None:
+    for name, text in WNDB.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "noun.exc").write_bytes(b"mice mouse\nm\xe4use maus\n")
+    with pytest.raises(ValueError, match=r"noun\.exc, line 2: not UTF-8"):
         WordNetDatabase.read(tmp_path)
 
 
@@ -735,6 +766,60 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     assert dense(graph, n) == pytest.approx(expected)
 
 
+@given(presences, st.data())
+def test_correlations_with_seeds_against_numpy(presence: np.ndarray, data: st.DataObject) -> None:
+    n = presence.shape[1]
+    seeds = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), np.int64)
+    found = profiles.correlations(sparse.csr_array(presence), seeds)
+    spread = presence.std(axis=0) > 0.0
+    expected = correlations(presence) + np.diag(spread)
+    assert found == pytest.approx(expected[:, seeds])
+
+
+@given(
+    st.tuples(st.integers(1, 9), st.integers(1, 3)).flatmap(
+        lambda shape: nps.arrays(np.float32, shape, elements=st.integers(-3, 3))
+    ),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 2.0]),
+    st.integers(1, 4),
+)
+def test_nearest_rows_against_numpy(vectors: np.ndarray, k: int, minimum: float, block: int) -> None:
+    values = (vectors @ vectors.T).astype(np.float64)
+    np.fill_diagonal(values, 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "BLOCK", block)
+        found = sparse.vstack(list(profiles.nearest_in_blocks(vectors, k, minimum)))
+    np.testing.assert_array_equal(found.toarray(), naive_nearest(values, k, minimum))
+
+
+def test_features_that_go_with_the_same_seeds() -> None:
+    # "fine" and "great" share no document, but both go with "good"; "dull" goes with "bad".
+    texts = ["good fine", "good great", "bad dull", "bad", "good fine the", "good great the", "bad dull the", "the"]
+    features = CorpusVocabulary.of_documents([text.split() for text in texts])
+
+    def seeds(vocabulary: CorpusVocabulary) -> FeatureGraph:
+        own = np.zeros((3, 3))
+        own[:2, 2] = 1.0
+        names = (("good",), ("bad",), ("class",))
+        return FeatureGraph(names, np.arange(3) == 2, sparse.csr_array(own), sparse.csr_array((3, 3)))
+
+    graph = Cooccurrence("profile", neighbours=3, minimum=0.5, seeds=seeds)(features)
+    edges = edges_of(graph)
+    assert edges["fine", "great"] == edges["great", "fine"] == pytest.approx(1.0)
+    assert edges["dull", "bad"] == pytest.approx(1.0, abs=0.05)
+    assert edges["good", "class"] == 1.0
+    assert ("dull", "fine") not in edges
+    assert graph.report["documents"] == {"given": 8, "unlabelled": 0}
+
+
+def test_neighbours_are_those_of_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    presence = np.random.default_rng(1).integers(0, 2, (30, 11)).astype(np.int8)
+    expected = Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes()
+    monkeypatch.setattr(cooccurrence, "BLOCK", 3)
+    assert Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes() == expected
+
+
 def test_correlation_is_that_of_numpy() -> None:
     presence = np.random.default_rng(0).integers(0, 2, (50, 6))
     expected = np.corrcoef(presence.T) - np.eye(6)
@@ -747,11 +832,22 @@ def test_unlabelled_documents_are_counted_in(tmp_path: Path) -> None:
     file = tmp_path / "more.txt.gz"
     file.write_bytes(gzip.compress("\n".join(map(" ".join, more)).encode()))
     for unlabelled in (more, file, str(file)):
-        edges = edges_of(Cooccurrence(unlabelled=unlabelled)(features))
+        graph = Cooccurrence(unlabelled=unlabelled)(features)
+        edges = edges_of(graph)
         assert edges["a", "b"] == pytest.approx(1 / np.sqrt(3))
         assert edges["a", "c"] == pytest.approx(2 / 3)
         assert edges["not good", "good"] == 1.0
+        assert graph.report["documents"] == {"given": 3, "unlabelled": 4}
     assert edges_of(Cooccurrence()(features)).get(("a", "c")) is None
+
+
+def test_unlabelled_documents_of_a_config(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "more.jsonl", [{"body": "A good film!"}, {"body": "good  FILM"}])
+    corpus = {"@readers": "spacy_graft.TokenCorpus.v1", "paths": [str(path)], "text_field": "body"}
+    config = {"network": {"@graft_networks": "spacy_graft.Cooccurrence.v1", "unlabelled": corpus}}
+    graph = registry.resolve(config)["network"](CorpusVocabulary.of_documents([["good"], ["film"]]))
+    assert edges_of(graph)["good", "film"] == pytest.approx(2 / 3)
+    assert graph.report["documents"] == {"given": 2, "unlabelled": 2}
 
 
 def test_counting_needs_documents() -> None:
@@ -836,6 +932,154 @@ def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
         EdgeList(tmp_path / "none")([])
 
 
+def test_features_of_an_edge_list(tmp_path: Path) -> None:
+    edges = listed(tmp_path, "not good\tbad\t1\n*class\tbad\t1\n", virtual="*")
+    assert edges.features().vertices == (("bad",), ("not", "good"))
+    with pytest.raises(ValueError, match="line 1: 3 columns"):
+        listed(tmp_path, "good bad 1\n").features()
+
+
+# Texts
+
+
+def symbols_of(path: Path, **options: Any) -> list[tuple[str, ...]]:
+    return list(TokenCorpus([path], **options))
+
+
+TWO_TEXTS = [("a", "good", "film", "!"), ("bad",)]
+
+
+@pytest.mark.parametrize("name", ["more.jsonl", "more.jsonl.gz", "more.txt", "more.txt.gz", "more.spacy"])
+def test_texts_are_cut_into_symbols(tmp_path: Path, name: str, blank: Language) -> None:
+    path, texts = tmp_path / name, ["A good\u2003 film!", "BAD"]
+    if "jsonl" in name:
+        write_jsonl(path, [{"text": text, "label": "ignored"} for text in texts])
+    elif "txt" in name:
+        data = "\n\n".join(texts).encode()
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    else:
+        DocBin(docs=[blank.make_doc(text) for text in texts]).to_disk(path)
+    assert symbols_of(path) == TWO_TEXTS
+    assert list(TokenCorpus([path, path])) == 2 * TWO_TEXTS
+
+
+def test_texts_of_several_batches(tmp_path: Path) -> None:
+    for n in (0, 1, token_corpus.BATCH, 2 * token_corpus.BATCH + 1):
+        path = tmp_path / "more.txt"
+        path.write_text("".join(f"w{i}\n" for i in range(n)))
+        assert symbols_of(path) == [(f"w{i}",) for i in range(n)]
+
+
+def test_texts_with_lemmas(tmp_path: Path, unpacked: Path, blank: Language) -> None:
+    path = tmp_path / "more.txt"
+    path.write_text("They came\n")
+    assert symbols_of(path, attr="LEMMA", model=unpacked) == [("they", "come")]
+    with pytest.raises(ValueError, match="annotated with LEMMA"):
+        symbols_of(path, attr="LEMMA")
+    doc = Doc(blank.vocab, ["Films"], lemmas=["film"])
+    DocBin(docs=[doc]).to_disk(tmp_path / "more.spacy")
+    assert symbols_of(tmp_path / "more.spacy", attr="LEMMA") == [("film",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("more.jsonl", b'{"text": "a"}\n{"text": 1}', "line 2: the text, 'text', must be a string"),
+        ("more.jsonl", b'{"body": "a"}', "line 1: there is no 'text'"),
+        ("more.jsonl", b"\xff", "line 1: not UTF-8"),
+        ("more.txt", b"a\n\xff", "line 2: not UTF-8"),
+        ("more.txt.gz", b"a", "compressed file is damaged"),
+        ("more.spacy", b"a", "has no documents of spaCy"),
+        ("more.csv", b"a", "is neither"),
+    ],
+)
+def test_texts_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        symbols_of(path)
+
+
+# Several networks
+
+
+def fixed(edges: dict[str, float]) -> Callable[[CorpusVocabulary], FeatureGraph]:
+    return lambda vocabulary: graph_of(edges).restricted_to(vocabulary)
+
+
+WORDS = vocabulary("a", "b", "c", "d")
+
+
+def test_weights_of_several_networks_are_added_up() -> None:
+    networks = {"first": fixed({"a b": 1.0, "b c": 1.0}), "second": fixed({"a b": 2.0, "c d": -1.0})}
+    graph = Networks(networks, weights={"second": 0.5})([*WORDS, ("e",)])
+    edges = edges_of(graph)
+    assert edges["a", "b"] == edges["b", "a"] == 2.0
+    assert edges["b", "c"] == 1.0
+    assert edges_of(graph, "dissimilar")["c", "d"] == 0.5
+    assert graph.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
+    assert {name: report["edges"] for name, report in graph.report["networks"].items()} == {
+        "first": {"similar": 4, "dissimilar": 0},
+        "second": {"similar": 2, "dissimilar": 2},
+    }
+    assert json.loads(json.dumps(graph.report)) == graph.report
+
+
+def test_a_network_twice_is_a_network_of_twice_the_weight() -> None:
+    own, other = fixed({"a b": 1.0}), fixed({"b c": 1.0, "a d": -1.0})
+    twice = Networks({"own": own, "again": own, "other": other})(WORDS)
+    weighted = Networks({"own": own, "other": other}, weights={"own": 2.0})(WORDS)
+    assert twice.vertices == weighted.vertices
+    assert edges_of(twice) == edges_of(weighted)
+
+
+def test_weights_of_normalised_networks_are_shares() -> None:
+    many, one = fixed({"a b": 5.0, "a c": 5.0}), fixed({"a d": 0.1})
+    P, _ = Networks({"many": many, "one": one}, weights={"one": 3.0}, normalise=True)(WORDS).row_normalised()
+    assert P.toarray()[0] == pytest.approx([0.0, 0.125, 0.125, 0.75])
+
+
+def test_what_one_network_calls_dissimilar_is_not_similar() -> None:
+    networks = {"near": fixed({"a b": 1.0, "b c": 1.0}), "opposites": fixed({"a b": -1.0})}
+    graph = Networks(networks)(WORDS)
+    assert set(edges_of(graph)) == {("b", "c"), ("c", "b")}
+    assert graph.report["skipped"]["similar_edges_of_opposites"] == 2
+    # A network of weight 0 says nothing.
+    assert ("a", "b") in edges_of(Networks(networks, weights={"opposites": 0.0})(WORDS))
+
+
+def test_several_networks_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path) -> None:
+    listed(tmp_path, "boat\tgrand\t2\n")
+    text = f"""
+    [network]
+    @graft_networks = "spacy_graft.Networks.v1"
+    weights = {{"own": 0.5}}
+
+    [network.networks]
+
+    [network.networks.wordnet]
+    @graft_networks = "spacy_graft.WordNet.v1"
+    path = "{wndb.as_posix()}"
+
+    [network.networks.sentiment]
+    @graft_networks = "spacy_graft.SentiWordNet.v1"
+    path = "{sentiment.as_posix()}"
+
+    [network.networks.own]
+    @graft_networks = "spacy_graft.EdgeList.v1"
+    path = "{(tmp_path / "edges.tsv").as_posix()}"
+    """
+    network = registry.resolve(Config().from_str(dedent(text)))["network"]
+    graph = network(vocabulary("boat", "canoe", "grand"))
+    edges = edges_of(graph)
+    assert edges["boat", "canoe"] == 0.5
+    assert edges["boat", "grand"] == 1.0
+    assert edges["grand", " ".join(POSITIVE)] == 1.0
+    assert list(graph.report["networks"]) == ["wordnet", "sentiment", "own"]
+    again = FeatureGraph.from_bytes(graph.to_bytes())
+    assert again.restricted_to(vocabulary("boat", "canoe")).report["networks"] == graph.report["networks"]
+
+
 # Options and registry
 
 
@@ -853,6 +1097,11 @@ def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
         (Cooccurrence, {"neighbours": 0}, "neighbours must be"),
         (Cooccurrence, {"minimum": -0.5}, "minimum must be"),
         (Cooccurrence, {"seeds": SentiWordNet()}, "seeds go with"),
+        (Cooccurrence, {"measure": "profile"}, "profile needs seeds"),
+        (Networks, {"networks": {}}, "networks must be builders"),
+        (Networks, {"networks": {"a": "WordNet"}}, "networks must be builders"),
+        (Networks, {"networks": {"a": WordNet()}, "weights": {"b": 1.0}}, "weights are for a, and not for b"),
+        (Networks, {"networks": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),
     ],
 )
 def test_options_out_of_range(builder: type, options: dict[str, Any], message: str) -> None:

@@ -28,8 +28,8 @@ class WordNet:
     Parameters
     ----------
     path : str or Path, optional
-        Folder or zip file with WordNet's files, or a folder of NLTK's data; otherwise ``NLTK_DATA``, where NLTK looks, and
-        ``/usr/share/wordnet``.
+        Folder or zip file with WordNet's files, or a folder of NLTK's data. If there is none, it is looked for in
+        ``NLTK_DATA``, where NLTK looks, and in ``/usr/share/wordnet``.
     synonym : float
         Weight of words of one synset, and of forms and spellings of one lemma.
     hypernym : float
