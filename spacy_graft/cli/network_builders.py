@@ -56,8 +56,8 @@ spacy-graft network edge-list own.network --path edges.tsv --corpus train.jsonl 
 RENAMED = {"min_df": "member_min_df"}
 #: What the help says of options that are files here, and objects in a config.
 FILES = {
-    "seeds": "Network, the members of whose classes are the seeds, or all its features if it has no classes. It is "
-    "part of the result. Only by correlation.",
+    "seeds": "Network that has the seeds: the members of its classes, or all its features if it has no classes. It is "
+    "part of the result. By correlation and by profile.",
     "unlabelled": "More documents to count in, in the formats of --corpus; several may be given.",
 }
 
@@ -99,9 +99,7 @@ class CorpusOptions:
         features = CorpusVocabulary.of_documents(documents, self.max_length, self.min_df)
         if not features.vertices:
             n = features.documents("The corpus").shape[0]
-            raise CommandError(
-                f"None of the {n:,} documents has a feature that is in {self.min_df} of them (--min-df)."
-            )
+            raise CommandError(f"The corpus, {n:,} documents, has no feature in {self.min_df} of them (--min-df).")
         return features
 
 

@@ -46,8 +46,8 @@ class TokenCorpus:
     Raises
     ------
     ValueError
-        If there is no such attribute, or a file has none of these names. In iteration, with file and line, if a line
-        is malformed, or documents lack the attribute.
+        If a file has none of these names. In iteration, if there is no such attribute, language or pipeline, documents
+        lack the attribute, or, with file and line, a line is malformed.
     """
 
     paths: Sequence[str | Path]
@@ -69,12 +69,19 @@ class TokenCorpus:
 
     def _docs(self) -> Iterator[Doc]:
         """The documents of all files, each to be used before the next."""
-        nlp = spacy.blank(self.lang) if self.model is None else spacy.load(self.model)
+        nlp = self._pipeline()
         for path in map(Path, self.paths):
             if path.suffix.lower() == ".spacy":
                 yield from saved_docs(path, nlp)
             else:
                 yield from piped(nlp, self._tokenized(path, nlp))
+
+    def _pipeline(self) -> Language:
+        try:
+            return spacy.blank(self.lang) if self.model is None else spacy.load(self.model)
+        except Exception as error:  # languages import packages of their own, and files can be damaged in any way
+            wanted = f"language {self.lang!r}" if self.model is None else f"pipeline {self.model}"
+            raise ValueError(f"TokenCorpus: the {wanted} cannot be loaded: {error}") from error
 
     def _tokenized(self, path: Path, nlp: Language) -> Iterator[Doc]:
         """The documents of a file of texts."""
