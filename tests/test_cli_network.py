@@ -202,8 +202,9 @@ def test_show_prints_neighbours(edges: Path, output: Path) -> None:
         ],
     }
     assert len(json.loads(call("show", output, "boat", "--top", 1).stdout)["neighbours"]) == 1
+    assert "boat, neighbours: 1 of 2" in call("show", output, "boat", "--top", 1, "--format", "table").stdout
     printed = call("show", output, "not  good", "--format", "table").stdout
-    assert "not good: 1 neighbours" in printed
+    assert "not good, neighbours: 1" in printed
     assert "100.0%" in printed
 
 

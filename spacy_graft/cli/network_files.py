@@ -96,12 +96,12 @@ def show(
         tell(graph, format)
         return
     for vertex in vertices_of_name(graph, name, file):
-        found = neighbours(graph, vertex)[:top]
+        found = neighbours(graph, vertex)
         about = {"vertex": " ".join(graph.vertices[vertex]), "virtual": bool(graph.virtual[vertex])}
         if as_table(format):
-            print_tables(neighbour_table(about, found))
+            print_tables(neighbour_table(about, found, top))
         else:
-            print_json({**about, "neighbours": found})
+            print_json({**about, "neighbours": found[:top]})
 
 
 def read(path: Path) -> FeatureGraph:
@@ -209,12 +209,14 @@ def entries(row: Any) -> dict[int, float]:
     return dict(zip(found.col.tolist(), found.data.tolist(), strict=True))
 
 
-def neighbour_table(about: dict[str, Any], found: list[dict[str, Any]]) -> Table:
+def neighbour_table(about: dict[str, Any], found: list[dict[str, Any]], top: int | None) -> Table:
     """A row a neighbour."""
-    title = f"{about['vertex']}{' (virtual)' if about['virtual'] else ''}: {len(found):,} neighbours"
+    shown = found[:top]
+    count = f"{len(found):,}" if len(shown) == len(found) else f"{len(shown):,} of {len(found):,}"
+    title = f"{about['vertex']}{' (virtual)' if about['virtual'] else ''}, neighbours: {count}"
     numbers = ["weight", "share", "back"]
     table = table_of(title, "neighbour", "kind", *numbers, numbers=numbers)
-    for one in found:
+    for one in shown:
         name = f"{one['name']} (virtual)" if one["virtual"] else one["name"]
         add_row(table, name, one["kind"], f"{one['weight']:.4g}", f"{one['share']:.1%}", f"{one['back']:.4g}")
     return table
