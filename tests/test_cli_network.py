@@ -271,7 +271,10 @@ def test_corpora_without_what_is_asked_for(wordnet: Path, train: Path, tmp_path:
     def said(*options: object) -> str:
         return refused("wordnet", output, "--path", wordnet, *options)
 
-    assert "No such file" in said("--corpus", tmp_path / "none.jsonl")
+    for options in (("--corpus", tmp_path / "none.jsonl"), ("--corpus", tmp_path)):
+        assert "There is no file" in said(*options)
+    missing = ("--corpus", train, "--unlabelled", tmp_path / "none.txt")
+    assert "There is no file" in refused("cooccurrence", output, *missing)
     assert "there is no 'body'" in said("--corpus", train, "--text-field", "body")
     assert "did you mean LEMMA" in said("--corpus", train, "--attribute", "LEMA")
     assert "needs documents annotated with LEMMA" in said("--corpus", train, "--attribute", "LEMMA")

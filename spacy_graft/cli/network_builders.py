@@ -84,9 +84,12 @@ class CorpusOptions:
     text_field: TextField = "text"
 
     def documents(self, paths: Sequence[Path]) -> TokenCorpus:
-        """The documents of files."""
+        """The documents of files, which are there."""
         from ..networks.token_corpus import TokenCorpus
 
+        for path in paths:
+            if not path.is_file():
+                raise CommandError(f"There is no file {path}.")
         return TokenCorpus(paths, self.lang, self.model, self.attribute, self.text_field)
 
     def vocabulary(self, tell: Callable[[str], None]) -> CorpusVocabulary:
