@@ -277,6 +277,8 @@ def about(**values: Any) -> bytes:
         (about(edges=[0, -1]), "two numbers of edges"),
         (about(edges=[0, True]), "two numbers of edges"),
         (about(report=[]), "report is no object"),
+        (about(report={"skipped": []}), "are no counts"),
+        (about(report={"skipped": {"short": "many"}}), "are no counts"),
         (about(edges=[2**62, 0]), "other sizes"),
         (about(vertices=[["a"]]), "other sizes"),
     ],

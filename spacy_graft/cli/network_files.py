@@ -16,6 +16,7 @@ from .common import (
     add_row,
     as_table,
     nearest,
+    one_line,
     print_json,
     table_of,
 )
@@ -154,7 +155,7 @@ def tell(graph: FeatureGraph, format: Format | None) -> None:
 def report_table(report: dict[str, Any]) -> Table:
     """A row a figure, a column for the whole and for each network that it is made of."""
     parts = {"network": report, **report.get("networks", {})}
-    columns = {name: dict(figures(part)) for name, part in parts.items()}
+    columns = {one_line(name): dict(figures(part)) for name, part in parts.items()}
     table = table_of(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
         add_row(table, row, *(column.get(row, "") for column in columns.values()))

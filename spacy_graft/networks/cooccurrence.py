@@ -36,7 +36,7 @@ class Cooccurrence:
     vectors are among the nearest of each other, by their cosine.
 
     Features are counted and ranked some at a time, so that memory does not grow by the pairs: about 50 bytes for each
-    feature of each document, and as much for each feature and neighbour; by profile, 30 for each feature and seed.
+    feature of each document, for each feature and neighbour and, by profile, for each feature and seed.
 
     Parameters
     ----------
