@@ -178,7 +178,7 @@ def test_merge(wordnet: Path, train: Path, edges: Path, tmp_path: Path, output: 
     call("merge", shares, first, second, "--normalise")
     assert FeatureGraph.from_disk(shares).similar.sum(axis=1).max() == pytest.approx(2.0)
     printed = call("merge", output, first, second, "--format", "table").stdout
-    assert "wordnet" in printed
+    assert printed.split("\n")[1].split() == ["(all)", "wordnet", "own"]
     assert "coverage: share" in printed
     assert "100.0%" in printed
 

@@ -154,7 +154,7 @@ def tell(graph: FeatureGraph, format: Format | None) -> None:
 
 def report_table(report: dict[str, Any]) -> Table:
     """A row a figure, a column for the whole and for each network that it is made of."""
-    parts = {"network": report, **report.get("networks", {})}
+    parts = {"(all)": report, **report.get("networks", {})}
     columns = {one_line(name): dict(figures(part)) for name, part in parts.items()}
     table = table_of(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
