@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import sparse
+from thinc.api import Config
 
 from conftest import REPOSITORY
-from spacy_graft.networks import storage
+from lexicons import SENTIMENT, WNDB, write_sentiwordnet, write_wordnet
+from spacy_graft.networks import cooccurrence, profiles, storage
+from spacy_graft.networks.combination import Networks
 from spacy_graft.networks.cooccurrence import Cooccurrence
 from spacy_graft.networks.edgelist import EdgeList, NetworkFile
 from spacy_graft.networks.graph import FeatureGraph, merged
@@ -30,71 +34,6 @@ from spacy_graft.networks.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.networks.wndb import WORDNET, WordNetDatabase
 from spacy_graft.networks.wordnet import WordNet
 from spacy_graft.registry import registry
-
-# A WordNet of our own: what floats, what is heavy. The first line is a licence.
-NOUNS = """\
-  1 Made for the tests.
-00000101 03 n 01 thing 0 000 | anything
-00000102 03 n 01 vessel 0 001 @ 00000101 n 0000 | a thing to hold others
-00000103 03 n 02 boat 0 small_ship 0 002 @ 00000102 n 0000 + 00000101 v 0101 | a vessel that floats
-00000104 03 n 01 canoe 0 001 @ 00000103 n 0000 | a boat with a paddle
-00000105 03 n 01 Argo 0 001 @i 00000103 n 0000 | the boat of a tale
-00000106 03 n 01 light 0 000 | what a lamp gives
-00000107 03 n 02 light 1 lamp 0 000 | what gives light
-"""
-VERBS = """\
-00000101 30 v 01 boat 0 001 + 00000103 n 0101 01 + 02 00 | go by boat
-00000102 30 v 02 light 0 kindle 0 000 02 + 08 00 + 09 00 | make a flame
-"""
-ADJECTIVES = """\
-00000101 00 a 01 light 0 001 ! 00000102 a 0101 | easy to lift
-00000102 00 a 02 heavy 0 weighty(p) 1 002 ! 00000101 a 0101 & 00000103 a 0000 | hard to lift
-00000103 00 s 01 leaden 0 001 & 00000102 a 0000 | heavy as lead
-"""
-ADVERBS = """\
-00000101 02 r 01 lightly 0 001 \\ 00000101 a 0101 | in a light way
-"""
-WNDB = {
-    "data.noun": NOUNS,
-    "data.verb": VERBS,
-    "data.adj": ADJECTIVES,
-    "data.adv": ADVERBS,
-    "index.noun": """\
-  1 Made for the tests.
-argo n 1 1 @i 1 0 00000105
-boat n 1 2 @ + 1 1 00000103
-canoe n 1 1 @ 1 0 00000104
-lamp n 1 0 1 0 00000107
-light n 2 0 2 1 00000106 00000107
-small_ship n 1 1 @ 1 0 00000103
-thing n 1 0 1 0 00000101
-vessel n 1 1 @ 1 0 00000102
-""",
-    "index.verb": """\
-boat v 1 1 + 1 0 00000101
-kindle v 1 0 1 0 00000102
-light v 1 0 1 0 00000102
-""",
-    "index.adj": """\
-heavy a 1 2 ! & 1 0 00000102
-leaden a 1 1 & 1 0 00000103
-light a 1 1 ! 1 0 00000101
-weighty a 1 1 & 1 0 00000102
-""",
-    "index.adv": "lightly r 1 1 \\ 1 0 00000101\n",
-    "verb.exc": "lit light\n",
-}
-
-SENTIMENT = """\
-# A table of our own.
-a\t00000001\t0.75\t0\tgrand#1 fine#2\tof the first rank; "a grand day"
-s\t00000002\t0.25\t0.25\tfine#1\tthin
-n\t00000003\t0\t0.5\tfine#1\tto be paid
-a\t00000004\t0\t1\tgrim#1 ill-made#1\tdark
-v\t00000005\t0\t0.625\tlet_down#1\tdisappoint
-n\t00000006\t0\t0\tday#1\tfrom dawn to dusk
-#\t\t\t\t\t
-"""
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -106,17 +45,12 @@ def needs_data(test: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(scope="module")
 def wndb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wordnet")
-    for name, text in WNDB.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    return write_wordnet(tmp_path_factory.mktemp("wordnet"))
 
 
 @pytest.fixture(scope="module")
 def sentiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("sentiment") / "SentiWordNet_3.0.0.txt"
-    file.write_text(SENTIMENT, encoding="utf-8")
-    return file
+    return write_sentiwordnet(tmp_path_factory.mktemp("sentiment"))
 
 
 def named(text: str) -> Vertex:
@@ -229,11 +163,11 @@ def test_a_virtual_vertex_is_not_the_feature_of_its_name() -> None:
     assert graph.restricted_to([("good",)]).n_vertices == 2
 
 
-def test_merged_graphs_have_all_edges_and_the_largest_weights() -> None:
+def test_merged_graphs_have_all_edges_and_the_sums_of_weights() -> None:
     first = graph_of({"a b": 1.0, "b c": -2.0})
     second = graph_of({"b a": 3.0, "c d": 0.5})
     both = merged([first, second], 5)
-    assert edges_of(both) == {("a", "b"): 3.0, ("b", "a"): 3.0, ("c", "d"): 0.5, ("d", "c"): 0.5}
+    assert edges_of(both) == {("a", "b"): 4.0, ("b", "a"): 4.0, ("c", "d"): 0.5, ("d", "c"): 0.5}
     assert edges_of(both, "dissimilar") == {("b", "c"): 2.0, ("c", "b"): 2.0}
     assert both.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
 
@@ -346,6 +280,8 @@ def about(**values: Any) -> bytes:
         (about(edges=[0, -1]), "two numbers of edges"),
         (about(edges=[0, True]), "two numbers of edges"),
         (about(report=[]), "report is no object"),
+        (about(report={"skipped": []}), "are no counts"),
+        (about(report={"skipped": {"short": "many"}}), "are no counts"),
         (about(edges=[2**62, 0]), "other sizes"),
         (about(vertices=[["a"]]), "other sizes"),
     ],
@@ -549,10 +485,13 @@ def test_missing_resources_say_where_they_were_looked_for(tmp_path: Path, monkey
     [
         ("data.noun", "n 01 vessel", "n zz vessel", r"data\.noun, line 3: no synset"),
         ("data.noun", "0 001 @ 00000101", "0 009 @ 00000101", r"data\.noun, line 3: no synset"),
+        ("data.noun", "@ 00000101", "@ 0000010x", r"data\.noun, line 3: no synset"),
+        ("data.noun", "n 0000 | a thing", "n 00zz | a thing", r"data\.noun, line 3: no synset"),
         ("data.noun", "@ 00000101", "@ 00000999", "pointers @ name 1 synsets that do not exist"),
         ("data.noun", "00000102 03", "00000101 03", "same offset"),
         ("data.adj", "! 00000102 a 0101", "! 00000102 a 0107", "words that their synsets do not have"),
         ("index.adj", "0 00000102", "0 00000999", r"senses in index\.adj name"),
+        ("index.adj", "0 00000102", "0 0000010x", r"index\.adj, line 1: no lemma"),
         ("index.adj", "heavy a 1", "heavy a x", r"index\.adj, line 1: no lemma"),
         ("index.adj", "heavy a 1", "heavy a 3", r"index\.adj, line 1: no lemma"),
     ],
@@ -563,6 +502,28 @@ def test_damaged_files_of_wordnet(tmp_path: Path, file: str, old: str, new: str,
         changed = text.replace(old, new, 1) if name == file else text
         (tmp_path / name).write_text(changed, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
+        WordNetDatabase.read(tmp_path)
+
+
+def test_zip_files_that_are_damaged(tmp_path: Path) -> None:
+    wordnet, sentiwordnet = tmp_path / "wordnet.zip", tmp_path / "sentiwordnet.zip"
+    for archive, files in ((wordnet, WNDB), (sentiwordnet, {"SentiWordNet_3.0.0.txt": SENTIMENT})):
+        with zipfile.ZipFile(archive, "w") as file:
+            for name, text in files.items():
+                file.writestr(name, text)
+        data = bytearray(archive.read_bytes())
+        data[100] ^= 1
+        archive.write_bytes(data)
+    with pytest.raises(ValueError, match="cannot be read from its zip file"):
+        WordNet(wordnet)([])
+    with pytest.raises(ValueError, match="cannot be read from its zip file"):
+        SentiWordNet(sentiwordnet)([])
+
+
+def test_exceptions_that_are_not_utf8(tmp_path: Path) -> None:
+    write_wordnet(tmp_path)
+    (tmp_path / "noun.exc").write_bytes(b"mice mouse\nm\xe4use maus\n")
+    with pytest.raises(ValueError, match=r"noun\.exc, line 2: not UTF-8"):
         WordNetDatabase.read(tmp_path)
 
 
@@ -732,12 +693,66 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     mutual = np.minimum(to_seeds, to_features.T)
     expected = np.maximum(mutual, mutual.T)
     if n > 1 and seeds.any():
-        expected[0, n - 1] = max(expected[0, n - 1], 0.25)
+        expected[0, n - 1] += 0.25
     elif n > 1:
         # Without classes all features are seeds.
         return
     graph = Cooccurrence("correlation", neighbours=k, seeds=classes)(corpus_of(presence))
     assert dense(graph, n) == pytest.approx(expected)
+
+
+@given(presences, st.data())
+def test_correlations_with_seeds_against_numpy(presence: np.ndarray, data: st.DataObject) -> None:
+    n = presence.shape[1]
+    seeds = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), np.int64)
+    found = profiles.correlations(sparse.csr_array(presence), seeds)
+    spread = presence.std(axis=0) > 0.0
+    expected = correlations(presence) + np.diag(spread)
+    assert found == pytest.approx(expected[:, seeds])
+
+
+@given(
+    st.tuples(st.integers(1, 9), st.integers(1, 3)).flatmap(
+        lambda shape: nps.arrays(np.float32, shape, elements=st.integers(-3, 3))
+    ),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 2.0]),
+    st.integers(1, 4),
+)
+def test_nearest_rows_against_numpy(vectors: np.ndarray, k: int, minimum: float, block: int) -> None:
+    values = (vectors @ vectors.T).astype(np.float64)
+    np.fill_diagonal(values, 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "BLOCK", block)
+        found = sparse.vstack(list(profiles.nearest_in_blocks(vectors, k, minimum)))
+    np.testing.assert_array_equal(found.toarray(), naive_nearest(values, k, minimum))
+
+
+def test_features_that_go_with_the_same_seeds() -> None:
+    # "fine" and "great" share no document, but both go with "good"; "dull" goes with "bad".
+    texts = ["good fine", "good great", "bad dull", "bad", "good fine the", "good great the", "bad dull the", "the"]
+    features = CorpusVocabulary.of_documents([text.split() for text in texts])
+
+    def seeds(vocabulary: CorpusVocabulary) -> FeatureGraph:
+        own = np.zeros((3, 3))
+        own[:2, 2] = 1.0
+        names = (("good",), ("bad",), ("class",))
+        return FeatureGraph(names, np.arange(3) == 2, sparse.csr_array(own), sparse.csr_array((3, 3)))
+
+    graph = Cooccurrence("profile", neighbours=3, minimum=0.5, seeds=seeds)(features)
+    edges = edges_of(graph)
+    assert edges["fine", "great"] == edges["great", "fine"] == pytest.approx(1.0)
+    assert edges["dull", "bad"] == pytest.approx(1.0, abs=0.05)
+    assert edges["good", "class"] == 1.0
+    assert ("dull", "fine") not in edges
+    assert graph.report["documents"] == 8
+
+
+def test_neighbours_are_those_of_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    presence = np.random.default_rng(1).integers(0, 2, (30, 11)).astype(np.int8)
+    expected = Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes()
+    monkeypatch.setattr(cooccurrence, "BLOCK", 3)
+    assert Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes() == expected
 
 
 def test_correlation_is_that_of_numpy() -> None:
@@ -746,16 +761,15 @@ def test_correlation_is_that_of_numpy() -> None:
     assert correlations(presence) == pytest.approx(expected)
 
 
-def test_unlabelled_documents_are_counted_in(tmp_path: Path) -> None:
+def test_more_documents_are_counted_in() -> None:
     features = CorpusVocabulary.of_documents([["a", "b"], ["c"], ["not", "good"]], max_length=2)
     more = [["a", "c"], ["c", "a", "a"], ["z"], ["very", "not", "good"]]
-    file = tmp_path / "more.txt.gz"
-    file.write_bytes(gzip.compress("\n".join(map(" ".join, more)).encode()))
-    for unlabelled in (more, file, str(file)):
-        edges = edges_of(Cooccurrence(unlabelled=unlabelled)(features))
-        assert edges["a", "b"] == pytest.approx(1 / np.sqrt(3))
-        assert edges["a", "c"] == pytest.approx(2 / 3)
-        assert edges["not good", "good"] == 1.0
+    graph = Cooccurrence()(features.with_documents(more))
+    edges = edges_of(graph)
+    assert edges["a", "b"] == pytest.approx(1 / np.sqrt(3))
+    assert edges["a", "c"] == pytest.approx(2 / 3)
+    assert edges["not good", "good"] == 1.0
+    assert graph.report["documents"] == 7
     assert edges_of(Cooccurrence()(features)).get(("a", "c")) is None
 
 
@@ -841,6 +855,93 @@ def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
         EdgeList(tmp_path / "none")([])
 
 
+def test_features_of_an_edge_list(tmp_path: Path) -> None:
+    edges = listed(tmp_path, "not good\tbad\t1\n*class\tbad\t1\n", virtual="*")
+    assert edges.features().vertices == (("bad",), ("not", "good"))
+    with pytest.raises(ValueError, match="line 1: 3 columns"):
+        listed(tmp_path, "good bad 1\n").features()
+
+
+# Several networks
+
+
+def fixed(edges: dict[str, float]) -> Callable[[CorpusVocabulary], FeatureGraph]:
+    return lambda vocabulary: graph_of(edges).restricted_to(vocabulary)
+
+
+WORDS = vocabulary("a", "b", "c", "d")
+
+
+def test_weights_of_several_networks_are_added_up() -> None:
+    networks = {"first": fixed({"a b": 1.0, "b c": 1.0}), "second": fixed({"a b": 2.0, "c d": -1.0})}
+    graph = Networks(networks, weights={"second": 0.5})([*WORDS, ("e",)])
+    edges = edges_of(graph)
+    assert edges["a", "b"] == edges["b", "a"] == 2.0
+    assert edges["b", "c"] == 1.0
+    assert edges_of(graph, "dissimilar")["c", "d"] == 0.5
+    assert graph.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
+    assert {name: report["edges"] for name, report in graph.report["networks"].items()} == {
+        "first": {"similar": 4, "dissimilar": 0},
+        "second": {"similar": 2, "dissimilar": 2},
+    }
+    assert json.loads(json.dumps(graph.report)) == graph.report
+
+
+def test_a_network_twice_is_a_network_of_twice_the_weight() -> None:
+    own, other = fixed({"a b": 1.0}), fixed({"b c": 1.0, "a d": -1.0})
+    twice = Networks({"own": own, "again": own, "other": other})(WORDS)
+    weighted = Networks({"own": own, "other": other}, weights={"own": 2.0})(WORDS)
+    assert twice.vertices == weighted.vertices
+    assert edges_of(twice) == edges_of(weighted)
+
+
+def test_weights_of_normalised_networks_are_shares() -> None:
+    many, one = fixed({"a b": 5.0, "a c": 5.0}), fixed({"a d": 0.1})
+    P, _ = Networks({"many": many, "one": one}, weights={"one": 3.0}, normalise=True)(WORDS).row_normalised()
+    assert P.toarray()[0] == pytest.approx([0.0, 0.125, 0.125, 0.75])
+
+
+def test_what_one_network_calls_dissimilar_is_not_similar() -> None:
+    networks = {"near": fixed({"a b": 1.0, "b c": 1.0}), "opposites": fixed({"a b": -1.0})}
+    graph = Networks(networks)(WORDS)
+    assert set(edges_of(graph)) == {("b", "c"), ("c", "b")}
+    assert graph.report["skipped"]["similar_edges_of_opposites"] == 2
+    # A network of weight 0 says nothing.
+    assert ("a", "b") in edges_of(Networks(networks, weights={"opposites": 0.0})(WORDS))
+
+
+def test_several_networks_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path) -> None:
+    listed(tmp_path, "boat\tgrand\t2\n")
+    text = f"""
+    [network]
+    @graft_networks = "spacy_graft.Networks.v1"
+    weights = {{"own": 0.5}}
+
+    [network.networks]
+
+    [network.networks.wordnet]
+    @graft_networks = "spacy_graft.WordNet.v1"
+    path = "{wndb.as_posix()}"
+
+    [network.networks.sentiment]
+    @graft_networks = "spacy_graft.SentiWordNet.v1"
+    path = "{sentiment.as_posix()}"
+
+    [network.networks.own]
+    @graft_networks = "spacy_graft.EdgeList.v1"
+    path = "{(tmp_path / "edges.tsv").as_posix()}"
+    """
+    network = registry.resolve(Config().from_str(dedent(text)))["network"]
+    graph = network(vocabulary("boat", "canoe", "grand"))
+    edges = edges_of(graph)
+    assert edges["boat", "canoe"] == 0.5
+    assert edges["boat", "grand"] == 1.0
+    assert edges["grand", " ".join(POSITIVE)] == 1.0
+    assert list(graph.report["networks"]) == ["wordnet", "sentiment", "own"]
+    again = FeatureGraph.from_bytes(graph.to_bytes())
+    assert again.restricted_to(vocabulary("boat", "canoe")).report["networks"] == graph.report["networks"]
+
+
 # Options and registry
 
 
@@ -858,6 +959,11 @@ def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
         (Cooccurrence, {"neighbours": 0}, "neighbours must be"),
         (Cooccurrence, {"minimum": -0.5}, "minimum must be"),
         (Cooccurrence, {"seeds": SentiWordNet()}, "seeds go with"),
+        (Cooccurrence, {"measure": "profile"}, "profile needs seeds"),
+        (Networks, {"networks": {}}, "networks must be builders"),
+        (Networks, {"networks": {"a": "WordNet"}}, "networks must be builders"),
+        (Networks, {"networks": {"a": WordNet()}, "weights": {"b": 1.0}}, "weights are for a, and not for b"),
+        (Networks, {"networks": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),
     ],
 )
 def test_options_out_of_range(builder: type, options: dict[str, Any], message: str) -> None:
@@ -868,7 +974,7 @@ def test_options_out_of_range(builder: type, options: dict[str, Any], message: s
 def test_every_builder_is_registered_and_declared() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     declared = project["project"]["entry-points"]["spacy_graft_networks"]
-    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, NetworkFile)
+    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, NetworkFile, Networks)
     assert declared == {
         f"spacy_graft.{builder.__name__}.v1": f"{builder.__module__}:{builder.__name__}.registered"
         for builder in builders

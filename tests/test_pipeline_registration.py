@@ -41,6 +41,7 @@ REGISTERED = {
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",
         "spacy_graft.NetworkFile.v1",
+        "spacy_graft.Networks.v1",
         "spacy_graft.SentiWordNet.v1",
         "spacy_graft.WordNet.v1",
     ],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,40 +12,42 @@ from scipy import sparse
 from ..registry import network_builder
 from .graph import FeatureGraph, assembled, merged
 from .lexical import check_counts, check_numbers
-from .resources import text_lines
+from .profiles import nearest_profiles
 from .vocabulary import CorpusVocabulary
 
-Measure = Literal["cosine", "correlation"]
+Measure = Literal["cosine", "correlation", "profile"]
 #: Neighbours and least value by measure, if nothing else is asked for: those of the paper.
-NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100}
-MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0}
+NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100, "profile": 100}
+MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0, "profile": 0.0}
+#: Features between which a build can be interrupted, which compiled code does not allow by itself.
+BLOCK = 1024
 
 
 @network_builder("spacy_graft.Cooccurrence.v1")
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Edges between features of the same documents, weighted by the cosine or the correlation of their presence.
+    """Edges between features of the same documents, weighted by how much alike their documents are.
 
     By cosine, a feature has edges to its nearest neighbours. By correlation, edges are between features and *seeds*,
     both ways, where each is among the nearest of the other: the seed among all seeds, the feature among all features.
+    By profile, a feature is the vector of its correlations with the seeds, and edges are between features whose
+    vectors are among the nearest of each other, by their cosine.
 
-    A feature's counts are made and ranked before the next feature's, so that memory does not grow by the pairs:
-    about 50 bytes for each feature of each document, and as much for each feature and neighbour.
+    Features are counted and ranked some at a time, so that memory does not grow by the pairs: about 50 bytes for each
+    feature of each document, for each feature and neighbour and, by profile, for each feature and seed.
 
     Parameters
     ----------
-    measure : {"cosine", "correlation"}
+    measure : {"cosine", "correlation", "profile"}
+        What is compared: documents, by their cosine or correlation, or correlations with seeds.
     neighbours : int, optional
-        How many at most: 25 by cosine, 100 by correlation.
+        How many at most: 25 by cosine, 100 otherwise.
     minimum : float, optional
-        Least cosine (0.10) or correlation (anything above 0).
+        Least cosine of documents (0.10), correlation or cosine of profiles (anything above 0).
     seeds : network, optional
         A builder, ``spacy_graft.SentiWordNet.v1`` in the paper. The members of its classes are the seeds, or all its
-        features if it has no classes, and its graph is part of the result. None: all features are seeds. Only by
-        correlation.
-    unlabelled : str, Path or sequences of str, optional
-        More documents to count in. A file has one a line, in UTF-8, its symbols separated by spaces and spelt as in
-        the vocabulary; it is compressed if its name ends in ``.gz``.
+        features if it has no classes, and its graph is part of the result. By correlation, all features are seeds if
+        there is none; by profile there must be one, and by cosine there is none.
 
     Raises
     ------
@@ -58,33 +59,52 @@ class Cooccurrence:
     neighbours: int | None = None
     minimum: float | None = None
     seeds: Callable[[CorpusVocabulary], FeatureGraph] | None = None
-    unlabelled: str | Path | Iterable[Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         if self.measure not in get_args(Measure):
-            raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only cosine and correlation")
+            measures = ", ".join(get_args(Measure))
+            raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only {measures}")
         check_counts("Cooccurrence", {"neighbours": self.neighbours})
-        check_numbers("Cooccurrence", 0.0, {"minimum": MINIMUM[self.measure] if self.minimum is None else self.minimum})
-        if self.seeds is not None and self.measure != "correlation":
-            raise ValueError("Cooccurrence: seeds go with the measure correlation")
+        check_numbers("Cooccurrence", 0.0, {"minimum": self._minimum})
+        if self.seeds is not None and self.measure == "cosine":
+            raise ValueError("Cooccurrence: seeds go with the measures correlation and profile")
+        if self.seeds is None and self.measure == "profile":
+            raise ValueError("Cooccurrence: the measure profile needs seeds")
 
     def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
-        """Return the graph over the features of a corpus.
+        """Return the graph over the features of a corpus; its report has the number of ``documents``.
 
         Raises
         ------
         ValueError
-            If the vocabulary has no documents.
+            If there are no documents.
         """
-        features = vocabulary if self.unlabelled is None else vocabulary.with_documents(documents_of(self.unlabelled))
-        presence = features.documents("Cooccurrence")
-        n = len(features.vertices)
-        graph = None if self.seeds is None else self.seeds(features)
-        seeds = np.arange(n) if graph is None else seed_numbers(features, graph)
-        near = self._nearest(presence, seeds, seeds) if self.measure == "cosine" else self._mutual(presence, seeds)
+        presence = vocabulary.documents("Cooccurrence")
+        n = len(vocabulary.vertices)
+        graph = None if self.seeds is None else self.seeds(vocabulary)
+        seeds = np.arange(n) if graph is None else seed_numbers(vocabulary, graph)
+        near = self._edges(presence, seeds)
         absent = n - len(np.unique(presence.indices))
-        found = assembled(features, near, sparse.csr_array((n, n)), skipped={"in_no_document": absent})
-        return found if graph is None else merged([graph, found], n)
+        report = {"documents": presence.shape[0]}
+        found = assembled(vocabulary, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
+        return found if graph is None else merged([graph, found], n, report)
+
+    def _edges(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
+        """Weights: float64 (n_features, n_features)."""
+        if self.measure == "cosine":
+            return self._nearest(presence, seeds, seeds)
+        if self.measure == "correlation":
+            return self._mutual(presence, seeds)
+        near = nearest_profiles(presence, seeds, self._k, self._minimum)
+        return sparse.csr_array(near.minimum(near.T))
+
+    @property
+    def _k(self) -> int:
+        return self.neighbours or NEIGHBOURS[self.measure]
+
+    @property
+    def _minimum(self) -> float:
+        return MINIMUM[self.measure] if self.minimum is None else self.minimum
 
     def _mutual(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
         """Edges between features and seeds that are near each other: float64 (n_features, n_features), symmetric."""
@@ -102,18 +122,22 @@ class Cooccurrence:
         df = np.bincount(right.indices, minlength=len(columns))
         own = np.full(n, -1)
         own[columns] = np.arange(len(columns))
-        k = min(self.neighbours or NEIGHBOURS[self.measure], max(len(columns), 1))
+        k = min(self._k, max(len(columns), 1))
         best, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k))
-        kernels.nearest(
-            (left.indptr.astype(np.int64), left.indices.astype(np.int32)),
-            (right.indptr.astype(np.int64), right.indices.astype(np.int32), df),
-            own[rows],
-            n_documents,
-            MINIMUM[self.measure] if self.minimum is None else self.minimum,
-            self.measure == "correlation",
-            best,
-            values,
-        )
+        documents = (right.indptr.astype(np.int64), right.indices.astype(np.int32), df)
+        for start in range(0, len(rows), BLOCK):
+            block = slice(start, start + BLOCK)
+            its = left[block]
+            kernels.nearest(
+                (its.indptr.astype(np.int64), its.indices.astype(np.int32)),
+                documents,
+                own[rows[block]],
+                n_documents,
+                self._minimum,
+                self.measure == "correlation",
+                best[block],
+                values[block],
+            )
         found = best >= 0
         pairs = (np.repeat(rows, found.sum(axis=1)), columns[best[found]])
         return sparse.csr_array((values[found], pairs), shape=(n, n))
@@ -126,10 +150,3 @@ def seed_numbers(features: CorpusVocabulary, graph: FeatureGraph) -> np.ndarray:
         chosen &= graph.similar @ graph.virtual.astype(np.float64) > 0.0
     named = [graph.vertices[i] for i in np.flatnonzero(chosen).tolist()]
     return np.sort(np.array([features.numbers[vertex] for vertex in named], np.int64))
-
-
-def documents_of(source: str | Path | Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The documents of a file, or those given."""
-    if isinstance(source, str | Path):
-        return (line.split() for _, line in text_lines(Path(source)))
-    return iter(source)

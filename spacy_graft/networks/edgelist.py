@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -67,24 +67,39 @@ class EdgeList:
         skipped = {"unknown_features": 0, "self_loops": 0, "zero_weights": 0}
         classes: dict[Vertex, int] = {}
         edges: dict[tuple[int, int], Edge] = {}
-        for line, text in text_lines(existing(self.path)):
-            if text.strip():
-                edge = self._edge(line, text, features, classes)
-                reason = reason_to_skip(edge)
-                if edge is None or reason:
-                    skipped[reason] += 1
-                else:
-                    self._add(edges, edge)
+        for line, columns in self._rows():
+            edge = self._edge(line, columns, features, classes)
+            reason = reason_to_skip(edge)
+            if edge is None or reason:
+                skipped[reason] += 1
+            else:
+                self._add(edges, edge)
         n = len(features.vertices) + len(classes)
         similar = matrix_of([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)
         dissimilar = matrix_of([edge for edge in edges.values() if edge.weight < 0.0], n, self.directed)
         return assembled(features, similar, dissimilar, list(classes), skipped)
 
-    def _edge(self, line: int, text: str, features: CorpusVocabulary, classes: dict[Vertex, int]) -> Edge | None:
+    def features(self) -> CorpusVocabulary:
+        """The features of the table itself, in alphabetical order: what its graph can be built of without a corpus."""
+        named = {tuple(name.split()) for _, columns in self._rows() for name in columns[:2] if not self._is_class(name)}
+        return CorpusVocabulary.of(sorted(named - {()}))
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The columns of the lines that are not empty, with their numbers."""
+        for line, text in text_lines(existing(self.path)):
+            if text.strip():
+                columns = text.split("\t")
+                if len(columns) != 3:
+                    raise self._bad(line, f"3 columns are expected, separated by tabs, not {len(columns)}")
+                yield line, columns
+
+    def _is_class(self, name: str) -> bool:
+        return bool(self.virtual) and name.strip().startswith(self.virtual)
+
+    def _edge(
+        self, line: int, columns: list[str], features: CorpusVocabulary, classes: dict[Vertex, int]
+    ) -> Edge | None:
         """The edge of a line, None if a feature is unknown. Adds virtual vertices to ``classes``."""
-        columns = text.split("\t")
-        if len(columns) != 3:
-            raise self._bad(line, f"3 columns are expected, separated by tabs, not {len(columns)}")
         try:
             weight = float(columns[2])
         except ValueError as error:
@@ -102,7 +117,7 @@ class EdgeList:
         vertex = tuple(name.split())
         if not vertex:
             raise self._bad(line, "a feature has no name")
-        if self.virtual and name.strip().startswith(self.virtual):
+        if self._is_class(name):
             return classes.setdefault(vertex, len(features.vertices) + len(classes))
         return features.numbers.get(vertex)
 

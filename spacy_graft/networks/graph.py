@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +40,7 @@ class FeatureGraph:
         Raw weights, finite and above 0 where stored, without self loops. Edges have a direction.
     report : dict
         ``vertices``, ``virtual``, ``edges`` (by kind; one of both directions counts twice), ``coverage`` of the
-        corpus's vocabulary and what was ``skipped``. Values that JSON has.
+        corpus's vocabulary, what was ``skipped``, and what else a builder says. Values that JSON has.
 
     Raises
     ------
@@ -110,7 +111,7 @@ class FeatureGraph:
         """Without the features that the corpus lacks, and the virtual vertices that have no member left.
 
         A virtual vertex has a member if an edge joins it to a feature that stays, or to a virtual vertex that has
-        one. The report is made anew, but for what building the graph had skipped.
+        one. The report is made anew, but for what building the graph had skipped, and what else the builder said.
         """
         vocabulary = CorpusVocabulary.of(vertices)
         kept = ~self.virtual & np.array([vertex in vocabulary.numbers for vertex in self.vertices], np.bool_)
@@ -127,13 +128,21 @@ class FeatureGraph:
         """The graph over some of the vertices (int), with its report."""
         similar, dissimilar = (matrix[chosen][:, chosen] for matrix in (self.similar, self.dissimilar))
         virtual = self.virtual[chosen]
-        return FeatureGraph(
-            tuple(self.vertices[i] for i in chosen.tolist()),
-            virtual,
-            similar,
-            dissimilar,
-            reported(virtual, similar, dissimilar, n_vocabulary, skipped),
-        )
+        report = reported(virtual, similar, dissimilar, n_vocabulary, skipped)
+        more = {key: value for key, value in self.report.items() if key not in report}
+        vertices = tuple(self.vertices[i] for i in chosen.tolist())
+        return FeatureGraph(vertices, virtual, similar, dissimilar, {**report, **more})
+
+    def linked(self, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
+        """The graph over the vertices that have an edge, of either kind and direction, with its report."""
+        edges = symmetrised(self.similar) + symmetrised(self.dissimilar)
+        return self.of_vertices(np.flatnonzero(has_edges(edges)), n_vocabulary, skipped)
+
+    def scaled(self, factor: float, normalise: bool = False) -> FeatureGraph:
+        """All weights times a factor; if ``normalise``, first divided by the sums of their rows, kind by kind."""
+        matrices = self.row_normalised() if normalise else (self.similar, self.dissimilar)
+        similar, dissimilar = (sparse.csr_array(matrix * factor) for matrix in matrices)
+        return FeatureGraph(self.vertices, self.virtual, similar, dissimilar, self.report)
 
     def to_bytes(self) -> bytes:
         """The graph in the format of :mod:`spacy_graft.networks.storage`."""
@@ -202,6 +211,7 @@ def assembled(
     dissimilar: sparse.sparray,
     classes: Sequence[Vertex] = (),
     skipped: Mapping[str, int] | None = None,
+    report: Mapping[str, Any] | None = None,
 ) -> FeatureGraph:
     """The graph of a builder: what has edges of the vocabulary and of the virtual ``classes``, with its report.
 
@@ -209,31 +219,38 @@ def assembled(
     ----------
     similar, dissimilar : sparse (n_features + n_classes, n_features + n_classes)
         Edges from a class to a feature are left out: what its members say does not bind a class.
+    report : dict, optional
+        What the report says beside what every report says.
     """
     n = len(vocabulary.vertices)
     virtual = np.arange(n + len(classes)) >= n
-    graph = FeatureGraph(
-        (*vocabulary.vertices, *classes), virtual, members_to_classes(similar, n), members_to_classes(dissimilar, n)
-    )
-    used = has_edges(symmetrised(graph.similar) + symmetrised(graph.dissimilar))
-    return graph.of_vertices(np.flatnonzero(used), n, skipped or {})
+    matrices = members_to_classes(similar, n), members_to_classes(dissimilar, n)
+    graph = FeatureGraph((*vocabulary.vertices, *classes), virtual, *matrices, dict(report or {}))
+    return graph.linked(n, skipped or {})
 
 
-def merged(graphs: Sequence[FeatureGraph], n_vocabulary: int) -> FeatureGraph:
-    """All vertices and edges of the graphs; of edges that several have, the largest weight."""
+def merged(graphs: Sequence[FeatureGraph], n_vocabulary: int, report: Mapping[str, Any] | None = None) -> FeatureGraph:
+    """All edges of the graphs, and their vertices.
+
+    Weights of an edge that several graphs have are added up: each is a voice for it. Vertices that one graph calls
+    dissimilar are not similar, whatever the others say. What the graphs have skipped is added up, too; ``report`` is
+    what the report says beside what every report says.
+    """
     keys = list(dict.fromkeys(key for graph in graphs for key in keys_of(graph)))
     numbers = {key: number for number, key in enumerate(keys)}
     similar = dissimilar = sparse.csr_array((len(keys), len(keys)))
-    skipped: dict[str, int] = {}
+    skipped: Counter[str] = Counter()
     for graph in graphs:
         places = np.array([numbers[key] for key in keys_of(graph)], np.int64)
-        similar = similar.maximum(renumbered(graph.similar, places, len(keys)))
-        dissimilar = dissimilar.maximum(renumbered(graph.dissimilar, places, len(keys)))
-        for reason, count in graph.report.get("skipped", {}).items():
-            skipped[reason] = skipped.get(reason, 0) + count
+        similar += renumbered(graph.similar, places, len(keys))
+        dissimilar += renumbered(graph.dissimilar, places, len(keys))
+        skipped.update(graph.report.get("skipped", {}))
+    contradictory = similar.multiply(pattern(symmetrised(dissimilar)))
+    skipped["similar_edges_of_opposites"] += contradictory.nnz
     virtual = np.array([is_virtual for _, is_virtual in keys], np.bool_)
-    report = reported(virtual, similar, dissimilar, n_vocabulary, skipped)
-    return FeatureGraph(tuple(vertex for vertex, _ in keys), virtual, similar, dissimilar, report)
+    vertices = tuple(vertex for vertex, _ in keys)
+    graph = FeatureGraph(vertices, virtual, similar - contradictory, dissimilar, dict(report or {}))
+    return graph.linked(n_vocabulary, skipped)
 
 
 def keys_of(graph: FeatureGraph) -> list[tuple[Vertex, bool]]:
@@ -257,6 +274,14 @@ def members_to_classes(matrix: sparse.sparray, n: int) -> sparse.csr_array:
 def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
     """(A + Aᵀ) / 2."""
     return sparse.csr_array((matrix + matrix.T) * 0.5)
+
+
+def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
+    """1 where there is an entry."""
+    ones = sparse.csr_array(matrix, copy=True)
+    ones.eliminate_zeros()
+    ones.data = np.ones_like(ones.data)
+    return ones
 
 
 def has_edges(matrix: sparse.csr_array) -> np.ndarray:

@@ -46,6 +46,24 @@ def keep_best(values, candidates, n_candidates, best, best_values):
 
 
 @njit
+def best_of_rows(values, first, minimum, best, best_values):
+    """The largest values of each row, row i being that of item ``first`` + i, which is no candidate itself.
+
+    Values must be above 0 and not below ``minimum``; ``best``, int32 (n_rows, k), ends in -1 where there are fewer.
+    """
+    candidates = np.empty(values.shape[1], np.int32)
+    kept = np.empty(values.shape[1], np.float64)
+    for row in range(len(values)):
+        found = 0
+        for j in range(values.shape[1]):
+            if values[row, j] > 0.0 and values[row, j] >= minimum and j != first + row:
+                candidates[found] = j
+                kept[found] = values[row, j]
+                found += 1
+        keep_best(kept, candidates, found, best[row], best_values[row])
+
+
+@njit
 def nearest(rows, columns, own, n_documents, minimum, correlated, best, best_values):
     """For each row feature, the column features that are most like it.
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 #: What reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+#: The same of a zip file, or one that is encrypted or compressed in a way that Python does not know.
+ZIP_ERRORS = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,14 @@ def folders_in(root: Path, corpus: str) -> Iterator[Traversable]:
             inside = zipfile.Path(path)
             yield inside
             yield inside / corpus
+
+
+def content(file: Traversable) -> bytes:
+    """The bytes of a file, which may be in a zip file; a ValueError that names it if that is damaged."""
+    try:
+        return file.read_bytes()
+    except ZIP_ERRORS as error:
+        raise ValueError(f"{file} cannot be read from its zip file: {error}") from error
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..registry import network_builder
 from .graph import FeatureGraph, assembled
 from .lexical import LETTERS, check_counts, check_numbers, lemma_of
-from .resources import Resource
+from .resources import Resource, content
 from .vocabulary import CorpusVocabulary, Vertex
 
 #: The scores of the senses of a lemma, by letter and lemma: rank, positive, negative.
@@ -58,7 +58,8 @@ class SentiWordNet:
     Parameters
     ----------
     path : str or Path, optional
-        The file, a folder or zip file with it, or a folder of NLTK's data. None: ``NLTK_DATA`` and where NLTK looks.
+        The file, a folder or zip file with it, or a folder of NLTK's data. If there is none, it is looked for in
+        ``NLTK_DATA`` and where NLTK looks.
     positive, negative : float
         Least score, and least negated score, of a member of the classes; above 0.
     min_df : int
@@ -201,7 +202,7 @@ def is_text(path: Path) -> bool:
 def read_text(file: Traversable) -> str:
     """The text of a file in UTF-8; a ValueError if it is none."""
     try:
-        return file.read_bytes().decode("utf-8")
+        return content(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file.name} is not UTF-8: {error}") from error
 

@@ -111,9 +111,14 @@ def parsed(text: bytes) -> tuple[tuple[Vertex, ...], tuple[int, int], dict[str, 
         raise damaged("names are lists of strings")
     if not isinstance(edges, list) or len(edges) != 2 or not all(type(n) is int and n >= 0 for n in edges):
         raise damaged("it has no two numbers of edges")
-    if not isinstance(report, dict):
-        raise damaged("its report is no object")
+    if not isinstance(report, dict) or not are_counts(report.get("skipped", {})):
+        raise damaged("its report is no object, or what it skipped are no counts")
     return tuple(map(tuple, vertices)), (edges[0], edges[1]), report
+
+
+def are_counts(value: Any) -> bool:
+    """Whether a value has integers by name."""
+    return isinstance(value, dict) and all(type(count) is int for count in value.values())
 
 
 def is_name(value: Any) -> bool:

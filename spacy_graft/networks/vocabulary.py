@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -52,10 +50,17 @@ class CorpusVocabulary:
     @classmethod
     def of_documents(cls, documents: Iterable[Sequence[str]], max_length: int = 1, min_df: int = 1) -> CorpusVocabulary:
         """All n-grams of up to ``max_length`` symbols in at least ``min_df`` documents, in alphabetical order."""
-        bags = [set(ngrams(document, range(1, max_length + 1))) for document in documents]
-        df = Counter(chain.from_iterable(bags))
-        vocabulary = cls(tuple(sorted(ngram for ngram, count in df.items() if count >= min_df)))
-        return cls(vocabulary.vertices, vocabulary.present(bags))
+        numbers: dict[Vertex, int] = {}
+        lengths = range(1, max_length + 1)
+        # As numbers: bags of tuples would take more than ten times the memory.
+        bags = [
+            np.fromiter({numbers.setdefault(ngram, len(numbers)) for ngram in ngrams(document, lengths)}, np.int32)
+            for document in documents
+        ]
+        presence = rows_of(bags, len(numbers))
+        df = np.bincount(presence.indices, minlength=len(numbers))
+        names = sorted(ngram for ngram, number in numbers.items() if df[number] >= min_df)
+        return cls(tuple(names), presence[:, [numbers[name] for name in names]])
 
     @cached_property
     def numbers(self) -> dict[Vertex, int]:
@@ -81,10 +86,17 @@ class CorpusVocabulary:
 
     def present(self, bags: Iterable[Iterable[Vertex]]) -> sparse.csr_array:
         """A row a bag of n-grams: int8 (n_bags, n_features), ones."""
-        rows = [sorted({self.numbers[ngram] for ngram in bag if ngram in self.numbers}) for bag in bags]
-        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-        items = np.fromiter(chain.from_iterable(rows), np.int32, count=int(starts[-1]))
-        return sparse.csr_array((np.ones(len(items), np.int8), items, starts), shape=(len(rows), len(self.vertices)))
+        numbers = ([self.numbers[ngram] for ngram in bag if ngram in self.numbers] for bag in bags)
+        return rows_of([np.unique(np.array(its, np.int32)) for its in numbers], len(self.vertices))
+
+
+def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
+    """A row a bag of distinct numbers below n: int8 (n_bags, n), ones."""
+    starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags], dtype=np.int64)])
+    items = np.concatenate([np.empty(0, np.int32), *bags])
+    rows = sparse.csr_array((np.ones(len(items), np.int8), items, starts), shape=(len(bags), n))
+    rows.sort_indices()
+    return rows
 
 
 def ngrams(document: Sequence[str], lengths: Iterable[int]) -> Iterator[Vertex]:

@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 import numpy as np
 
 from .lexical import LETTERS
-from .resources import Resource
+from .resources import Resource, content
 
 #: Part of each file's name by letter.
 FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -180,7 +180,7 @@ class Columns:
                 offset, count = int(fields[0]), int(fields[3], 16)
                 first = 5 + 2 * count
                 last = first + 4 * int(fields[first - 1])
-                if last > len(fields) or not 0 <= offset < OFFSETS:
+                if last > len(fields) or not 0 <= offset < OFFSETS or not are_pointers(fields[first:last]):
                     raise IndexError
             except (IndexError, ValueError) as error:
                 raise damaged(file, number, "no synset") from error
@@ -227,7 +227,8 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
         fields = line.split()
         try:
             count = int(fields[2])
-            if count < 1 or len(fields) != 6 + int(fields[3]) + count:
+            n_before = 6 + int(fields[3])
+            if count < 1 or len(fields) != n_before + count or not b"".join(fields[n_before:]).isdigit():
                 raise IndexError
         except (IndexError, ValueError) as error:
             raise damaged(file, number, "no lemma with its senses") from error
@@ -241,6 +242,14 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
     return {(letter, lemma): numbers[end - count : end] for lemma, count, end in zip(words, counts, ends, strict=True)}
 
 
+def are_pointers(fields: list[bytes]) -> bool:
+    """Whether offsets are decimal, and words hexadecimal: sign, offset, part of speech and words, time and again."""
+    if not fields:
+        return True
+    offsets, words = b"".join(fields[1::4]), b"".join(fields[3::4])
+    return offsets.isdigit() and len(words) == len(fields) and not words.translate(None, b"0123456789abcdefABCDEF")
+
+
 def keys_of(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Part of speech and offset as one number: int64. Satellites (``s``) are adjectives."""
     codes = np.full(len(letters), len(LETTERS), np.int64)
@@ -252,8 +261,8 @@ def keys_of(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 def lines(file: Traversable) -> Iterator[tuple[int, bytes]]:
     """Lines with their numbers, from 1, without the licence at the top, which is indented."""
-    for number, line in enumerate(file.read_bytes().split(b"\n"), start=1):
-        if line and not line.startswith(b"  "):
+    for number, line in enumerate(content(file).split(b"\n"), start=1):
+        if line.strip() and not line.startswith(b"  "):
             yield number, line
 
 
@@ -271,9 +280,11 @@ def decoded_words(file: Traversable, words: Iterable[bytes]) -> list[str]:
 def exceptions_in(file: Traversable) -> Iterator[list[str]]:
     """Irregular forms with their lemmas. Not every distribution has these files."""
     if file.is_file():
-        for line in file.read_bytes().decode("utf-8").splitlines():
-            if line.strip():
-                yield line.split()
+        for number, line in lines(file):
+            try:
+                yield line.decode("utf-8").split()
+            except UnicodeDecodeError as error:
+                raise damaged(file, number, "not UTF-8") from error
 
 
 def damaged(file: Traversable, number: int, problem: str) -> ValueError:

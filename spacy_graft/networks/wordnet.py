@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..registry import network_builder
-from .graph import FeatureGraph, assembled
+from .graph import FeatureGraph, assembled, pattern
 from .lexical import check_counts, check_numbers, counted, is_short, lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
@@ -28,16 +28,20 @@ class WordNet:
     Parameters
     ----------
     path : str or Path, optional
-        Folder or zip file with WordNet's files, or a folder of NLTK's data. None: ``NLTK_DATA``, where NLTK looks, and
-        ``/usr/share/wordnet``.
+        Folder or zip file with WordNet's files, or a folder of NLTK's data. If there is none, it is looked for in
+        ``NLTK_DATA``, where NLTK looks, and in ``/usr/share/wordnet``.
     synonym : float
         Weight of words of one synset, and of forms and spellings of one lemma.
     hypernym : float
         Weight of a word and its hypernym or hyponym, instances included.
-    decay, max_distance : float and int
-        With each further step along the hierarchy, up to ``max_distance``, the weight is multiplied by ``decay``.
-    similar_to, derivation : float
-        Weights of similar adjectives and of words derived from each other.
+    decay : float
+        Factor of that weight with each further step along the hierarchy.
+    max_distance : int
+        How many steps at most.
+    similar_to : float
+        Weight of similar adjectives.
+    derivation : float
+        Weight of words derived from each other.
     antonym : float
         Weight of dissimilar edges.
     max_senses : int, optional
@@ -174,14 +178,6 @@ def related(members: sparse.csr_array, relation: sparse.csr_array) -> sparse.csr
     """Which vertices are related through their words or synsets, in either direction: 0 or 1, symmetric."""
     found = pattern(members @ relation @ members.T)
     return found.maximum(found.T)
-
-
-def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
-    """1 where there is an entry."""
-    ones = sparse.csr_array(matrix)
-    ones.eliminate_zeros()
-    ones.data = np.ones_like(ones.data)
-    return ones
 
 
 def without_loops(matrix: sparse.csr_array) -> sparse.csr_array:
