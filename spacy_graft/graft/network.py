@@ -28,6 +28,7 @@ from ..index.items import ItemIndex
 from ..networks.graph import FeatureGraph
 from ..networks.vocabulary import CorpusVocabulary, Vertex
 from ..solve.coupling import Coupling
+from ..solve.quadratic import LARGEST_BLOCK
 from .learners import Penalty
 
 #: What ``@graft_networks`` make.
@@ -170,12 +171,12 @@ class NetworkPenalty:
         share : float
             Factor of M, as of the ridge (:class:`spacy_graft.graft.problems.Problem`).
         written : bool
-            Whether Q is a matrix rather than products with it.
+            Whether Q must be a matrix; otherwise it is one as long as it is small enough to precondition by.
         """
         joined = np.flatnonzero(features >= 0)
         if not len(joined):
             return Coupling.none(len(features))
-        if not written:
+        if not written and np.bincount(labels[joined]).max() > LARGEST_BLOCK:
             return self._operator(features, labels, share, joined)
         chosen, place = np.unique(features[joined], return_inverse=True)
         matrix = share * self.among(chosen)

@@ -129,9 +129,8 @@ class GraftState:
             for problem in self.problems.problems
         )
 
-    def restricted(self, problem: Problem, l1: float, written: bool) -> Restricted:
-        ridge = self.penalty.ridge * problem.ridge_share
-        return Restricted(problem.likelihood, self.scale, l1, ridge, self.coupling(self.active, problem, written))
+    def restricted(self, problem: Problem, l1: float, coupling: Coupling) -> Restricted:
+        return Restricted(problem.likelihood, self.scale, l1, self.penalty.ridge * problem.ridge_share, coupling)
 
     def coupling(self, active: Active, problem: Problem, written: bool) -> Coupling:
         """What the network joins the active pairs of a problem by, written down or not."""
@@ -194,17 +193,17 @@ class GraftState:
         peaks, squared_excess : float64 (trained labels)
             Of the pairs that are not active (:class:`Found`). Zeros restrict the bound to the active pairs.
         """
-        ratios = self.active_ratios()
+        ratios, pull = self.active_ratios(), self.space.pull_of(self.active)
         objective = dual = slack = 0.0
         for problem in self.problems.problems:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
             peak = max(peaks[problem.labels].max(), ratios[pairs].max(initial=0.0))
             excess = squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
-            restricted = self.restricted(problem, l1, written=False)
             part = self.active.of_labels(problem.first, problem.stop)
+            restricted = self.restricted(problem, l1, Coupling.none(len(part)))
+            network = 0.5 * float(part.weights @ pull[pairs])
             loss, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
-            objective += loss + restricted.penalty(part)
-            network = restricted.coupling.penalty(part.weights)
+            objective += loss + restricted.penalty(part) + network
             dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess, network)
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
         return objective, dual - slack
@@ -323,7 +322,7 @@ class GraftState:
         left = 0.0
         for problem in self.problems.problems:
             part = self.active.of_labels(problem.first, problem.stop)
-            of_problem = self.restricted(problem, l1, written=l1 > 0.0).minimise(
+            of_problem = self.restricted(problem, l1, self.coupling(self.active, problem, l1 > 0.0)).minimise(
                 part, self.intercepts[problem.labels], self.scores[problem.labels], tolerance
             )
             left = max(left, of_problem)
@@ -352,7 +351,7 @@ class GraftState:
         intercepts, scores = self.intercepts.copy(), self.scores.copy()
         with self.report.timed("refit"):
             for problem in self.problems.problems:
-                part, coupling = active.of_labels(problem.first, problem.stop), self.coupling(active, problem, True)
+                part, coupling = active.of_labels(problem.first, problem.stop), self.coupling(active, problem, False)
                 ridge = strength * problem.ridge_share
                 restricted = Restricted(problem.likelihood, self.scale, 0.0, ridge, coupling)
                 tolerance = REFIT_ACCURACY * problem.likelihood.importance.sum()
