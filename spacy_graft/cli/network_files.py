@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..networks.graph import FeatureGraph
-    from ..networks.vocabulary import Vertex
 
 MERGE_EXAMPLES = """
 spacy-graft network merge all.network wordnet.network sentiment.network
@@ -73,7 +72,7 @@ def merge(
     weights = dict(zip(names, weight, strict=True)) if weight else None
     networks = Networks({path.stem: NetworkFile(path) for path in files}, weights, normalise)
     with waiting("merging"):
-        features = dict.fromkeys(vertex for path in files for vertex in features_of(read(path)))
+        features = dict.fromkeys(vertex for path in files for vertex in read(path).features())
         graph = networks(CorpusVocabulary.of(features))
     write(graph, output)
     tell(graph, format)
@@ -111,11 +110,6 @@ def read(path: Path) -> FeatureGraph:
     from ..networks.graph import FeatureGraph
 
     return FeatureGraph.from_disk(existing(path))
-
-
-def features_of(graph: FeatureGraph) -> Iterator[Vertex]:
-    """The vertices that are features."""
-    return (vertex for vertex, virtual in zip(graph.vertices, graph.virtual, strict=True) if not virtual)
 
 
 def check_output(output: Path) -> None:

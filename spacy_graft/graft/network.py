@@ -94,16 +94,17 @@ class Network:
             If two features have one name.
         """
         vocabulary = CorpusVocabulary(features.vertices, sparse.csr_array(features.presence))
-        # A builder of somebody else's may know features that the corpus lacks.
-        graph = builder(vocabulary).restricted_to(vocabulary)
-        real = [vertex for vertex, virtual in zip(graph.vertices, graph.virtual.tolist(), strict=True) if not virtual]
-        if not real:
+        graph = builder(vocabulary)
+        if not all(vertex in vocabulary.numbers for vertex in graph.features()):
+            # A builder of somebody else's may know features that the corpus lacks.
+            graph = graph.restricted_to(vocabulary)
+        chosen = np.array([vocabulary.numbers[vertex] for vertex in graph.features()], np.int64)
+        if not len(chosen):
             warnings.warn(
                 f"The network has no edge between the {len(features.vertices):,} features of this corpus that could be "
                 f"its vertices: it changes nothing.",
                 stacklevel=2,
             )
-        chosen = np.array([vocabulary.numbers[vertex] for vertex in real], np.int64)
         columns = sparse.csc_array(features.presence[:n_documents, chosen])
         columns.sort_indices()
         values = np.empty(0) if (columns.data == 1.0).all() else columns.data.astype(np.float64)

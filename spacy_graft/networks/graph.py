@@ -69,6 +69,10 @@ class FeatureGraph:
     def n_vertices(self) -> int:
         return len(self.vertices)
 
+    def features(self) -> list[Vertex]:
+        """The vertices that are not virtual, in their order."""
+        return [vertex for vertex, virtual in zip(self.vertices, self.virtual.tolist(), strict=True) if not virtual]
+
     def row_normalised(self) -> Pair:
         """P and Q: rows sum to one, and are empty where a vertex has no edge of the kind."""
         return normalised_rows(self.similar), normalised_rows(self.dissimilar)
