@@ -268,7 +268,7 @@ def test_extensions_and_numbers() -> None:
 @pytest.mark.parametrize(
     ("products", "message"),
     [
-        ({"of": ["word"]}, r"combines 'word', which is no other block of this component: did you mean 'words'\?"),
+        ({"of": ["word"]}, r"combines 'word', which is no other block of this component\. Did you mean 'words'\?"),
         ({"of": ["products"]}, "combines 'products', which is no other block"),
         ({"of": ["words"], "degree": 4}, "degree must be 2 or 3, but is 4"),
         ({"of": []}, "of must name one block at least"),

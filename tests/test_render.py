@@ -421,14 +421,14 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
     component = fitted.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)
     with pytest.raises(
-        ValueError, match=r"no style 'txt'; did you mean 'text'\? The styles: 'text', 'table', 'global'"
+        ValueError, match=r"no style 'txt'\. Did you mean 'text'\? The styles: 'text', 'table', 'global'"
     ):
         spacy_graft.render(doc, fitted, style="txt")
-    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+    with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
         spacy_graft.render(doc, fitted, label="foot")
-    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+    with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
         spacy_graft.render(component.explain(doc), label="foot")
-    with pytest.raises(ValueError, match="no label 'foot'; did you mean 'food'"):
+    with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
         spacy_graft.render(component, style="global", label="foot")
     with pytest.raises(ValueError, match="No component shares the vocab of the document: give the component"):
         spacy_graft.render(blank("salt"))

@@ -9,12 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+
+from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -107,7 +108,9 @@ def graft_component(nlp: Language, name: str | None, source: object) -> TextCatG
 
     found = graft_components(nlp)
     if name is not None and name not in found:
-        raise CommandError(f"{source} has no component {name!r} of spacy-graft: {listed(found)}.{nearest(name, found)}")
+        raise CommandError(
+            f"{source} has no component {name!r} of spacy-graft: {listed(found)}.{did_you_mean(name, found)}"
+        )
     if name is None and len(found) > 1:
         raise CommandError(f"{source} has {len(found)} components of spacy-graft: {listed(found)}. Choose: --component")
     if not found:
@@ -124,14 +127,9 @@ def check_label(component: TextCatGraft, label: str | None) -> None:
     """Raise a CommandError that names the nearest label if there is none of that name."""
     if label is not None and label not in component.labels:
         raise CommandError(
-            f"There is no label {label!r}.{nearest(label, component.labels)} The labels: {listed(component.labels)}."
+            f"There is no label {label!r}.{did_you_mean(label, component.labels)} The labels: "
+            f"{listed(component.labels)}."
         )
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A question, if there is a name like this one."""
-    near = get_close_matches(name, list(names), 1)
-    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..suggestions import did_you_mean
 from .common import (
     BAD_INPUT,
     CommandError,
@@ -18,7 +19,6 @@ from .common import (
     add_row,
     as_table,
     listed,
-    nearest,
     print_json,
     show,
     table_of,
@@ -127,7 +127,7 @@ def component_of(nlp: Language, name: str | None) -> TextCatGraft:
     if name is not None and name in found:
         return found[name]
     if name is not None or len(found) != 1:
-        hint = nearest(name, found) if name is not None else ""
+        hint = did_you_mean(name, found) if name is not None else ""
         raise CommandError(
             f"One component of spacy-graft is expected, and the config has {listed(found)}.{hint} Choose: --component"
             if found else f"The config has no component of spacy-graft: {listed(nlp.component_names)}."

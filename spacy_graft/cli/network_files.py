@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..suggestions import did_you_mean
 from .common import (
     CommandError,
     Format,
     OutputFormat,
     add_row,
     as_table,
-    nearest,
     one_line,
     print_json,
     table_of,
@@ -173,7 +173,7 @@ def vertices_of_name(graph: FeatureGraph, name: str, file: Path) -> list[int]:
     wanted = " ".join(name.split())
     found = [number for number, other in enumerate(names) if other == wanted]
     if not found:
-        raise CommandError(f"{file} has no vertex {name!r}.{nearest(wanted, names)}")
+        raise CommandError(f"{file} has no vertex {name!r}.{did_you_mean(wanted, names)}")
     return found
 
 

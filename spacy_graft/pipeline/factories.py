@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from spacy.language import Language
@@ -14,6 +13,7 @@ from ..extract.combinations import Combinations
 from ..extract.tokens import TokenNgrams
 from ..graft.learners import Grafting
 from ..model.sparse_linear import SparseLinear
+from ..suggestions import did_you_mean
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 from .training import Learner
@@ -175,9 +175,8 @@ def check_combinations(name: str, blocks: dict[str, Any]) -> None:
     for block_name, block in found.items():
         unknown = [of for of in block.of if of not in others]
         if unknown:
-            near = get_close_matches(unknown[0], others)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, others)) or 'none'}."
             raise ValueError(
                 f"[{name}] The block {block_name!r} combines {', '.join(map(repr, unknown))}, which is no other block "
-                f"of this component: {hint}"
+                f"of this component.{did_you_mean(unknown[0], others)} The others: "
+                f"{', '.join(map(repr, others)) or 'none'}."
             )

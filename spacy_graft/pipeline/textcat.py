@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -24,6 +23,7 @@ from ..graft.report import Report
 from ..graft.solution import Solution
 from ..model.matching import Block
 from ..model.sparse_linear import parameters, set_solution
+from ..suggestions import did_you_mean
 from . import history
 from .calibration import log, logistic, softmax
 from .corpus import ExtractedCorpus
@@ -450,10 +450,9 @@ class TextCatGraft(TrainablePipe):
 
     def _column(self, label: str) -> int:
         if label not in self.labels:
-            near = get_close_matches(label, self.labels, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ValueError(
-                f"[{self.name}] There is no label {label!r}{hint} The labels: {', '.join(map(repr, self.labels))}."
+                f"[{self.name}] There is no label {label!r}.{did_you_mean(label, self.labels)} The labels: "
+                f"{', '.join(map(repr, self.labels))}."
             )
         return self.labels.index(label)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..pipeline.explain import Explanation, LabelExplanation
 from ..pipeline.textcat import LIVE, TextCatGraft, graft_components
+from ..suggestions import did_you_mean
 from .document import document_view
 from .markup import fragment, whole_page
 from .overview import overview
@@ -57,7 +57,7 @@ def render(
     """
     if style not in STYLES:
         raise ValueError(
-            f"There is no style {style!r}{hint(style, STYLES)} The styles: {', '.join(map(repr, STYLES))}."
+            f"There is no style {style!r}.{did_you_mean(style, STYLES)} The styles: {', '.join(map(repr, STYLES))}."
         )
     if style == "global":
         title, body = of_model(what, label, examples)
@@ -105,7 +105,8 @@ def chosen(explanation: Explanation, label: str | None) -> LabelExplanation:
     labels = [its.label for its in explanation]
     if label not in labels:
         raise ValueError(
-            f"The explanation has no label {label!r}{hint(label, labels)} Its labels: {', '.join(map(repr, labels))}."
+            f"The explanation has no label {label!r}.{did_you_mean(label, labels)} Its labels: "
+            f"{', '.join(map(repr, labels))}."
         )
     return explanation[label]
 
@@ -141,9 +142,3 @@ def component_of(source: object) -> TextCatGraft:
     if found:
         raise ValueError(f"The pipeline has several components: choose one, as nlp.get_pipe({next(iter(found))!r}).")
     raise ValueError(f"The pipeline has no component of spacy-graft; it has {', '.join(source.pipe_names) or 'none'}.")
-
-
-def hint(word: str, known: Iterable[str]) -> str:
-    """A question, if something known is like the word; else the end of the sentence."""
-    near = get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else "."
