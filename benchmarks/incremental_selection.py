@@ -367,9 +367,10 @@ them a round costs about a tenth of adding one, at no loss in score. Their score
 of another task.
 
 Features: words in lower case, parts of speech, and head–modifier arcs with their relation, with lemmas and parts of
-speech at either end, as the syntax pipeline that ships finds them; binary; all that a training document has.
-*Compression* is the share that a model leaves out of the distinct columns (features with the same documents are one);
-ℓ1 and ifs leave out the pairs of feature and label one by one, and a feature is in the model if one of its pairs is.
+speech at either end, as the syntax pipeline that ships finds them; binary; all that a training document has. Of
+spooky_authors every second training sentence is taken, so that adding one pair a round can be waited for. Features with
+the same documents are one column. *Compression* is the share of these columns that a model leaves out; grafting adds
+pairs of column and label, and a column is in the model if one of its pairs is.
 
 Settings are chosen on dev by macro-F1, with {USUAL} pairs a round; the model is trained on train alone, and scored
 once on test. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents, paired where two
@@ -378,11 +379,11 @@ changed. An *iteration* is a round of search, selection and optimisation; in the
 own). CPU seconds are those of one fit on one thread, from the matrix of features to the weights, and in *with choice*
 those of all settings tried; †: some took more than {CHOICE_LIMIT:g} s and were not considered.
 
-- **mle**, **std**: all features, no penalty; *std* with columns divided by their standard deviation (not centred).
-  Where the likelihood has a maximum the two have the same. Here it has none (‡: the model tells all documents of a
-  label from all others, or a feature has documents of one label alone): weights grow until gradients are under
-  {GRADIENT} documents, and what they are by then depends on the way there. So scikit-learn's L-BFGS stands beside our
-  coordinate descent.
+- **mle**, **std**: all features, no penalty; *std* with columns divided by their standard deviation, not centred
+  (`penalty_weights = "standard"` is not that: it is the same as to multiply by it). Where the likelihood has a maximum
+  the two have the same. Here it has none (‡: the model tells all documents of a label from all others, or a feature has
+  documents of one label alone): weights grow until gradients are under {GRADIENT} documents, and what they are by then
+  depends on the way there. So scikit-learn's L-BFGS stands beside our coordinate descent.
 - **ℓ0**: features of so many training documents, then mle. **ℓ2**: all features, β Σ w² (*ridge*).
 - **ℓ1**: grafting under C Σ |w| (*l1*) to a duality gap of {GAP:g} of the objective at zero weights.
 - **ℓ2-ifs**, **mle-ifs**: grafting that adds what has a gradient above a threshold, and keeps it.
