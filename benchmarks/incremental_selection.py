@@ -42,7 +42,7 @@ ARCS = (("LEMMA", "LEMMA"), ("LEMMA", "POS"), ("POS", "LEMMA"), ("POS", "POS"))
 
 #: Settings to choose among, those of the smaller models first: of two that are equally good the first is taken.
 CUT_OFFS = (10, 5, 3, 2)
-PENALTIES = (8.0, 4.0, 2.0, 1.0, 0.5)
+PENALTIES = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
 RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 FEW_RIDGES = (1.0, 0.1)
 THRESHOLDS = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0)
