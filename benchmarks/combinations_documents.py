@@ -25,11 +25,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import signal
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -38,7 +36,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from common import pin_threads, print_table, read_jsonl, texts_and_labels
+from common import TooLong, cpu_limit, pin_threads, print_table, read_jsonl, texts_and_labels
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import fbeta_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -68,26 +66,6 @@ class Pair:
     name: str
     texts: list[str]
     labels: np.ndarray
-
-
-class TooLong(Exception):
-    """A fit has used up its time."""
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`TooLong` after so many seconds of CPU time, when compiled code next returns."""
-
-    def stop(*_: Any) -> None:
-        raise TooLong
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 class Svm:

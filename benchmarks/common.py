@@ -8,9 +8,11 @@ import multiprocessing
 import os
 import platform
 import resource
+import signal
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -87,6 +89,26 @@ def forget_peak() -> None:
     switch = Path("/proc/self/clear_refs")
     if switch.exists():
         switch.write_text("5")
+
+
+class TooLong(Exception):
+    """A fit has used up its time."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise :class:`TooLong` after so many seconds of CPU time, when compiled code next returns."""
+
+    def stop(*_: Any) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from conftest import Record, make_examples, make_nlp
 from naive import dense_optimum, distinct_columns, log_loss, softmax
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting
 from spacy_graft.graft.ascent import FLAT, FOLDS, LEVEL, best_intercept
+from spacy_graft.graft.problems import Problems
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 from test_graft_combinations import both_blocks, random_documents, space, word_products
@@ -226,6 +227,19 @@ def test_a_likelihood_without_a_maximum_ends_with_finite_weights_and_says_so(tex
     assert fit.report.duality_gap >= 0.0
     under_l2 = run(Grafting(penalty="l2", ridge=0.1, threshold=threshold), training_data(texts, targets))
     assert not under_l2.report.separated
+
+
+@pytest.mark.parametrize("labels", [3, 4])
+def test_scores_without_bound_leave_the_intercepts_of_other_labels_finite(labels):
+    """What a label without documents gets is half a document's worth, whatever the size of the scores."""
+    targets = np.eye(labels)[np.arange(20) % (labels - 1)]
+    problems = Problems(training_data(["ab"] * 20, targets))
+    scores = np.full((problems.n_trained, 20), 2000.0)
+    by_label = problems.intercepts_by_label(np.zeros(problems.n_trained), scores)
+    # Two labels share their score, half of it each.
+    top = 1000.0 if labels == 3 else 2000.0
+    log_normaliser = top if labels == 3 else top + np.log(labels - 1)
+    assert by_label[-1] == pytest.approx(np.log(0.5) - np.log(20) + log_normaliser)
 
 
 @few

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..solve.likelihood import Likelihood
 from .data import TrainingData
@@ -128,4 +129,5 @@ class Problems:
         """log Σ_i s_i / Σ_y exp f_iy over the present labels."""
         if not len(scores):
             return float(np.log(self.data.example_weights.sum()))
-        return float(np.log(np.sum(self.data.example_weights / np.exp(scores).sum(axis=0))))
+        # Without a penalty, scores may be larger than what exp can take.
+        return float(logsumexp(-np.logaddexp.reduce(scores), b=self.data.example_weights))
