@@ -11,7 +11,7 @@ from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.kernels import EQUAL, FREE, Sought
-from spacy_graft.search.search import Search
+from spacy_graft.search.search import PATIENCE, Search
 from spacy_graft.search.stream import best_by_stream
 from strategies import corpora
 
@@ -104,6 +104,51 @@ def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
         found = search.best(residuals, 0.5, 5, active)
         assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
+
+
+@given(
+    corpora(min_size=2), st.sampled_from([1, 9]), st.sampled_from(["none", "shared", "by label"]), st.integers(0, 99)
+)
+def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, weights, seed):
+    """Over rounds in which the threshold lets rare nodes be left out, from some round on, and then no longer."""
+    texts = [*texts * 3, "xyz"]
+    index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
+    search = Search(index, inverse, rows)
+    scale = np.abs(residuals).max() * max(inverse.max(initial=0.0), 1.0)
+    rng = np.random.default_rng(seed)
+    for threshold in [3.0] * PATIENCE + [3.5, 7.0, 3.0, 0.5] + [5.0] * PATIENCE:
+        residuals = rng.permuted(np.abs(residuals), axis=0)
+        found = search.best(residuals, threshold * scale, 5, active)
+        assert_same(found, Naive(index, residuals, inverse, rows, active), threshold * scale, 5, n_labels)
+
+
+def test_a_coarse_tree_is_made_when_many_passes_want_it_and_dropped_when_one_needs_more():
+    texts = ["ab", "abc", "abd", "abcd", "bcd", "abce"] * 4
+    index, _, inverse, rows, active = problem(texts, 1, "none", 0)
+    search = Search(index, inverse, rows)
+    rng = np.random.default_rng(0)
+    for threshold, min_df in [*[(12.0, None)] * (PATIENCE - 1), (12.0, 8), (8.0, 8), (7.0, None)]:
+        search.best(rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None], threshold, 5, active)
+        assert (search.coarse.min_df if search.coarse else None) == min_df
+        if search.coarse:
+            assert (index.df[search.coarse.nodes] >= min_df).all()
+            np.testing.assert_array_equal(
+                np.concatenate(
+                    [sums[: end - begin, 0] for _, begin, end, sums in search.coarse.passes(np.ones((len(texts), 1)))]
+                ),
+                index.df[search.coarse.nodes],
+            )
+
+
+def test_no_coarse_tree_where_the_index_has_been_cut_by_the_threshold():
+    texts = ["ab", "abc", "abd", "abcd", "bcd", "abce"] * 4
+    index = NgramIndex.build(stream_of(texts), 8)
+    rows = np.where(index.distinct, FREE, EQUAL).astype(np.int32)
+    search = Search(index, np.empty((index.n_nodes, 0), np.float32), rows)
+    for seed in range(3 * PATIENCE):
+        residuals = np.random.default_rng(seed).permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None]
+        search.best(residuals, 8.0, 5, np.empty((0, 1), np.bool_))
+    assert search.coarse is None
 
 
 def test_more_candidates_than_room_keep_the_best():

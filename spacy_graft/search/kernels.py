@@ -275,3 +275,34 @@ def descend(tree, residuals, sought, remembered, found):
                 k = tree.first[k] - 1
                 continue
         k -= 1
+
+
+@njit
+def moved_events(tree, kept, rank):
+    """Bounds and events of the ``kept`` nodes, numbered by ``rank``, with those of the others below them.
+
+    What is not kept is whole subtrees; those of the trees' roots vanish.
+    """
+    n_nodes = kept.shape[0]
+    n_kept = rank[n_nodes - 1] + kept[n_nodes - 1] if n_nodes else 0
+    owner = np.empty(n_nodes, np.int32)
+    owner_at = np.full(tree.level.max() + 2 if n_nodes else 2, -1, np.int32)  # by level + 1, of the last node met there
+    bounds = np.zeros(2 * n_kept + 1, tree.bounds.dtype)
+    for k in range(n_nodes - 1, -1, -1):
+        owner[k] = rank[k] if kept[k] else owner_at[tree.level[k]]
+        owner_at[tree.level[k] + 1] = owner[k]
+        if owner[k] >= 0:
+            for part in range(2):
+                run = 2 * k + part
+                bounds[2 * owner[k] + part + 1] += tree.bounds[run + 1] - tree.bounds[run]
+    for run in range(2 * n_kept):
+        bounds[run + 1] += bounds[run]
+    place = bounds[: 2 * n_kept].copy()
+    events = np.empty(bounds[2 * n_kept], tree.events.dtype)
+    for k in range(n_nodes):
+        for part in range(2 if owner[k] >= 0 else 0):
+            run = 2 * owner[k] + part
+            for e in range(tree.bounds[2 * k + part], tree.bounds[2 * k + part + 1]):
+                events[place[run]] = tree.events[e]
+                place[run] += 1
+    return bounds, events
