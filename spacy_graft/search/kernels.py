@@ -278,10 +278,10 @@ def descend(tree, residuals, sought, remembered, found):
 
 
 @njit
-def moved_events(tree, kept, rank):
+def moved_events(tree, kept, rank, n_documents):
     """Bounds and events of the ``kept`` nodes, numbered by ``rank``, with those of the others below them.
 
-    What is not kept is whole subtrees; those of the trees' roots vanish.
+    What is not kept is whole subtrees; those of the tree's roots vanish.
     """
     n_nodes = kept.shape[0]
     n_kept = rank[n_nodes - 1] + kept[n_nodes - 1] if n_nodes else 0
@@ -305,4 +305,29 @@ def moved_events(tree, kept, rank):
             for e in range(tree.bounds[2 * k + part], tree.bounds[2 * k + part + 1]):
                 events[place[run]] = tree.events[e]
                 place[run] += 1
-    return bounds, events
+    n_left = leave_net(bounds, events, np.zeros(n_documents, np.int32))
+    return bounds, events[:n_left].copy()
+
+
+@njit
+def leave_net(bounds, events, net):
+    """Take out adds and cancels of the same document at the same node, in place; returns how many events are left."""
+    n_left = 0
+    begin = bounds[0]
+    for k in range((bounds.shape[0] - 1) // 2):
+        middle, end = bounds[2 * k + 1], bounds[2 * k + 2]
+        for e in range(begin, end):
+            net[events[e]] += 1 if e < middle else -1
+        for e in range(begin, end):
+            if e == middle:
+                bounds[2 * k + 1] = n_left
+            sign = 1 if e < middle else -1
+            if net[events[e]] * sign > 0:
+                net[events[e]] -= sign
+                events[n_left] = events[e]
+                n_left += 1
+        if middle == end:
+            bounds[2 * k + 1] = n_left
+        bounds[2 * k + 2] = n_left
+        begin = end
+    return n_left

@@ -17,9 +17,9 @@ from .violations import Violations
 #: Events that the full pass reads in the time in which a descent reads one (a descent reads twice, and out of order);
 #: measured on movie_reviews and 20newsgroups, see ``benchmarks/README.md``.
 DESCENT_PRICE = 4
-#: Full passes in a row that a coarse tree would have done for before it is made, which takes as long as two of them;
-#: and which part of the smallest frequency that could have mattered in these is its own, so that it lasts.
-PATIENCE, RESERVE = 4, 0.7
+#: Full passes before a coarse tree is made, which takes as long as two of them; its smallest frequency in units of what
+#: the search needs, so that it lasts while thresholds fall; and how much more they must have risen for another one.
+PATIENCE, RESERVE, RISE = 16, 0.7, 8
 
 
 class Search:
@@ -29,8 +29,8 @@ class Search:
     later searches descend while these, loosened by how far residuals moved, leave little to read. Both strategies give
     the same result.
 
-    A node of df documents has |v| ≤ df max |δ|. Where that is under the threshold for many nodes in many searches, as
-    in an ascent, passes leave these nodes out.
+    Where searches are many, as in an ascent, passes go over a coarse tree. It leaves out nodes without a feature of
+    their own and, since |v| ≤ df max |δ|, nodes that are too rare for the threshold.
 
     Parameters
     ----------
@@ -47,11 +47,9 @@ class Search:
         self.row_of_node = row_of_node
         self.descent = Descent(index, inverse_weights)
         self.last: np.ndarray | None = None
-        self.smallest_df = int(index.df.min(initial=index.n_documents))
         self.largest_inverse = float(inverse_weights.max(initial=0.0)) if inverse_weights.shape[1] else 1.0
         self.coarse: CoarseTree | None = None
-        #: The frequencies that could have been cut in the last passes, while a coarser tree could have been used.
-        self.cuts: list[int] = []
+        self.n_passes = 0
 
     def best(self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray) -> Violations:
         """The ``wanted`` pairs with the largest |v| / λ above ``threshold``.
@@ -76,29 +74,21 @@ class Search:
         return self._by_pass(residuals, sought)
 
     def _by_pass(self, residuals: np.ndarray, sought: Sought) -> Violations:
-        """A pass over the nodes that are frequent enough to be found, or over all."""
-        coarse = self._coarse_enough(self._cut(residuals, sought.threshold))
-        if coarse is None:
+        """A pass over all nodes; or, from some pass on, over those that can be found."""
+        self.n_passes += 1
+        if self.n_passes <= PATIENCE:
             return best_by_stream(self.index, residuals, sought)
-        found = best_by_stream(coarse, residuals, coarse.sought(sought))
-        return replace(found, nodes=coarse.nodes[found.nodes])
+        cut = self._cut(residuals, sought.threshold)
+        if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
+            self.coarse = CoarseTree.build(self.index, max(int(RESERVE * cut), 1))
+        found = best_by_stream(self.coarse, residuals, self.coarse.sought(sought))
+        return replace(found, nodes=self.coarse.nodes[found.nodes])
 
     def _cut(self, residuals: np.ndarray, threshold: float) -> int:
         """The fewest documents that a node can have whose ratio is above the threshold."""
         largest = float(np.abs(residuals).max(initial=0.0)) * self.largest_inverse
         # Less by what sums may be rounded by.
         return int(min((1.0 - 1e-9) * threshold / largest, self.index.n_documents)) + 1 if largest > 0.0 else 1
-
-    def _coarse_enough(self, cut: int) -> CoarseTree | None:
-        """The coarse tree, if it has all nodes of ``cut`` documents or more; a new one if many passes want it."""
-        if self.coarse is not None and self.coarse.min_df > cut:
-            self.coarse = None
-        own = self.smallest_df if self.coarse is None else self.coarse.min_df
-        self.cuts = [*self.cuts, cut] if RESERVE * cut >= 2 * own else []
-        if len(self.cuts) == PATIENCE:
-            self.coarse = CoarseTree.build(self.index, int(RESERVE * min(self.cuts)))
-            self.cuts = []
-        return self.coarse
 
     def _descent_pays(self, residuals: np.ndarray, sought: Sought) -> bool:
         lane_tables = -(-sought.n_labels // LANES)
