@@ -634,16 +634,15 @@ def draw(path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         return
-    matplotlib.rcParams["svg.hashsalt"] = path.stem
+    matplotlib.rcParams.update({"svg.hashsalt": path.stem, "svg.fonttype": "none"})
     results = load(path)["results"]
     figure = Figure(figsize=(9.0, 8.0), layout="constrained")
     panels = figure.subplots(3, 3, sharex=True).ravel()
     for axes, (task, of_task) in zip(panels, in_order(results), strict=False):
-        axes.set(title=task.replace(CHINESE, "Chinese hotels"), yscale="log")
+        axes.set(title=task.replace(CHINESE, "Chinese hotels"), xlabel="n", yscale="log")
         for method, style in (("slr", "o-"), ("l1", "s-"), ("liblinear", "^--"), ("svm", "v--")):
             axes.plot(LENGTHS, [seconds(of_task, n, method) for n in LENGTHS], style, label=METHODS[method])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.supxlabel("n")
     figure.supylabel("CPU s")
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
 
