@@ -584,8 +584,8 @@ the best in macro-F1 on every tenth training document, then the model is trained
 CPU seconds are those from texts to the final model on one thread, with the index or the enumeration and, where C is
 tuned, the choice; imports, reading and compilation are not counted, nor is prediction. Memory is the peak above what
 the process held when that began, prediction included, of both rows of a family (C fixed and tuned), which share a
-process. A dash: not measured; for the peers because it cannot be enumerated (*n-grams met* says how many there would
-be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the ascent; a
+process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams met* says how many
+there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the ascent; a
 process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95 % of 1,000 paired bootstrap resamples of the test
 documents; peers are compared at the n that did best on the documents held out.
 
