@@ -584,10 +584,10 @@ the best in macro-F1 on every tenth training document, then the model is trained
 CPU seconds are those from texts to the final model on one thread, with the index or the enumeration and, where C is
 tuned, the choice; imports, reading and compilation are not counted, nor is prediction. Memory is the peak above what
 the process held when that began, prediction included, of both rows of a family (C fixed and tuned), which share a
-process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams met* says how many
-there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the ascent; a
-process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95 % of 1,000 paired bootstrap resamples of the test
-documents; peers are compared at the n that did best on the documents held out.
+process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams met* says how
+many there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the
+ascent; a process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95 % of 1,000 paired bootstrap resamples of
+the test documents; peers are compared at the n that did best on the documents held out.
 
 The claims: (1) running time is nearly constant in n: here, at most {CONSTANT:g} times as long at any length as at
 n = 3. (2) It is an order of magnitude below that of methods that enumerate: {MAGNITUDE:g} times, they at n = 5, ours at
@@ -614,7 +614,7 @@ def tables(stored: Result) -> Iterator[tuple[str, Table]]:
     """Titles and tables, in order."""
     yield "Claims", claims(stored)
     yield "Tasks", tasks_table(stored)
-    yield "CPU seconds", by_length(stored, ("slr", "l1", "liblinear", "svm"), "seconds", ".1f")
+    yield "CPU seconds", by_length(stored, ("slr", "l1", "liblinear", "svm"), "seconds", ".2f")
     yield "MB above start", by_length(stored, ("slr", "l1", "liblinear", "svm"), "megabytes", ",.0f")
     tuned = ("slr", "l1-tuned", "liblinear-tuned", "svm-tuned")
     yield "Micro-F1 on test", by_length(stored, tuned, "micro", ".3f")
