@@ -30,6 +30,14 @@ def pin_threads() -> None:
     os.environ.update(dict.fromkeys(THREADS, "1"))
 
 
+class Died(RuntimeError):
+    """A measured process ended without a result; ``exit_code`` as of :class:`multiprocessing.Process`."""
+
+    def __init__(self, what: str, exit_code: int | None) -> None:
+        super().__init__(f"{what} died with exit code {exit_code}; see above.")
+        self.exit_code = exit_code
+
+
 @dataclass(frozen=True)
 class Run:
     """A measured call: what it returned, user CPU seconds, and the peak of memory above where it began, in MB."""
@@ -58,7 +66,8 @@ def _in_child(function: Callable[..., Any], arguments: Sequence[Any]) -> Run:
     try:
         run = receiver.recv()
     except EOFError:
-        raise RuntimeError(f"{function.__name__}{arguments} died; see above.") from None
+        child.join()
+        raise Died(f"{function.__name__}{arguments}", child.exitcode) from None
     finally:
         child.join()
     return Run(*run)

@@ -17,9 +17,9 @@ def character_stream(texts: Sequence[str]) -> Stream:
     return Stream.join((np.frombuffer(text.encode("utf-32-le"), np.uint32) for text in texts), np.uint32)
 
 
-def word_stream(texts: Sequence[str]) -> Stream:
-    r"""Numbers of the words (``\S+``)."""
-    numbers: dict[str, int] = {}
+def word_stream(texts: Sequence[str], numbers: dict[str, int] | None = None) -> Stream:
+    r"""Numbers of the words (``\S+``); new words are added to those given."""
+    numbers = {} if numbers is None else numbers
     documents = (np.array([numbers.setdefault(w, len(numbers)) for w in text.split()], np.uint64) for text in texts)
     return Stream.join(documents, np.uint64)
 

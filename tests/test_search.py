@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.index.sums import sums_by_node
+from spacy_graft.search.coarse import CoarseTree
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.kernels import EQUAL, FREE, Sought
-from spacy_graft.search.search import Search
+from spacy_graft.search.search import PATIENCE, Search
 from spacy_graft.search.stream import best_by_stream
 from strategies import corpora
 
@@ -104,6 +106,47 @@ def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
         found = search.best(residuals, 0.5, 5, active)
         assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
+
+
+@given(
+    corpora(min_size=2), st.sampled_from([1, 9]), st.sampled_from(["none", "shared", "by label"]), st.integers(0, 99)
+)
+def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, weights, seed):
+    """Over rounds in which the threshold lets rare nodes be left out, from some round on, and then no longer."""
+    texts = [*texts * 3, "xyz"]
+    index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
+    search = Search(index, inverse, rows)
+    scale = np.abs(residuals).max() * max(inverse.max(initial=0.0), 1.0)
+    rng = np.random.default_rng(seed)
+    for threshold in [1.0] * PATIENCE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
+        residuals = rng.permuted(np.abs(residuals), axis=0)
+        found = search.best(residuals, threshold * scale, 5, active)
+        assert_same(found, Naive(index, residuals, inverse, rows, active), threshold * scale, 5, n_labels)
+
+
+def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not_fit():
+    texts = ["ab", "abc", "abd", "abcd", "bcd", "abce"] * 4
+    index, _, inverse, rows, active = problem(texts, 1, "none", 0)
+    search = Search(index, inverse, rows)
+    rng = np.random.default_rng(0)
+    for threshold, min_df in [*[(12.0, None)] * PATIENCE, (12.0, 8), (8.0, 8), (7.0, 4), (20.0, 4), (0.5, 1), (9.0, 6)]:
+        search.best(rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None], threshold, 5, active)
+        assert (search.coarse.min_df if search.coarse else None) == min_df
+
+
+@given(corpora(min_size=1), st.sampled_from([1, 2, 3]))
+def test_a_coarse_tree_has_all_frequent_features_with_their_documents_and_no_event_too_many(texts, min_df):
+    texts = [*texts, *texts[::2]]
+    index = NgramIndex.build(stream_of(texts), 1)
+    coarse = CoarseTree.build(index, min_df)
+    assert set(np.flatnonzero(index.distinct & (index.df >= min_df))) <= set(coarse.nodes)
+    assert (coarse.tree.df >= min_df).all()
+    values = np.random.default_rng(0).integers(-8, 9, (len(texts), 2)).astype(float)
+    np.testing.assert_array_equal(sums_by_node(coarse.tree, values), index.sums(values)[coarse.nodes])
+    bounds, events = coarse.tree.bounds, coarse.tree.events
+    for k in range(len(coarse.nodes)):
+        adds, cancels = (set(events[bounds[run] : bounds[run + 1]]) for run in (2 * k, 2 * k + 1))
+        assert not adds & cancels
 
 
 def test_more_candidates_than_room_keep_the_best():

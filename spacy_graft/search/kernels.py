@@ -275,3 +275,59 @@ def descend(tree, residuals, sought, remembered, found):
                 k = tree.first[k] - 1
                 continue
         k -= 1
+
+
+@njit
+def moved_events(tree, kept, rank, n_documents):
+    """Bounds and events of the ``kept`` nodes, numbered by ``rank``, with those of the others below them.
+
+    What is not kept is whole subtrees; those of the tree's roots vanish.
+    """
+    n_nodes = kept.shape[0]
+    n_kept = rank[n_nodes - 1] + kept[n_nodes - 1] if n_nodes else 0
+    owner = np.empty(n_nodes, np.int32)
+    owner_at = np.full(tree.level.max() + 2 if n_nodes else 2, -1, np.int32)  # by level + 1, of the last node met there
+    bounds = np.zeros(2 * n_kept + 1, tree.bounds.dtype)
+    for k in range(n_nodes - 1, -1, -1):
+        owner[k] = rank[k] if kept[k] else owner_at[tree.level[k]]
+        owner_at[tree.level[k] + 1] = owner[k]
+        if owner[k] >= 0:
+            for part in range(2):
+                run = 2 * k + part
+                bounds[2 * owner[k] + part + 1] += tree.bounds[run + 1] - tree.bounds[run]
+    for run in range(2 * n_kept):
+        bounds[run + 1] += bounds[run]
+    place = bounds[: 2 * n_kept].copy()
+    events = np.empty(bounds[2 * n_kept], tree.events.dtype)
+    for k in range(n_nodes):
+        for part in range(2 if owner[k] >= 0 else 0):
+            run = 2 * owner[k] + part
+            for e in range(tree.bounds[2 * k + part], tree.bounds[2 * k + part + 1]):
+                events[place[run]] = tree.events[e]
+                place[run] += 1
+    n_left = leave_net(bounds, events, np.zeros(n_documents, np.int32))
+    return bounds, events[:n_left].copy()
+
+
+@njit
+def leave_net(bounds, events, net):
+    """Take out adds and cancels of the same document at the same node, in place; returns how many events are left."""
+    n_left = 0
+    begin = bounds[0]
+    for k in range((bounds.shape[0] - 1) // 2):
+        middle, end = bounds[2 * k + 1], bounds[2 * k + 2]
+        for e in range(begin, end):
+            net[events[e]] += 1 if e < middle else -1
+        for e in range(begin, end):
+            if e == middle:
+                bounds[2 * k + 1] = n_left
+            sign = 1 if e < middle else -1
+            if net[events[e]] * sign > 0:
+                net[events[e]] -= sign
+                events[n_left] = events[e]
+                n_left += 1
+        if middle == end:
+            bounds[2 * k + 1] = n_left
+        bounds[2 * k + 2] = n_left
+        begin = end
+    return n_left

@@ -7,17 +7,21 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from . import kernels
+from .coarse import CoarseTree
 from .violations import Candidates, Violations
 
 
 def best_by_stream(
-    index: NgramIndex | ItemIndex, residuals: np.ndarray, sought: kernels.Sought, pull: np.ndarray | None = None
+    index: NgramIndex | ItemIndex | CoarseTree,
+    residuals: np.ndarray,
+    sought: kernels.Sought,
+    pull: np.ndarray | None = None,
 ) -> Violations:
     """The ``wanted`` pairs with the largest |v| / λ above the threshold, exactly.
 
     Parameters
     ----------
-    index : NgramIndex or ItemIndex
+    index : NgramIndex, ItemIndex or CoarseTree
     residuals : float64 (documents, labels)
         a_i δ_iy.
     sought : Sought

@@ -1,0 +1,55 @@
+"""The tree without the nodes that many searches cannot be looking for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..index.kernels import Tree
+from ..index.ngrams import NgramIndex
+from ..index.sums import passes
+from . import kernels
+
+
+@dataclass(frozen=True)
+class CoarseTree:
+    """The nodes of at least ``min_df`` documents with a feature among themselves and their extensions.
+
+    An extension never has more documents, so that what goes is whole subtrees. At ``min_df`` 1 that is seven nodes of
+    eight: most have the documents of others.
+
+    Memory: 4 bytes an event, and 32 a node that stays.
+
+    Attributes
+    ----------
+    min_df : int
+    nodes : int64
+        Which nodes of the index these are, ascending.
+    tree : Tree
+    """
+
+    min_df: int
+    nodes: np.ndarray
+    tree: Tree
+
+    @classmethod
+    def build(cls, index: NgramIndex, min_df: int) -> CoarseTree:
+        """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
+        features = kernels.peaks_below(index.level, index.distinct.astype(np.float32)) > 0.0
+        kept = features & (index.df >= min_df)
+        rank: np.ndarray = np.cumsum(kept) - kept
+        bounds, events = kernels.moved_events(index.tree, kept, rank, index.n_documents)
+        tree = Tree(rank[index.first[kept]], index.df[kept], index.level[kept], bounds, events)
+        return cls(min_df, np.flatnonzero(kept), tree)
+
+    def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
+        """As :meth:`NgramIndex.passes`."""
+        return passes(self.tree, values)
+
+    def sought(self, sought: kernels.Sought) -> kernels.Sought:
+        """The same in the numbers of these nodes."""
+        return sought._replace(
+            inverse_weights=sought.inverse_weights[self.nodes], row_of_node=sought.row_of_node[self.nodes]
+        )
