@@ -374,12 +374,12 @@ pairs of column and label, and a column is in the model if one of its pairs is.
 
 Settings are chosen on dev by macro-F1, with {USUAL} pairs a round; the model is trained on train alone, and scored
 once on test. (C below 0.5 was added to TREC's grid because of dev, but after its test score had been seen too: with
-the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95 % of {RESAMPLES:,} bootstrap
-resamples of the test documents, paired where two methods are compared (in bold type: 0 is outside); they do not cover what another
-training set or choice would have changed. An *iteration* is a round of search, selection and optimisation; in the full
-space there is one (L-BFGS: its own). CPU seconds are those of one fit on one thread, from the matrix of features to the
-weights, and in *with choice* those of all settings tried; †: some took more than {CHOICE_LIMIT:g} s and were not
-considered.
+the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples
+of the test documents, paired where two methods are compared (in bold type: 0 is outside); they do not cover what
+another training set or choice would have changed. An *iteration* is a round of search, selection and optimisation; in
+the full space there is one (L-BFGS: its own). CPU seconds are those of one fit on one thread, from the matrix of
+features to the weights, and in *with choice* those of all settings tried; †: some took more than {CHOICE_LIMIT:g} s
+and were not considered.
 
 - **mle**, **std**: all features, no penalty; *std* with columns divided by their standard deviation, not centred
   (`penalty_weights = "standard"` is not that: it is the same as to multiply by it). Where the likelihood has a maximum
