@@ -25,7 +25,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import scipy.sparse
 import typer
-from common import pin_threads, print_table, read_jsonl
+from common import machine, pin_threads, print_rows, read_jsonl
 from scipy.stats import t as students
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -59,6 +59,7 @@ Result = dict[str, Any]
 INTRODUCTION = f"""# Networks of features for sentiment
 
 Written by `python benchmarks/network_sentiment.py --data DATA` from `network_sentiment.json`; not to be edited.
+{{machine}}
 
 Sandler, Talukdar, Ungar & Blitzer (NIPS 2008), Figures 2 and 3, on reviews of books, dvd and electronics (Blitzer et
 al. 2007), 2,000 a domain less those whose text is there twice. A training set is a balanced draw from one domain,
@@ -340,7 +341,7 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]] = {
         ("ridge", "once", "classes", "opposed", "classes0", "opposed0", "members0", "lexicon"),
         (
             ("classes", "ridge"), ("opposed", "ridge"), ("classes0", "ridge"), ("opposed0", "ridge"),
-            ("opposed0", "classes0"), ("opposed0", "once"), ("opposed0", "members0", "lexicon"),
+            ("opposed0", "classes0"), ("opposed0", "members0"), ("opposed0", "once"), ("opposed0", "lexicon"),
         ),
     ),
     "correlation": (
@@ -354,6 +355,8 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]] = {
         (("l1-wordnet", "l1"), ("l1-products-wordnet", "l1-products"), ("l1-products", "l1")),
     ),
 }  # fmt: skip
+#: Methods whose lines would hide the ridge's.
+UNDRAWN = ("once", "classes")
 
 
 class Results:
@@ -433,7 +436,7 @@ def accuracy_rows(results: Results, methods: Sequence[str], sizes: Sequence[int]
 
 
 def difference_rows(results: Results, pairs: Sequence[tuple[str, str]], sizes: Sequence[int]) -> Iterator[list[str]]:
-    """Differences in points; in bold where the interval leaves 0 out."""
+    """Differences in points, of the tested domains together and of each."""
     for (one, other), domains in itertools.product(pairs, (TESTED, *([domain] for domain in TESTED))):
         cells = []
         for size in sizes:
@@ -473,34 +476,35 @@ def print_figure(results: Results, figure: str) -> None:
     title, methods, pairs = FIGURES[figure]
     sizes = METHODS[methods[0]].sizes
     heads = [f"{size:,}" for size in sizes]
-    print(f"\n## {title}\n\n![{title}](../docs/images/{image_of(figure)})")
-    print_table("Accuracy, %", ["domain", "method", *heads], accuracy_rows(results, methods, sizes))
-    print_table("Differences in points", ["difference", "domains", *heads], difference_rows(results, pairs, sizes))
+    print(f"\n## {title}\n\n![{title}](../docs/images/{image_of(figure)})\n\nAccuracy, %:\n")
+    print_rows(["domain", "method", *heads], accuracy_rows(results, methods, sizes))
+    print("\nDifferences in points, in bold where the interval leaves 0 out:\n")
+    print_rows(["difference", "domains", *heads], difference_rows(results, pairs, sizes))
     print("\n" + "\n".join(verdict(results, one, other, sizes) for one, other in pairs))
+    print(f"\nChosen on {DEVELOPMENT}:\n")
     chosen = [[METHODS[method].title, *(name_of(results.chosen(method, size)) for size in sizes)] for method in methods]
-    print_table(f"Chosen on {DEVELOPMENT}", ["method", *heads], chosen)
+    print_rows(["method", *heads], chosen)
     if all(isinstance(METHODS[method], L1) for method in methods):
-        print_table("Words + products of the model, CPU time of a fit", ["method", *heads],
-                    cost_rows(results, methods, sizes))  # fmt: skip
+        print("\nWords + products in the model, CPU seconds of a fit:\n")
+        print_rows(["method", *heads], cost_rows(results, methods, sizes))
 
 
 def image_of(figure: str) -> str:
-    return f"network_sentiment_{figure}.svg"
+    return f"network_sentiment_{figure}.png"
 
 
 def plot(results: Results, figure: str, path: Path) -> None:
     """Learning curves with standard errors, a panel a domain."""
     import matplotlib
 
-    matplotlib.use("svg")
-    # The same file for the same results.
-    matplotlib.rcParams.update({"svg.hashsalt": "spacy-graft", "svg.fonttype": "none", "font.size": 8})
+    matplotlib.use("agg")
+    matplotlib.rcParams["font.size"] = 8
     from matplotlib import pyplot as plt
 
     title, methods, _ = FIGURES[figure]
     panels, axes = plt.subplots(1, len(DOMAINS), figsize=(10, 3.6), sharey=True, layout="constrained")
     for ax, domain in zip(axes, (*TESTED, DEVELOPMENT), strict=True):
-        for method in methods:
+        for method in (method for method in methods if method not in UNDRAWN):
             sizes = METHODS[method].sizes
             columns = [100.0 * results.column(method, domain, size) for size in sizes]
             means, errors = [values.mean() for values in columns], [standard_error(values) for values in columns]
@@ -510,16 +514,16 @@ def plot(results: Results, figure: str, path: Path) -> None:
         ax.minorticks_off()
     axes[0].set_ylabel("accuracy, %")
     panels.suptitle(title)
-    panels.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
-    panels.savefig(path, metadata={"Date": None})
+    panels.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    panels.savefig(path, dpi=110)
     plt.close(panels)
 
 
 def write(results: Results, page: Path) -> None:
     """The page and its plots."""
-    text = io.StringIO(INTRODUCTION)
-    text.seek(0, io.SEEK_END)
+    text = io.StringIO()
     with contextlib.redirect_stdout(text):
+        print(INTRODUCTION.replace("{machine}", machine()), end="")
         for figure in FIGURES:
             print_figure(results, figure)
     page.write_text(text.getvalue(), "utf8")
