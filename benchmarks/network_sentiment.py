@@ -85,8 +85,8 @@ domains, test reviews too, but no labels: for the number of reviews of a feature
 * **Lexicon alone**: positive less negative words of the review, against 0 or the median of the training reviews.
 
 Accuracies are means over draws ± standard error. Differences are paired by draw and domain, with {CONFIDENCE:.0%}
-intervals of Student's t over the draws (both domains: over {len(TESTED) * DRAWS} pairs of domain and draw). They do not cover what other
-test reviews would have changed.
+intervals of Student's t over the draws (both domains: over {len(TESTED) * DRAWS} pairs of domain and draw). They do
+not cover what other test reviews would have changed.
 """
 
 
