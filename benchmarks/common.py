@@ -141,9 +141,21 @@ def one_hot(labels: Sequence[str]) -> np.ndarray:
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Markdown, under a line that says when and where."""
+    print(f"\n### {title}\n\n{machine()}\n")
+    print_rows(header, rows)
+
+
+def machine() -> str:
+    """When and where a figure was measured."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scikit-learn", "spacy"))
-    print(f"\n### {title}\n\n{date.today()}, {platform.machine()}, {os.cpu_count()} shared cores, one thread; ", end="")
-    print(f"Python {platform.python_version()}, {packages}.\n")
+    return (
+        f"{date.today()}, {platform.machine()}, {os.cpu_count()} shared cores, one thread; "
+        f"Python {platform.python_version()}, {packages}."
+    )
+
+
+def print_rows(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table in Markdown."""
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header))
     for row in rows:
