@@ -45,7 +45,7 @@ DRAWS = 5
 MIN_DF, MEMBER_DF, MEMBER_SCORE = 5, 50, 0.25
 #: Words with their apostrophes, so that *don't* is one.
 TOKEN = r"\w+(?:'\w+)*"
-RIDGES, STRONGEST_RIDGE = (1.0, 10.0), 100.0
+RIDGES, STRONGEST_RIDGE = (0.1, 1.0, 10.0), 100.0
 ALPHAS, GAMMAS = (1.0, 10.0, 100.0, 1000.0), (1.0, 100.0)
 #: C in units of the smallest C whose model is empty.
 L1_GRID, L1_ALPHAS = (0.5, 0.3, 0.1, 0.05), (0.03, 0.1, 0.3, 1.0, 10.0)
@@ -77,10 +77,10 @@ domains, test reviews too, but no labels: for the number of reviews of a feature
   columns once*. Otherwise, in both figures, all features are vertices of the network, with or without an edge.
 * **Classes**: words of a SentiWordNet score of at least {MEMBER_SCORE} or at most -{MEMBER_SCORE}, in {MEMBER_DF}
   reviews or more, belong to a positive and a negative class; with dissimilarity, there is an edge between the two.
-* **Others to zero**: what a feature without an edge pays. The library leaves its row out of I - P, so that it pays the
-  ridge alone. Taken literally, the row of I is left, and it pays α besides. Then a large α silences all words but
-  those of the network. That is done here by dividing their values by √(1 + α / ridge). *No edges*: the same without
-  the network, so that the words of the network are merely preferred.
+* **Others to zero**: what a feature without an edge pays (`network_unlinked = "to_zero"`). By default its row is left
+  out of I - P, so that it pays the ridge alone. Taken literally, the row of I stays, and it pays α besides. Then a
+  large α silences all words but those of the network. *No edges*: the same without the network, so that the words of
+  the network are merely preferred (values of the others are divided by √(1 + α / ridge)).
 * **Correlation**: edges between features and the words of the classes, each among the 100 nearest of the other.
 * **Lexicon alone**: positive less negative words of the review, against 0 or the median of the training reviews.
 
@@ -262,10 +262,14 @@ class Ridge:
         task = Task.of(corpus, rows, self.graph, own_weights=not self.equal_once)
         for setting in settings:
             ridge, alpha, gamma = (setting.get(name, 0.0) for name in ("ridge", "alpha", "gamma"))
-            # A value divided by c has the penalty of its weight multiplied by c².
-            scale = np.where(task.linked, 1.0, 1.0 / np.sqrt(1.0 + alpha / ridge)) if self.others_to_zero else 1.0
-            strength = alpha if self.edges else 0.0
-            learner = Grafting(penalty="l2", ridge=ridge, network_alpha=strength, network_gamma=gamma)
+            learner = Grafting(
+                penalty="l2", ridge=ridge, network_alpha=alpha if self.edges else 0.0, network_gamma=gamma,
+                network_unlinked="to_zero" if self.others_to_zero else "free",
+            )  # fmt: skip
+            scale = 1.0
+            if not self.edges:
+                # A value divided by c has the penalty of its weight multiplied by c².
+                scale = np.where(task.linked, 1.0, 1.0 / np.sqrt(1.0 + alpha / ridge))
             yield task.outcome(GraftClassifier(learner), scale)
 
 

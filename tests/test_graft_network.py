@@ -13,7 +13,7 @@ from scipy import sparse
 from naive import code_points, dense_optimum, distinct_columns, ngram_documents, softmax
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft import network as network_module
-from spacy_graft.graft.learners import NETWORK_KINDS
+from spacy_graft.graft.learners import NETWORK_KINDS, UNLINKED
 from spacy_graft.graft.network import Network, NetworkPenalty
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.networks.graph import FeatureGraph
@@ -23,6 +23,7 @@ from test_graft import objective_of, run, scores_of, texts_of
 few = settings(max_examples=min(30, settings().max_examples))
 seeds = st.integers(0, 999)
 kinds = st.sampled_from(NETWORK_KINDS)
+unlinked = st.sampled_from(UNLINKED)
 ridges = st.sampled_from([0.0, 0.1])
 l1s = st.sampled_from([0.1, 0.4, 1.0])
 UNSEEN = "unseen"
@@ -61,7 +62,8 @@ def vertices_of(texts, seed):
 
 def form_of(graph, learner):
     """M over all vertices, virtual ones last."""
-    factor = graph.penalty_factor(learner.network_alpha, learner.network_gamma, learner.network_kind).toarray()
+    strengths = learner.network_alpha, learner.network_gamma
+    factor = graph.penalty_factor(*strengths, learner.network_kind, learner.network_unlinked).toarray()
     return factor.T @ factor
 
 
@@ -79,6 +81,8 @@ def whole_space(texts, network, learner):
         matrix[list(documents.get(name, ())), column] = 1.0
     form = np.zeros((matrix.shape[1], matrix.shape[1]))
     form[len(others) :, len(others) :] = form_of(network.graph, learner)
+    if learner.network_unlinked == "to_zero":
+        form[: len(others), : len(others)] = learner.network_alpha * np.eye(len(others))
     penalty = np.ones(matrix.shape[1])
     penalty[len(others) + len(names) :] = 0.0
     return [*others, *names], matrix, penalty, form
@@ -120,25 +124,26 @@ def test_products_are_the_least_penalty_over_the_classes(seed, n_virtual, kind, 
 def written_and_not(penalty, features, labels):
     """The coupling as a matrix and as an operator, which few pairs do not get."""
     written = penalty.coupling(features, labels, 0.5, True)
-    return written, penalty._operator(features, labels, 0.5, np.flatnonzero(features >= 0))
+    outside = 0.5 * penalty.outside * (features < 0)
+    return written, penalty._operator(features, labels, 0.5, np.flatnonzero(features >= 0), outside)
 
 
 @given(seeds)
 def test_the_gradient_is_that_of_the_penalty(seed):
     rng = np.random.default_rng(seed)
-    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0))
+    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0, network_unlinked="to_zero"))
     features, labels = np.array([2, -1, 0, 5, 2]), np.array([0, 0, 0, 1, 1])
     weights, direction, h = rng.normal(size=5), rng.normal(size=5), 1e-5
     for coupling in written_and_not(penalty, features, labels):
         difference = coupling.penalty(weights + h * direction) - coupling.penalty(weights - h * direction)
         assert difference / (2 * h) == pytest.approx(coupling.gradient(weights) @ direction, abs=1e-6)
         assert coupling.penalty(weights) >= 0.0
-        assert coupling.gradient(weights)[1] == 0.0
+        assert coupling.gradient(weights)[1] == pytest.approx(weights[1])
 
 
 @given(seeds)
 def test_written_down_or_not_it_is_the_same(seed):
-    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0))
+    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0, network_unlinked="to_zero"))
     features, labels = np.array([2, -1, 0, 5, 2]), np.array([0, 0, 0, 1, 1])
     written, operator = written_and_not(penalty, features, labels)
     weights = np.random.default_rng(seed).normal(size=5)
@@ -153,12 +158,23 @@ def test_written_down_or_not_it_is_the_same(seed):
 
 
 @few
-@given(st.sampled_from([2, 3]).flatmap(lambda n: labelled(labels=n)), seeds, l1s, ridges, kinds, st.integers(0, 2))
-def test_optimum_over_the_whole_space(corpus, seed, l1, ridge, kind, n_virtual):
+@given(
+    st.sampled_from([2, 3]).flatmap(lambda n: labelled(labels=n)),
+    seeds,
+    l1s,
+    ridges,
+    kinds,
+    st.integers(0, 2),
+    unlinked,
+)
+def test_optimum_over_the_whole_space(corpus, seed, l1, ridge, kind, n_virtual, to_zero):
     texts, targets = corpus
     assume(any(texts))
     network = network_over(texts, vertices_of(texts, seed), n_virtual, seed)
-    learner = Grafting(l1=l1, ridge=ridge, tol=1e-7, n_best=3, network_alpha=0.5, network_gamma=0.3, network_kind=kind)
+    learner = Grafting(
+        l1=l1, ridge=ridge, tol=1e-7, n_best=3, network_alpha=0.5, network_gamma=0.3, network_kind=kind,
+        network_unlinked=to_zero,
+    )  # fmt: skip
     fit = run(learner, replace(training_data(texts, targets), network=network))
     assert_optimal(fit, texts, targets, network, learner)
 
@@ -204,13 +220,15 @@ def test_labels_that_do_not_exclude_each_other(corpus, seed, l1):
 
 
 @few
-@given(labelled(labels=3), seeds, kinds, st.sampled_from([None, 0.2]))
-def test_ridge_and_network_without_l1(corpus, seed, kind, threshold):
+@given(labelled(labels=3), seeds, kinds, st.sampled_from([None, 0.2]), unlinked)
+def test_ridge_and_network_without_l1(corpus, seed, kind, threshold, to_zero):
     """The model of the paper; with a threshold, features are selected one by one."""
     texts, targets = corpus
     assume(any(texts))
     network = network_over(texts, vertices_of(texts, seed), 2, seed)
-    learner = Grafting(penalty="l2", ridge=0.3, tol=1e-7, threshold=threshold, network_kind=kind)
+    learner = Grafting(
+        penalty="l2", ridge=0.3, tol=1e-7, threshold=threshold, network_kind=kind, network_unlinked=to_zero
+    )
     fit = run(learner, replace(training_data(texts, targets), network=network))
     names, matrix, penalty, form = whole_space(texts, network, learner)
     solution = fit.solution()
@@ -294,7 +312,8 @@ def test_an_ascent_has_no_penalty_to_join():
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("network_alpha", -1.0), ("network_gamma", float("nan")), ("network_kind", "graph")]
+    ("option", "value"),
+    [("network_alpha", -1.0), ("network_gamma", float("nan")), ("network_kind", "graph"), ("network_unlinked", "")],
 )
 def test_options_out_of_range(option, value):
     with pytest.raises(ValueError, match=option):

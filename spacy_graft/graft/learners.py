@@ -20,6 +20,9 @@ PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
 #: Kinds of the rows of a network (see :meth:`spacy_graft.networks.graph.FeatureGraph.penalty_factor`).
 NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
 NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
+#: What becomes of features that no similar edge says anything of.
+Unlinked = Literal["free", "to_zero"]
+UNLINKED = ("free", "to_zero")
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
@@ -62,6 +65,9 @@ class Penalty(Settings):
     network_kind : str
         ``mean``: as above, weights are drawn to the mean of their neighbours'. ``laplacian``, ``normalised_laplacian``:
         α wᵀL w + γ wᵀS w, of the graph's Laplacians.
+    network_unlinked : str
+        What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
+        the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
     """
 
     ridge: float = 0.0
@@ -73,6 +79,7 @@ class Penalty(Settings):
     network_alpha: float = 1.0
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
+    network_unlinked: Unlinked = "free"
 
     def __post_init__(self) -> None:
         self._require(self.ridge >= 0.0, "ridge", "at least 0")
@@ -83,6 +90,7 @@ class Penalty(Settings):
         for option in ("network_alpha", "network_gamma"):
             self._require(0.0 <= getattr(self, option) < INFINITY, option, "at least 0")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
+        self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,7 +127,10 @@ class NetworkPenalty:
     """
 
     def __init__(self, graph: FeatureGraph, penalty: Penalty) -> None:
-        factor = graph.penalty_factor(penalty.network_alpha, penalty.network_gamma, penalty.network_kind).tocsc()
+        alpha, unlinked = penalty.network_alpha, penalty.network_unlinked
+        factor = graph.penalty_factor(alpha, penalty.network_gamma, penalty.network_kind, unlinked).tocsc()
+        #: What features that are no vertices pay, in units of w².
+        self.outside = alpha if unlinked == "to_zero" else 0.0
         self.of_features = sparse.csr_array(factor[:, np.flatnonzero(~graph.virtual)])
         self.by_feature = sparse.csc_array(self.of_features)
         self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
@@ -174,11 +177,12 @@ class NetworkPenalty:
         written : bool
             Whether Q must be a matrix; otherwise it is one as long as it is small enough to precondition by.
         """
+        outside = share * self.outside * (features < 0)
         joined = np.flatnonzero(features >= 0)
         if not len(joined):
-            return Coupling.none(len(features))
+            return Coupling.of_matrix(sparse.csr_array(sparse.diags_array(outside)))
         if not written and np.bincount(labels[joined]).max() > LARGEST_BLOCK:
-            return self._operator(features, labels, share, joined)
+            return self._operator(features, labels, share, joined, outside)
         chosen, place = np.unique(features[joined], return_inverse=True)
         matrix = share * self.among(chosen)
         rows, columns, values = [], [], []
@@ -189,19 +193,22 @@ class NetworkPenalty:
             columns.append(joined[its][part.col])
             values.append(part.data)
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        return Coupling.of_matrix(sparse.csr_array(entries, shape=(len(features), len(features))))
+        matrix = sparse.csr_array(entries, shape=(len(features), len(features)))
+        return Coupling.of_matrix(sparse.csr_array(matrix + sparse.diags_array(outside)))
 
-    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray) -> Coupling:
+    def _operator(
+        self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray, outside: np.ndarray
+    ) -> Coupling:
         n, n_labels = len(features), int(labels.max()) + 1
         places = features[joined], labels[joined]
 
         def product(weights: np.ndarray) -> np.ndarray:
             by_feature = np.zeros((self.n_features, n_labels))
             by_feature[places] = weights.reshape(-1)[joined]
-            pulled = np.zeros(n)
+            pulled = outside * weights.reshape(-1)
             pulled[joined] = share * self.product(by_feature)[places]
             return pulled
 
-        diagonal = np.zeros(n)
+        diagonal = outside.copy()
         diagonal[joined] = share * (self.by_feature**2).sum(axis=0)[places[0]]
         return Coupling(LinearOperator((n, n), matvec=product, dtype=np.float64), diagonal)

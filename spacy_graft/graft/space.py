@@ -142,14 +142,6 @@ class FeatureSpace:
                 numbers[here] = part.network_features[self.nodes[here]]
         return numbers
 
-    def pull_of(self, active: Active) -> np.ndarray:
-        """The gradient of the network in active pairs, 0 in those of other features: float64 (pairs)."""
-        features = self.network_features[active.rows]
-        joined = np.flatnonzero(features >= 0)
-        pull = np.zeros(len(active))
-        pull[joined] = self.pull[features[joined], active.labels[joined]]
-        return pull
-
     def set_pull(self, pull: np.ndarray) -> None:
         """The gradient of the network at the present weights: float64 (its features, labels)."""
         self.pull = pull

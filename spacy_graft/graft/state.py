@@ -152,6 +152,20 @@ class GraftState:
             pull[:, problem.labels] = 2.0 * problem.ridge_share * self.network.product(pull[:, problem.labels])
         self.space.set_pull(pull)
 
+    def pull_of_active(self) -> np.ndarray:
+        """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""
+        active = self.active
+        pull = np.zeros(len(active))
+        if self.network is None:
+            return pull
+        features = self.space.network_features[active.rows]
+        joined = features >= 0
+        pull[joined] = self.space.pull[features[joined], active.labels[joined]]
+        for problem in self.problems.problems:
+            outside = ~joined & (active.labels >= problem.first) & (active.labels < problem.stop)
+            pull[outside] = 2.0 * problem.ridge_share * self.network.outside * active.weights[outside]
+        return pull
+
     def search(self, l1: float, wanted: int) -> None:
         """Find the next candidates, and with them the certificate of the model as it is.
 
@@ -193,7 +207,7 @@ class GraftState:
         peaks, squared_excess : float64 (trained labels)
             Of the pairs that are not active (:class:`Found`). Zeros restrict the bound to the active pairs.
         """
-        ratios, pull = self.active_ratios(), self.space.pull_of(self.active)
+        ratios, pull = self.active_ratios(), self.pull_of_active()
         objective = dual = slack = 0.0
         for problem in self.problems.problems:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
@@ -212,7 +226,7 @@ class GraftState:
         """|v| / λ of the active pairs, the gradient of the network taken from v."""
         values = np.empty(len(self.active))
         kernels.collect(self.active.pairs, self.residuals * self.scale, values)
-        return np.abs(values - self.space.pull_of(self.active)) / self.active.penalty
+        return np.abs(values - self.pull_of_active()) / self.active.penalty
 
     def tell(self, objective: float, dual: float) -> None:
         """Report an objective, a lower bound of the optimum and the size of the model."""

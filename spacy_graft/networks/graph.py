@@ -89,7 +89,7 @@ class FeatureGraph:
         B = sparse.diags_array(has_edges(Q)) + Q
         return sparse.csr_array(A), sparse.csr_array(B)
 
-    def penalty_factor(self, alpha: float, gamma: float, kind: str) -> sparse.csr_array:
+    def penalty_factor(self, alpha: float, gamma: float, kind: str, unlinked: str = "free") -> sparse.csr_array:
         """R of the penalty ‖R w‖², float64 (rows, n).
 
         Parameters
@@ -101,6 +101,8 @@ class FeatureGraph:
             RᵀR = α L + γ S with wᵀL w = ½ Σ_ij similar_ij (w_i - w_j)² and wᵀS w = ½ Σ_ij dissimilar_ij (w_i + w_j)²;
             directions are given up, A being taken for (A + Aᵀ) / 2. ``normalised_laplacian``: the same with
             w_i / √d_i in the place of w_i, d_i the sum of the weights of i's edges of the kind.
+        unlinked : str
+            ``free``: as :meth:`penalty_rows`. ``to_zero``: features without a similar edge keep their row of I.
         """
         if kind == "mean":
             A, B = self.penalty_rows()
@@ -109,7 +111,11 @@ class FeatureGraph:
                 incidence(symmetrised(edges), sign, kind == "normalised_laplacian")
                 for edges, sign in ((self.similar, -1.0), (self.dissimilar, 1.0))
             )
-        return sparse.vstack([np.sqrt(alpha) * A, np.sqrt(gamma) * B], format="csr")
+        rows = [np.sqrt(alpha) * A, np.sqrt(gamma) * B]
+        if unlinked == "to_zero":
+            linked = has_edges(self.similar if kind == "mean" else symmetrised(self.similar)).astype(np.bool_)
+            rows.append(sparse.diags_array(np.sqrt(alpha) * (~linked & ~self.virtual)))
+        return sparse.vstack(rows, format="csr")
 
     def restricted_to(self, vertices: Iterable[Vertex] | CorpusVocabulary) -> FeatureGraph:
         """Without the features that the corpus lacks, and the virtual vertices that have no member left.
