@@ -385,7 +385,7 @@ and were not considered.
   (`penalty_weights = "standard"` is not that: it is the same as to multiply by it). Where the likelihood has a maximum
   the two have the same. Here it has none (‡: the model tells all documents of a label from all others, or a feature has
   documents of one label alone): weights grow until gradients are under {GRADIENT} documents, and what they are by then
-  depends on the way there. So scikit-learn's L-BFGS stands beside our coordinate descent.
+  depends on the way there. So scikit-learn's L-BFGS stands beside ours.
 - **ℓ0**: features of so many training documents, then mle. **ℓ2**: all features, β Σ w² (*ridge*).
 - **ℓ1**: grafting under C Σ |w| (*l1*) to a duality gap of {GAP:g} of the objective at zero weights.
 - **ℓ2-ifs**, **mle-ifs**: grafting that adds what has a gradient above a threshold, and keeps it.
