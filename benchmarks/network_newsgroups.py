@@ -57,9 +57,9 @@ N_WORDS = 11_376
 #: Where variants are measured, rather than at every size.
 ONE_SIZE = (500,)
 #: β; α and β together, of which Laplacians want less α and more β; and the numbers of dimensions.
-RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 OF_NETWORK = ((1e-3, 1e-6), (1e-3, 1e-5), (1e-2, 1e-4))
-OF_LAPLACIAN = ((1e-4, 1e-4), (1e-3, 1e-4), (1e-2, 1e-3))
+OF_LAPLACIAN = ((1e-4, 1e-5), (1e-4, 1e-4), (1e-3, 1e-4), (1e-2, 1e-3))
 DIMENSIONS = (100, 200, 400)
 #: Digits of our fits: with 1e-2 those of few documents would stop early, and be up to 3 points better by that.
 TOLERANCE = 1e-3
