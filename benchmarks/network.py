@@ -1,0 +1,250 @@
+"""What a network of features costs: evaluations of the objective, whole fits, and making graphs.
+
+    python benchmarks/network.py --data DATA [--nltk NLTK_DATA]
+
+The problem is drawn at random: 100,000 features, each a vertex, with a million directed edges of weight 1 between them;
+5,000 documents of some 150 words, the frequent ones in many; labels by a linear rule with noise. With two labels there
+is one weight a vertex, with 20 there are 20. The objective is loss + β‖w‖² + α‖(I − P)w‖², and beside us is SciPy's
+L-BFGS-B with the same objective written plainly over sparse matrices.
+
+Graphs are made over the words (lower case, letters only) of five documents or more of movie_reviews.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse
+import typer
+from common import measured, pin_threads, print_table, texts_and_labels
+from scipy.optimize import minimize
+
+from spacy_graft import GraftClassifier, Grafting
+from spacy_graft.graft.network import NetworkPenalty
+from spacy_graft.networks.cooccurrence import Cooccurrence
+from spacy_graft.networks.graph import FeatureGraph
+from spacy_graft.networks.sentiwordnet import SentiWordNet
+from spacy_graft.networks.vocabulary import CorpusVocabulary
+from spacy_graft.networks.wordnet import WordNet
+from spacy_graft.solve import kernels
+from spacy_graft.solve.active import Active
+from spacy_graft.solve.likelihood import Likelihood
+
+VERTICES, EDGES, DOCUMENTS, WORDS = 100_000, 1_000_000, 5_000, 150
+#: β, and for each number of labels the values of α.
+RIDGE, ALPHAS = 1.0, {2: (1.0, 10.0), 20: (1.0,)}
+#: Largest gradient that is left, in units of the largest at zero weights; evaluations that are timed.
+TOLERANCE, EVALUATIONS = 1e-5, 20
+MIN_DF = 5
+Evaluation = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A random problem.
+
+    Attributes
+    ----------
+    present : csr_array, float64 (documents, vertices)
+    labels : int (documents)
+    graph : FeatureGraph
+    """
+
+    present: scipy.sparse.csr_array
+    labels: np.ndarray
+    graph: FeatureGraph
+
+    @classmethod
+    def of(cls, n_labels: int) -> Drawn:
+        rng = np.random.default_rng(0)
+        shares = 1.0 / (np.arange(VERTICES) + 20.0)
+        words = rng.choice(VERTICES, (DOCUMENTS, WORDS), p=shares / shares.sum())
+        rows = np.repeat(np.arange(DOCUMENTS), WORDS)
+        present = ones(rows, words.ravel(), (DOCUMENTS, VERTICES))
+        scores = present @ rng.normal(size=(VERTICES, n_labels)) + rng.normal(size=(DOCUMENTS, n_labels))
+        ends = rng.integers(0, VERTICES, (2, EDGES // 2))
+        one, other = ends[:, ends[0] != ends[1]]
+        similar = ones(np.concatenate([one, other]), np.concatenate([other, one]), (VERTICES, VERTICES))
+        none = scipy.sparse.csr_array((VERTICES, VERTICES))
+        names = tuple((name,) for name in map(str, range(VERTICES)))
+        graph = FeatureGraph(names, np.zeros(VERTICES, np.bool_), similar, none)
+        return cls(present, scores.argmax(axis=1), graph)
+
+    @property
+    def names(self) -> list[str]:
+        return [name for (name,) in self.graph.vertices]
+
+    def likelihood(self) -> Likelihood:
+        """Of one score for two labels, else of as many as there are labels."""
+        targets = np.eye(self.labels.max() + 1)[self.labels].T
+        binary = len(targets) == 2
+        return Likelihood(targets[1:] if binary else targets, np.ones(DOCUMENTS), binary)
+
+
+def ones(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> scipy.sparse.csr_array:
+    """A matrix of ones, however often a place is named."""
+    matrix = scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    matrix.data[:] = 1.0
+    return matrix
+
+
+def learner(alpha: float) -> Grafting:
+    return Grafting(penalty="l2", ridge=RIDGE, network_alpha=alpha, tol=TOLERANCE)
+
+
+def our_evaluation(problem: Drawn, alpha: float) -> Evaluation:
+    """The objective and its gradient by the parts that our solver is made of; weights are sorted by label."""
+    likelihood = problem.likelihood()
+    n_labels = len(likelihood.targets)
+    # One weight stands for two labels, ±w / 2, and is penalised half as much.
+    share = 0.5 if likelihood.reference else 1.0
+    columns = scipy.sparse.csc_array(problem.present)
+    features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
+    starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+    none = np.zeros(len(features))
+    pairs = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none).pairs
+    coupling = NetworkPenalty(problem.graph, learner(alpha)).coupling(features, labels, share, written=False)
+
+    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores, gradient = np.zeros(likelihood.targets.shape), np.empty(len(weights))
+        kernels.spread(pairs, weights, scores)
+        loss, p = likelihood.loss_and_probabilities(scores)
+        kernels.collect(pairs, likelihood.residuals(p), gradient)
+        pull = 2.0 * share * RIDGE * weights + coupling.gradient(weights)
+        return loss + 0.5 * float(weights @ pull), pull - gradient
+
+    return evaluate
+
+
+def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
+    """The same as somebody would write it; the intercepts, one a label, come after the weights."""
+    likelihood, matrix = problem.likelihood(), problem.present
+    n_labels = len(likelihood.targets)
+    share = 0.5 if likelihood.reference else 1.0
+    transposed = matrix.T.tocsr()
+    rows, _ = problem.graph.penalty_rows()
+    back = rows.T.tocsr()
+
+    def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
+        intercepts, weights = point[-n_labels:], point[:-n_labels].reshape(VERTICES, n_labels)
+        loss, p = likelihood.loss_and_probabilities((matrix @ weights + intercepts).T)
+        residuals = likelihood.residuals(p).T
+        pull = 2.0 * share * (RIDGE * weights + alpha * (back @ (rows @ weights)))
+        gradient = np.concatenate([(pull - transposed @ residuals).ravel(), -residuals.sum(axis=0)])
+        return loss + 0.5 * float(np.vdot(weights, pull)), gradient
+
+    return evaluate
+
+
+def evaluations(n_labels: int, alpha: float) -> Iterator[Any]:
+    """Median milliseconds of an evaluation, ours and the plain one."""
+    problem = Drawn.of(n_labels)
+    n_scores = len(problem.likelihood().targets)
+    point = np.random.default_rng(0).normal(size=VERTICES * n_scores) / 10.0
+    with_intercepts = np.concatenate([point.reshape(n_scores, VERTICES).T.ravel(), np.zeros(n_scores)])
+    ours, plain = our_evaluation(problem, alpha), plain_evaluation(problem, alpha)
+    agree = np.isclose(ours(point)[0], plain(with_intercepts)[0], rtol=1e-12)
+    if not agree:
+        raise RuntimeError("The two objectives differ.")
+    yield None
+    yield milliseconds(ours, point), milliseconds(plain, with_intercepts)
+
+
+def milliseconds(evaluate: Evaluation, point: np.ndarray) -> float:
+    seconds = []
+    for _ in range(EVALUATIONS):
+        start = time.process_time()
+        evaluate(point)
+        seconds.append(time.process_time() - start)
+    return 1e3 * float(np.median(seconds))
+
+
+def our_fit(n_labels: int, alpha: float) -> Iterator[Any]:
+    """Objective, and wall seconds by phase."""
+    problem = Drawn.of(n_labels)
+    fit(Drawn.of(2), alpha)  # compiles everything
+    yield None
+    report = fit(problem, alpha).report
+    yield report.objective, " + ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
+
+
+def fit(problem: Drawn, alpha: float) -> GraftClassifier:
+    labels = problem.labels.tolist()
+    return GraftClassifier(learner(alpha)).fit(
+        problem.present, labels, names=problem.names, network=lambda _: problem.graph
+    )
+
+
+def plain_fit(n_labels: int, alpha: float) -> Iterator[Any]:
+    """Objective, and how many evaluations."""
+    problem = Drawn.of(n_labels)
+    yield None
+    evaluate = plain_evaluation(problem, alpha)
+    start = np.zeros((VERTICES + 1) * len(problem.likelihood().targets))
+    largest = float(np.abs(evaluate(start)[1]).max())
+    options = {"gtol": TOLERANCE * largest, "ftol": 0.0, "maxiter": 10_000, "maxfun": 10_000}
+    found = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
+    yield float(found.fun), f"{found.nfev} evaluations"
+
+
+def evaluation_rows() -> Iterator[list[str]]:
+    for n_labels, alphas in ALPHAS.items():
+        ours, plain = measured(evaluations, n_labels, alphas[0]).result
+        yield [f"{n_labels}", f"{VERTICES * (1 if n_labels == 2 else n_labels):,}", f"{ours:.0f}", f"{plain:.0f}"]
+
+
+def fit_rows() -> Iterator[list[str]]:
+    for n_labels, alphas in ALPHAS.items():
+        for alpha in alphas:
+            ours, plain = measured(our_fit, n_labels, alpha), measured(plain_fit, n_labels, alpha)
+            for title, run in (("ours", ours), ("SciPy, L-BFGS-B", plain)):
+                objective, how = run.result
+                above = objective / min(ours.result[0], plain.result[0]) - 1.0
+                told = [f"{run.seconds:.1f}", f"{run.megabytes:,.0f}", f"{objective:.4f}", f"{above:.0e}", how]
+                yield [f"{n_labels}", f"{alpha:g}", title, *told]
+
+
+def graph_made(kind: str, data: Path, nltk: Path | None) -> Iterator[Any]:
+    """A graph's report."""
+    texts, _ = texts_and_labels(data, "movie_reviews")
+    vocabulary = CorpusVocabulary.of_documents((re.findall("[a-z]+", text.lower()) for text in texts), min_df=MIN_DF)
+    small = CorpusVocabulary.of_documents([["good", "film"], ["bad", "film"]])
+    builder = {"WordNet": WordNet, "SentiWordNet": SentiWordNet, "Cooccurrence": Cooccurrence}[kind]
+    options = {} if nltk is None or kind == "Cooccurrence" else {"path": nltk}
+    if kind == "Cooccurrence":
+        builder()(small)  # compiles everything
+    yield None
+    yield builder(**options)(vocabulary).report
+
+
+def graph_rows(data: Path, nltk: Path | None) -> Iterator[list[str]]:
+    for kind in ("WordNet", "SentiWordNet", "Cooccurrence"):
+        run = measured(graph_made, kind, data, nltk)
+        edges, covered = run.result["edges"], run.result["coverage"]
+        counts = [f"{n:,}" for n in (covered["vocabulary"], covered["covered"], edges["similar"], edges["dissimilar"])]
+        yield [kind, f"{run.seconds:.1f}", f"{run.megabytes:,.0f}", *counts]
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    nltk: Annotated[Path | None, typer.Option(help="Folder of NLTK's data, if it is not found.")] = None,
+) -> None:
+    """Measure and print."""
+    pin_threads()
+    header = ["labels", "weights", "ours, ms", "SciPy, ms"]
+    print_table("One evaluation of objective and gradient", header, evaluation_rows())
+    header = ["labels", "α", "solver", "CPU s", "MB above start", "objective", "above the lower", "how"]
+    print_table("A whole fit", header, fit_rows())
+    header = ["graph", "CPU s", "MB above start", "words", "with an edge", "similar edges", "dissimilar edges"]
+    print_table("Making a graph", header, graph_rows(data, nltk))
+
+
+if __name__ == "__main__":
+    typer.run(main)
