@@ -11,6 +11,7 @@ from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
+from spacy_graft.solve.design import Design
 from spacy_graft.solve.likelihood import Likelihood
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
@@ -112,6 +113,23 @@ def test_products_with_the_columns(seed, n_labels):
     np.testing.assert_allclose(sums, (values @ matrix)[active.labels, active.rows], atol=1e-12)
 
 
+@given(seeds, st.integers(1, 3), st.booleans())
+def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete):
+    """As one matrix where all labels have all features, pair by pair elsewhere."""
+    matrix, active, _, _ = random_problem(seed, n_labels)
+    if not complete:
+        active = active.some(np.flatnonzero(np.arange(len(active)) % 4))
+    design = Design(active, n_labels, len(matrix))
+    rng = np.random.default_rng(seed)
+    weights, totals = rng.normal(size=len(active)), rng.normal(size=(n_labels, len(matrix)))
+    ones, none = np.ones(len(matrix)), np.zeros(n_labels)
+    np.testing.assert_allclose(design.spread(weights), scores_of(matrix, active, ones, weights, none), atol=1e-12)
+    for squared in (False, True):
+        expected = (totals @ (matrix**2 if squared else matrix))[active.labels, active.rows]
+        np.testing.assert_allclose(design.collect(totals, squared), expected, atol=1e-12)
+    assert design.some(np.arange(len(active))) is design
+
+
 def quadratic(seed, n_labels, reference, ridge=0.1):
     matrix, active, likelihood, scale = random_problem(seed, n_labels, reference=reference)
     rng = np.random.default_rng(seed)
@@ -119,8 +137,9 @@ def quadratic(seed, n_labels, reference, ridge=0.1):
     scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels))
     _, p = likelihood.loss_and_probabilities(scores)
     return matrix, QuadraticModel(
-        active, likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2, Coupling.none(len(active))
-    )
+        Design(active, *p.shape), likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2,
+        Coupling.none(len(active)),
+    )  # fmt: skip
 
 
 @given(seeds, st.integers(1, 3), st.booleans())

@@ -23,6 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from . import kernels
 from .active import Active
 from .coupling import Coupling
+from .design import Design
 from .likelihood import Likelihood
 
 #: Where the curvature is taken, from the probabilities (0) to the targets (1).
@@ -54,7 +55,8 @@ class QuadraticModel:
 
     Attributes
     ----------
-    active : Active
+    design : Design
+        Of the active pairs.
     likelihood : Likelihood
     scale : float64 (documents)
         Document weights a_i.
@@ -66,13 +68,14 @@ class QuadraticModel:
         Q.
     """
 
-    active: Active
+    design: Design
     likelihood: Likelihood
     scale: np.ndarray
     probabilities: np.ndarray
     l1: np.ndarray
     l2: np.ndarray
     coupling: Coupling
+    active: Active = field(init=False)
     gradient: np.ndarray = field(init=False)
     intercept_gradient: np.ndarray = field(init=False)
     curvature: np.ndarray = field(init=False)
@@ -81,6 +84,7 @@ class QuadraticModel:
     blocks: LabelBlocks | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        self.active = self.design.active
         residuals = self.likelihood.residuals(self.probabilities)
         # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
         # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
@@ -115,14 +119,11 @@ class QuadraticModel:
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Σ_i a_i x_ik totals_yi for every pair, x the feature's value; or with x²."""
-        sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, totals * self.scale, sums, squared)
-        return sums
+        return self.design.collect(totals * self.scale, squared)
 
     def scores_of(self, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
         """Scores (labels, documents) of a change of the weights and the intercepts."""
-        scores = np.zeros(self.probabilities.shape)
-        kernels.spread(self.active.pairs, weights, scores)
+        scores = self.design.spread(weights)
         scores *= self.scale
         scores += intercepts[:, None]
         return scores
@@ -247,7 +248,8 @@ class QuadraticFace:
     def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
         self.model = model
         self.support = support
-        self.active = model.active.some(support)
+        self.design = model.design.some(support)
+        self.active = self.design.active
         self.l2 = model.l2[support]
         self.coupling = model.coupling.some(support)
         self.diagonal = model.curvature[support] + 2.0 * (self.l2 + self.coupling.diagonal)
@@ -255,21 +257,18 @@ class QuadraticFace:
 
     def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores of a direction, and the Hessian's product with it (pairs, intercepts)."""
-        scores = np.zeros(self.model.probabilities.shape)
-        kernels.spread(self.active.pairs, weights, scores)
+        scores = self.design.spread(weights)
         scores *= self.model.scale
         scores += intercepts[:, None]
         curved = self.model.likelihood.curve(self.model.probabilities, scores)
-        sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, curved * self.model.scale, sums)
+        sums = self.design.collect(curved * self.model.scale)
         return scores, sums + 2.0 * self.l2 * weights + self.coupling.gradient(weights), curved.sum(axis=1)
 
     def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient of the model at ``point``, on the support."""
         model, support = self.model, self.support
         curved = model.likelihood.curve(model.probabilities, point.scores)
-        sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, curved * model.scale, sums)
+        sums = self.design.collect(curved * model.scale)
         weights = point.weights[support]
         pull = 2.0 * self.l2 * weights + self.coupling.gradient(weights)
         residual = model.gradient[support] - sums - pull - model.l1[support] * np.sign(weights)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .active import Active
 from .coupling import Coupling
+from .design import Design
 from .likelihood import Likelihood
 from .quadratic import QuadraticModel
 
@@ -64,8 +65,9 @@ class Restricted:
         """
         loss, p = self.likelihood.loss_and_probabilities(scores)
         l1, l2 = self.l1 * active.penalty, self.ridge * active.penalty**2
+        design = Design(active, *scores.shape)
         for _ in range(NEWTON_STEPS):
-            model = QuadraticModel(active, self.likelihood, self.scale, p, l1, l2, self.coupling)
+            model = QuadraticModel(design, self.likelihood, self.scale, p, l1, l2, self.coupling)
             violation = model.violation()
             if violation <= tolerance:
                 break
