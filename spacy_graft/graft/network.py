@@ -201,11 +201,18 @@ class NetworkPenalty:
     ) -> Coupling:
         n, n_labels = len(features), int(labels.max()) + 1
         places = features[joined], labels[joined]
+        rows = features[: n // n_labels]
+        # Whole rows are moved where each label has the same vertices and nothing else.
+        whole = np.array_equal(features, np.tile(rows, n_labels)) and len(joined) == n
 
         def product(weights: np.ndarray) -> np.ndarray:
+            weights = weights.reshape(-1)
             by_feature = np.zeros((self.n_features, n_labels))
-            by_feature[places] = weights.reshape(-1)[joined]
-            pulled = outside * weights.reshape(-1)
+            if whole:
+                by_feature[rows] = weights.reshape(n_labels, -1).T
+                return np.ascontiguousarray(share * self.product(by_feature)[rows].T).reshape(-1)
+            by_feature[places] = weights[joined]
+            pulled = outside * weights
             pulled[joined] = share * self.product(by_feature)[places]
             return pulled
 
