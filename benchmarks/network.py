@@ -32,8 +32,8 @@ from spacy_graft.networks.graph import FeatureGraph
 from spacy_graft.networks.sentiwordnet import SentiWordNet
 from spacy_graft.networks.vocabulary import CorpusVocabulary
 from spacy_graft.networks.wordnet import WordNet
-from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.design import Design
 from spacy_graft.solve.likelihood import Likelihood
 
 VERTICES, EDGES, DOCUMENTS, WORDS = 100_000, 1_000_000, 5_000, 150
@@ -109,16 +109,14 @@ def our_evaluation(problem: Drawn, alpha: float) -> Evaluation:
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
     starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
     none = np.zeros(len(features))
-    pairs = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none).pairs
+    active = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none)
+    design = Design(active, *likelihood.targets.shape)
     coupling = NetworkPenalty(problem.graph, learner(alpha)).coupling(features, labels, share, written=False)
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        scores, gradient = np.zeros(likelihood.targets.shape), np.empty(len(weights))
-        kernels.spread(pairs, weights, scores)
-        loss, p = likelihood.loss_and_probabilities(scores)
-        kernels.collect(pairs, likelihood.residuals(p), gradient)
+        loss, p = likelihood.loss_and_probabilities(design.spread(weights))
         pull = 2.0 * share * RIDGE * weights + coupling.gradient(weights)
-        return loss + 0.5 * float(weights @ pull), pull - gradient
+        return loss + 0.5 * float(weights @ pull), pull - design.collect(likelihood.residuals(p))
 
     return evaluate
 

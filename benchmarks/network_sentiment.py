@@ -32,7 +32,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.networks.cooccurrence import Cooccurrence
-from spacy_graft.networks.graph import FeatureGraph, keys_of, merged
+from spacy_graft.networks.graph import FeatureGraph, keys_of
 from spacy_graft.networks.sentiwordnet import SentiWordNet, read_senses, word_scores
 from spacy_graft.networks.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.networks.wordnet import WordNet
@@ -153,10 +153,15 @@ def graph_of(corpus: Corpus, name: str) -> FeatureGraph:
     return GRAPHS[name](corpus)(corpus.vocabulary)
 
 
-def without_edges(vertices: Sequence[Vertex]) -> FeatureGraph:
-    """Features that are vertices, and nothing else."""
-    none = Values((len(vertices), len(vertices)))
-    return FeatureGraph(tuple(vertices), np.zeros(len(vertices), np.bool_), none, none)
+def covering(graph: FeatureGraph | None, vertices: Sequence[Vertex]) -> FeatureGraph:
+    """The graph with all these features as vertices, whether they have an edge or not."""
+    there = [] if graph is None else keys_of(graph)
+    keys = list(dict.fromkeys([*there, *((vertex, False) for vertex in vertices)]))
+    edges = [Values((0, 0))] * 2 if graph is None else [graph.similar.copy(), graph.dissimilar.copy()]
+    for matrix in edges:
+        matrix.resize((len(keys), len(keys)))
+    names, virtual = zip(*keys, strict=True)
+    return FeatureGraph(names, np.array(virtual, np.bool_), *edges)
 
 
 def distinct_reviews(data: Path, domain: str) -> list[dict[str, Any]]:
@@ -192,16 +197,16 @@ class Task:
     def of(cls, corpus: Corpus, rows: tuple[np.ndarray, np.ndarray], graph: str, own_weights: bool) -> Task:
         """A draw with a graph by name, if any; with ``own_weights`` all features are its vertices."""
         vertices, presence = corpus.vocabulary.vertices, corpus.vocabulary.documents("a task")
-        graphs = [graph_of(corpus, graph)] if graph else []
+        network = graph_of(corpus, graph) if graph else None
         linked = np.zeros(len(vertices), np.bool_)
-        linked[[corpus.vocabulary.numbers[v] for its in graphs for v, virtual in keys_of(its) if not virtual]] = True
+        if network is not None:
+            linked[[corpus.vocabulary.numbers[vertex] for vertex in network.features()]] = True
         chosen = np.flatnonzero(linked | (presence[rows[0]].sum(axis=0) > 0))
         seen = [vertices[k] for k in chosen.tolist()]
         if own_weights:
-            graphs.append(without_edges(seen))
+            network = covering(network, seen)
         train, test = (Values(presence[part][:, chosen], dtype=np.float64) for part in rows)
         known, asked = (corpus.positive[part] for part in rows)
-        network = merged(graphs, len(seen)) if graphs else None
         return cls(train, test, known, asked, list(map(" ".join, seen)), network, linked[chosen])
 
     def outcome(self, model: GraftClassifier, scale: np.ndarray | float = 1.0) -> Result:
