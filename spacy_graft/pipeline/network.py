@@ -33,7 +33,8 @@ class NetworkSource:
     The vertices that a builder may choose from are the n-grams of up to ``max_length`` tokens of the blocks of token
     n-grams, and the items of the blocks of token attributes. Where blocks share a name, it is that of the first.
     Documents without labels count like others for what a builder sees, and for ``min_df``: they can bring features that
-    no training document has. (Not items whose values depend on how rare they are in training.)
+    no training document has. (Not items whose values depend on how rare they are in training; and an item that fewer
+    training documents have than ``min_df`` counts as one that none has.)
 
     Memory: an object a name; 12 bytes a document of each.
 
@@ -164,10 +165,11 @@ def vertex_of(names: tuple[str, ...]) -> Vertex:
 
 def placed(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
     """Where each symbol is among others, −1 if it is not: int64."""
+    if not len(among):
+        return np.full(len(symbols), -1)
     order = np.argsort(among)
-    places = np.searchsorted(among[order], symbols)
-    places = order[np.minimum(places, len(among) - 1)] if len(among) else np.zeros(len(symbols), np.int64)
-    return np.where(among[places] == symbols, places, -1) if len(among) else places - 1
+    places = order[np.minimum(np.searchsorted(among[order], symbols), len(among) - 1)]
+    return np.where(among[places] == symbols, places, -1)
 
 
 def presence_of(bags: Bags, places: np.ndarray, n_features: int) -> sparse.csr_array:
