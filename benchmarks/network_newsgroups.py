@@ -461,7 +461,7 @@ def plot(results: Results, path: Path) -> None:
         if method.sizes != SIZES:
             continue
         found = np.array([100.0 * results.of_draws(size, name, "accuracy") for size in SIZES])
-        style = "--" if method.values == "tfidf" else "-"
+        style = "--" if getattr(method, "values", "") == "tfidf" else "-"
         means, deviations = found.mean(axis=1), found.std(axis=1, ddof=1)
         axes.errorbar(SIZES, means, deviations, fmt=f"{style}o", markersize=3, capsize=2, lw=1, label=method.title)
     axes.set(xscale="log", xlabel="labelled documents", ylabel="accuracy in %, 20 newsgroups, test")
