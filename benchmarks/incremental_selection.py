@@ -63,6 +63,8 @@ GRADIENT, GAP = 0.1, 1e-3
 
 #: What the paper says of its own data, as far as it could be had: 83 % compression, 100-best ten times cheaper.
 PAPER_COMPRESSION, PAPER_SPEED_UP = 0.83, 10.0
+#: The least that the axis of scores spans.
+SCORE_SPAN = 0.1
 #: How far from these a figure may be to be the same.
 COMPRESSION_MARGIN, SPEED_UP_FACTOR = 0.05, 2.0
 
@@ -564,6 +566,9 @@ def draw_set(scores: Scores, name: str, axes: Sequence[Any]) -> None:
         )
         for axis, column in zip(axes, columns, strict=True):
             axis.plot(numbers, column, marker="o", markersize=3, label=METHODS[method].title)
+    low, high = axes[0].get_ylim()
+    # Differences in the fourth digit are to look like none.
+    axes[0].set_ylim(min(low, (low + high - SCORE_SPAN) / 2), max(high, (low + high + SCORE_SPAN) / 2))
 
 
 def write(data: Path, path: Path, results: Result) -> None:
