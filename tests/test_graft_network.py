@@ -20,6 +20,7 @@ from spacy_graft.networks.graph import FeatureGraph
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 few = settings(max_examples=min(30, settings().max_examples))
 seeds = st.integers(0, 999)
 kinds = st.sampled_from(NETWORK_KINDS)
