@@ -82,6 +82,9 @@ domains, test reviews too, but no labels: for the number of reviews of a feature
   large α silences all words but those of the network. *No edges*: the same without the network, so that the words of
   the network are merely preferred (values of the others are divided by √(1 + α / ridge)).
 * **Correlation**: edges between features and the words of the classes, each among the 100 nearest of the other.
+* **Profiles**: a feature is the vector of its correlations with the words of the classes; edges are between features
+  whose vectors are each among the 100 nearest of the other, by cosine. The graph of the classes is part of it, as it is
+  of the one of correlations.
 * **Lexicon alone**: positive less negative words of the review, against 0 or the median of the training reviews.
 
 Accuracies are means over draws ± standard error. Differences are paired by draw and domain, with {CONFIDENCE:.0%}
@@ -144,6 +147,7 @@ class Corpus:
 GRAPHS: dict[str, Callable[[Corpus], Callable[[CorpusVocabulary], FeatureGraph]]] = {
     "classes": lambda corpus: corpus.classes,
     "correlation": lambda corpus: Cooccurrence("correlation", 100, seeds=corpus.classes),
+    "profile": lambda corpus: Cooccurrence("profile", 100, seeds=corpus.classes),
     "wordnet": lambda corpus: WordNet(corpus.resources, max_senses=1),
 }
 
@@ -339,6 +343,7 @@ METHODS: dict[str, Method] = {
     "ridge2": Ridge("ridge", longest=2),
     "correlation": Ridge("correlation", "correlation", GAMMAS[-1:], longest=2),
     "correlation0": Ridge("correlation, others to zero", "correlation", GAMMAS[-1:], others_to_zero=True, longest=2),
+    "profile": Ridge("profiles", "profile", GAMMAS[-1:], longest=2),
     "members2": Ridge("no edges, others to zero", "correlation", others_to_zero=True, edges=False, longest=2),
     "l1": L1("L1, words", 1, wordnet=False),
     "l1-wordnet": L1("L1, words + WordNet", 1, wordnet=True),
@@ -357,8 +362,11 @@ FIGURES: dict[str, tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     ),
     "correlation": (
         "Figure 3: words and pairs, correlation with SentiWordNet's words",
-        ("ridge2", "correlation", "correlation0", "members2"),
-        (("correlation", "ridge2"), ("correlation0", "ridge2"), ("correlation0", "members2")),
+        ("ridge2", "correlation", "correlation0", "members2", "profile"),
+        (
+            ("correlation", "ridge2"), ("correlation0", "ridge2"), ("correlation0", "members2"),
+            ("profile", "ridge2"),
+        ),
     ),
     "wordnet": (
         "Beyond the paper: L1 with WordNet",
