@@ -15,6 +15,7 @@ COLUMNS = ("adds", "", "weight", "value", "feature", "kind", "block", "places")
 
 
 def heading(its: LabelExplanation) -> str:
+    """The label that is explained, with its probability and score."""
     return f"<h3>{named(its.label)} <small>probability {its.probability:.3f}</small></h3>{score_line(its)}"
 
 
@@ -53,6 +54,7 @@ def contribution_table(its: LabelExplanation) -> str:
 
 
 def contribution_row(part: Contribution, largest: float) -> str:
+    """A contribution; the bar of the ``largest`` fills its cell."""
     places = sum(len(member.places) for member in part.members)
     numbers = number_cell(signed(part.weight)) + number_cell(f"{part.value:.3f}")
     cells = strength_cells(part.contribution, largest) + numbers + feature_cells(part.text, part.kind, part.block)
@@ -60,6 +62,7 @@ def contribution_row(part: Contribution, largest: float) -> str:
 
 
 def total_row(name: str, value: float) -> str:
+    """What stands below the contributions, under the same columns."""
     return (
         f"<tr>{number_cell(signed(value))}<td></td><td></td><td></td>"
         f'<th scope="row" colspan="4">{shown(name)}</th></tr>'
