@@ -46,7 +46,6 @@ class FeatureSpace:
         self.parts = parts
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
-        self.pull = np.empty((0, 0))
 
     @property
     def n_classes(self) -> int:
@@ -144,7 +143,6 @@ class FeatureSpace:
 
     def set_pull(self, pull: np.ndarray) -> None:
         """The gradient of the network at the present weights: float64 (its features, labels)."""
-        self.pull = pull
         for part in self.parts:
             if isinstance(part, VertexPart):
                 part.pull = pull

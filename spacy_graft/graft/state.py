@@ -60,6 +60,8 @@ class GraftState:
         self.mean_scale, self.scale = document_weights(data.lengths, penalty.length_normalisation)
         self.problems = Problems(data)
         self.network = None if data.network is None else NetworkPenalty(data.network.graph, penalty)
+        #: The gradient of the network at the present weights: float64 (its features, trained labels).
+        self.pull = np.empty((0, 0))
         self.active = Active.empty()
         self.intercepts = np.zeros(self.problems.n_trained)
         self.scores = np.zeros((self.problems.n_trained, data.n_documents))
@@ -150,6 +152,7 @@ class GraftState:
         pull[features[joined], self.active.labels[joined]] = self.active.weights[joined]
         for problem in self.problems.problems:
             pull[:, problem.labels] = 2.0 * problem.ridge_share * self.network.product(pull[:, problem.labels])
+        self.pull = pull
         self.space.set_pull(pull)
 
     def pull_of_active(self) -> np.ndarray:
@@ -160,7 +163,7 @@ class GraftState:
             return pull
         features = self.space.network_features[active.rows]
         joined = features >= 0
-        pull[joined] = self.space.pull[features[joined], active.labels[joined]]
+        pull[joined] = self.pull[features[joined], active.labels[joined]]
         for problem in self.problems.problems:
             outside = ~joined & (active.labels >= problem.first) & (active.labels < problem.stop)
             pull[outside] = 2.0 * problem.ridge_share * self.network.outside * active.weights[outside]
@@ -207,7 +210,8 @@ class GraftState:
         peaks, squared_excess : float64 (trained labels)
             Of the pairs that are not active (:class:`Found`). Zeros restrict the bound to the active pairs.
         """
-        ratios, pull = self.active_ratios(), self.pull_of_active()
+        pull = self.pull_of_active()
+        ratios = self.active_ratios(pull)
         objective = dual = slack = 0.0
         for problem in self.problems.problems:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
@@ -222,11 +226,11 @@ class GraftState:
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
         return objective, dual - slack
 
-    def active_ratios(self) -> np.ndarray:
-        """|v| / λ of the active pairs, the gradient of the network taken from v."""
+    def active_ratios(self, pull: np.ndarray) -> np.ndarray:
+        """|v| / λ of the active pairs, the network's ``pull`` (:meth:`pull_of_active`) taken from v."""
         values = np.empty(len(self.active))
         kernels.collect(self.active.pairs, self.residuals * self.scale, values)
-        return np.abs(values - self.pull_of_active()) / self.active.penalty
+        return np.abs(values - pull) / self.active.penalty
 
     def tell(self, objective: float, dual: float) -> None:
         """Report an objective, a lower bound of the optimum and the size of the model."""
