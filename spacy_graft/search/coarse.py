@@ -20,7 +20,7 @@ class CoarseTree:
     An extension never has more documents, so that what goes is whole subtrees. At ``min_df`` 1 that is seven nodes of
     eight: most have the documents of others.
 
-    Memory: 4 bytes an event, and 32 a node that stays.
+    Memory: 4 bytes an event, and 32 a node that stays, beside its 1 / λ.
 
     Attributes
     ----------
@@ -28,21 +28,24 @@ class CoarseTree:
     nodes : int64
         Which nodes of the index these are, ascending.
     tree : Tree
+    inverse_weights : float32 (nodes, 0, 1 or labels)
+        1 / λ_ky, which a fit does not change.
     """
 
     min_df: int
     nodes: np.ndarray
     tree: Tree
+    inverse_weights: np.ndarray
 
     @classmethod
-    def build(cls, index: NgramIndex, min_df: int) -> CoarseTree:
+    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int) -> CoarseTree:
         """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
         features = kernels.peaks_below(index.level, index.distinct.astype(np.float32)) > 0.0
         kept = features & (index.df >= min_df)
         rank: np.ndarray = np.cumsum(kept) - kept
         bounds, events = kernels.moved_events(index.tree, kept, rank, index.n_documents)
         tree = Tree(rank[index.first[kept]], index.df[kept], index.level[kept], bounds, events)
-        return cls(min_df, np.flatnonzero(kept), tree)
+        return cls(min_df, np.flatnonzero(kept), tree, inverse_weights[kept])
 
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
         """As :meth:`NgramIndex.passes`."""
@@ -50,6 +53,4 @@ class CoarseTree:
 
     def sought(self, sought: kernels.Sought) -> kernels.Sought:
         """The same in the numbers of these nodes."""
-        return sought._replace(
-            inverse_weights=sought.inverse_weights[self.nodes], row_of_node=sought.row_of_node[self.nodes]
-        )
+        return sought._replace(inverse_weights=self.inverse_weights, row_of_node=sought.row_of_node[self.nodes])

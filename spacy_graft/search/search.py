@@ -80,7 +80,7 @@ class Search:
             return best_by_stream(self.index, residuals, sought)
         cut = self._cut(residuals, sought.threshold)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
-            self.coarse = CoarseTree.build(self.index, max(int(RESERVE * cut), 1))
+            self.coarse = CoarseTree.build(self.index, self.inverse_weights, max(int(RESERVE * cut), 1))
         found = best_by_stream(self.coarse, residuals, self.coarse.sought(sought))
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 
