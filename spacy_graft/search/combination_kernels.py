@@ -578,19 +578,20 @@ def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
             sums[:, other] = 0.0
         if n_below > 1:
             ascending = np.sort(below[:n_below])
-            walk_below(
-                anchor, ascending, inverses[anchor], number_of, chosen, database, inner_sums, inner_touched, originals,
-                query, found,
-            )  # fmt: skip
+            for number in range(n_below):
+                number_of[ascending[number]] = number
+            part = part_of(database, anchor, number_of, n_below)
+            number_of[ascending] = -1
+            first, inverse = chosen[anchor], inverses[anchor]
+            walk_below(first, chosen[ascending], part, inverse, inner_sums, inner_touched, originals, query, found)
 
 
 @njit
-def walk_below(anchor, below, inverse, number_of, chosen, database, sums, touched, originals, query, found):
-    """Offer the triples of an anchor and two of the columns ``below`` (ascending); 1 / λ is at most ``inverse``."""
-    for number in range(below.shape[0]):
-        number_of[below[number]] = number
-    part = part_of(database, anchor, number_of, below.shape[0])
-    number_of[below] = -1
+def walk_below(first, below, part, inverse, sums, touched, originals, query, found):
+    """Offer the triples of an original and two of those ``below`` it.
+
+    ``part`` (Database) has the documents of the first and the columns of the others; 1 / λ is at most ``inverse``.
+    """
     for second in range(below.shape[0] - 1):
         limit = lowest_of_use(query, found) / inverse
         n_touched = add_shared(second, part, limit, sums, touched)
@@ -598,7 +599,5 @@ def walk_below(anchor, below, inverse, number_of, chosen, database, sums, touche
             third = touched[t]
             ratio, _ = ratio_bounds(sums, third, query)
             if ratio > lowest_of_use(query, found):
-                offer_product(
-                    ratio, chosen[anchor], chosen[below[second]], chosen[below[third]], originals, query, found
-                )
+                offer_product(ratio, first, below[second], below[third], originals, query, found)
             sums[:, third] = 0.0
