@@ -142,7 +142,7 @@ class VertexPart(IndexedPart):
 
     Attributes
     ----------
-    pull : float64 (network's features, labels)
+    pull : float64 (n_nodes, labels)
         The gradient of the network at the present weights; whoever moves them keeps it.
     """
 
@@ -155,7 +155,7 @@ class VertexPart(IndexedPart):
         self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
     ) -> Violations:
         sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
-        return best_by_stream(self.index, residuals, sought, self.pull[self.network_features])
+        return best_by_stream(self.index, residuals, sought, self.pull)
 
 
 class CombinationPart:

@@ -142,10 +142,10 @@ class FeatureSpace:
         return numbers
 
     def set_pull(self, pull: np.ndarray) -> None:
-        """The gradient of the network at the present weights: float64 (its features, labels)."""
+        """Tell the vertices the gradient of the network at the present weights: float64 (its features, labels)."""
         for part in self.parts:
             if isinstance(part, VertexPart):
-                part.pull = pull
+                part.pull = pull[part.network_features]
 
     def df(self) -> np.ndarray:
         """Documents of each row: int32."""
