@@ -149,7 +149,13 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
     names, matrix = distinct_columns(texts, min_df=3)
     fit = run(Grafting(l1=2.0, tol=1e-8), training_data(texts, np.eye(2)[y]))
     liblinear = LogisticRegression(
-        solver="liblinear", l1_ratio=1.0, C=0.5, tol=1e-9, max_iter=100_000, intercept_scaling=1e4
+        solver="liblinear",
+        l1_ratio=1.0,
+        C=0.5,
+        tol=1e-9,
+        max_iter=100_000,
+        intercept_scaling=1e4,
+        random_state=0,
     )
     liblinear.fit(matrix, y)
     expected = (
