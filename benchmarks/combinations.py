@@ -50,14 +50,14 @@ def products(texts: list[str], targets: np.ndarray, degree: int) -> Any:
 
 def one_c(data: Path, degree: int, l1: float) -> Iterator[dict[str, Any]]:
     """Grafting at one C."""
-    from spacy_graft.graft.learners import Grafting
+    from spacy_graft.graft.settings import Grafting
 
     yield from fitted(data, degree, Grafting(l1=l1, n_best=None, tol=TOL))
 
 
 def path(data: Path, degree: int, ratio: float) -> Iterator[dict[str, Any]]:
     """20 values of C from C_max down to a share of it."""
-    from spacy_graft.graft.learners import GraftingPath
+    from spacy_graft.graft.settings import GraftingPath
 
     plain: dict[str, Any] = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False, "balance": 0.0}
     yield from fitted(

@@ -44,7 +44,7 @@ def trained(data: Path, megabytes: int, l1: float) -> Iterator[dict[str, Any]]:
     """Index and fit at a C in proportion to the documents; two labels (computers or not)."""
     from ours import character_stream, compile_kernels, to_the_end, training_data
 
-    from spacy_graft.graft.learners import Grafting
+    from spacy_graft.graft.settings import Grafting
 
     texts, labels = grown(data, megabytes)
     targets = one_hot([str(label.startswith("comp")) for label in labels])

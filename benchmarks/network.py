@@ -27,11 +27,11 @@ from scipy.optimize import minimize
 
 from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.graft.network import NetworkPenalty
-from spacy_graft.networks.cooccurrence import Cooccurrence
-from spacy_graft.networks.graph import FeatureGraph
-from spacy_graft.networks.sentiwordnet import SentiWordNet
-from spacy_graft.networks.vocabulary import CorpusVocabulary
-from spacy_graft.networks.wordnet import WordNet
+from spacy_graft.graphs.cooccurrence import Cooccurrence
+from spacy_graft.graphs.graph import FeatureGraph
+from spacy_graft.graphs.sentiwordnet import SentiWordNet
+from spacy_graft.graphs.vocabulary import CorpusVocabulary
+from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.design import Design
 from spacy_graft.solve.likelihood import Likelihood

@@ -46,9 +46,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
 from spacy_graft import GraftClassifier, Grafting
-from spacy_graft.networks.cooccurrence import Cooccurrence
-from spacy_graft.networks.graph import FeatureGraph
-from spacy_graft.networks.vocabulary import CorpusVocabulary
+from spacy_graft.graphs.cooccurrence import Cooccurrence
+from spacy_graft.graphs.graph import FeatureGraph
+from spacy_graft.graphs.vocabulary import CorpusVocabulary
 
 SIZES = (60, 100, 200, 500, 1000, 2000)
 #: Draws that are tested, and documents of each group that settings are chosen on.

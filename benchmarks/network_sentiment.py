@@ -31,11 +31,11 @@ from scipy.stats import t as students
 from sklearn.feature_extraction.text import CountVectorizer
 
 from spacy_graft import GraftClassifier, Grafting
-from spacy_graft.networks.cooccurrence import Cooccurrence
-from spacy_graft.networks.graph import FeatureGraph, keys_of
-from spacy_graft.networks.sentiwordnet import SentiWordNet, read_senses, word_scores
-from spacy_graft.networks.vocabulary import CorpusVocabulary, Vertex
-from spacy_graft.networks.wordnet import WordNet
+from spacy_graft.graphs.cooccurrence import Cooccurrence
+from spacy_graft.graphs.graph import FeatureGraph, keys_of
+from spacy_graft.graphs.sentiwordnet import SentiWordNet, read_senses, word_scores
+from spacy_graft.graphs.vocabulary import CorpusVocabulary, Vertex
+from spacy_graft.graphs.wordnet import WordNet
 
 #: Settings are chosen on the first.
 DEVELOPMENT, *TESTED = DOMAINS = ("books", "dvd", "electronics")

@@ -9,7 +9,8 @@ import numpy as np
 
 from spacy_graft.extract.streams import Stream
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.learners import Grafting
+from spacy_graft.graft.settings import Grafting
+from spacy_graft.graft.start import start
 
 
 def character_stream(texts: Sequence[str]) -> Stream:
@@ -52,7 +53,7 @@ def compile_kernels() -> None:
 
 def to_the_end(learner: Any, data: TrainingData) -> Any:
     """The finished fit."""
-    fit = learner.start(data)
+    fit = start(learner, data)
     while not fit.finished:
         fit.step()
     return fit

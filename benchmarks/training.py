@@ -21,7 +21,7 @@ def ours(data: Path, name: str, unit: str, l1: float) -> Iterator[dict[str, Any]
     """Grafting over n-grams of any length."""
     from ours import character_stream, compile_kernels, to_the_end, training_data, word_stream
 
-    from spacy_graft.graft.learners import Grafting
+    from spacy_graft.graft.settings import Grafting
 
     texts, labels = texts_and_labels(data, name)
     targets = one_hot(labels)

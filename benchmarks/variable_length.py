@@ -149,7 +149,7 @@ class Ours:
     def __init__(self, task: str, n: str, train: Part) -> None:
         from ours import character_stream, compile_kernels, to_the_end, training_data, word_stream
 
-        from spacy_graft.graft.learners import CoordinateAscent
+        from spacy_graft.graft.settings import CoordinateAscent
 
         self.words = task.endswith("words")
         self.n = None if n == "any" else int(n)
@@ -170,7 +170,9 @@ class Ours:
 
     def fit(self, learner: Any, data: Any, clock: Clock) -> Any:
         """The finished fit, or as far as it came in time."""
-        fit = learner.start(data)
+        from spacy_graft.graft.start import start
+
+        fit = start(learner, data)
         while not (fit.finished or clock.late()):
             fit.step()
         return fit
@@ -228,7 +230,7 @@ class Ours:
 
 def ascent(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
     """SLR: coordinate ascent over the n-grams, none of them written down."""
-    from spacy_graft.graft.learners import CoordinateAscent
+    from spacy_graft.graft.settings import CoordinateAscent
 
     options: dict[str, Result] = {
         "slr": {}, "slr-fine": {"tolerance": 0.0005}, "slr-cv": {"iterations": "cv"}
@@ -244,7 +246,7 @@ def ascent(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
 
 def grafting(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
     """L1 over the n-grams, none of them written down: with one C, and with the best of several."""
-    from spacy_graft.graft.learners import Grafting
+    from spacy_graft.graft.settings import Grafting
 
     train, test = read(data, task, "train"), read(data, task, "test")
     ours = Ours(task, n, train)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from spacy_graft.pipeline.explain import Contribution, LabelExplanation
+from spacy_graft.explain.explanation import Contribution, LabelExplanation
 
 #: Raw strings in the manner of the default corpus.
 TEXTS = (

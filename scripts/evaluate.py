@@ -18,7 +18,7 @@ from rich.table import Table
 from spacy.language import Language
 from spacy.training import Example
 
-from spacy_graft.pipeline.calibration import brier, expected_calibration_error, log_loss, reliability
+from spacy_graft.metrics import brier, expected_calibration_error, log_loss, reliability
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, graft_components
 

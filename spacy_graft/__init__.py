@@ -10,12 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checks.corpus import check_corpus
+    from .checks.labels import label_errors
+    from .checks.memory import estimate_memory
     from .classifier import GraftClassifier
-    from .graft.learners import CoordinateAscent, Grafting, GraftingPath
+    from .graft.settings import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
-    from .rendering.render import render
-    from .rendering.spans import contribution_spans
+    from .pipeline.render import render
+    from .pipeline.spans import contribution_spans
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,21 +28,27 @@ __all__ = [
     "GraftingPath",
     "__version__",
     "calibrate",
+    "check_corpus",
     "contribution_spans",
+    "estimate_memory",
     "fit",
+    "label_errors",
     "render",
 ]
 
 #: Where each public name is defined; it is imported when it is first asked for.
 MODULES = {
+    "check_corpus": ".checks.corpus",
+    "estimate_memory": ".checks.memory",
+    "label_errors": ".checks.labels",
     "calibrate": ".pipeline.calibrate",
-    "contribution_spans": ".rendering.spans",
+    "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
-    "render": ".rendering.render",
+    "render": ".pipeline.render",
     "GraftClassifier": ".classifier",
-    "CoordinateAscent": ".graft.learners",
-    "Grafting": ".graft.learners",
-    "GraftingPath": ".graft.learners",
+    "CoordinateAscent": ".graft.settings",
+    "Grafting": ".graft.settings",
+    "GraftingPath": ".graft.settings",
 }
 
 

@@ -10,12 +10,15 @@ import numpy as np
 import scipy.sparse
 
 from .extract.bags import Bags
+from .extract.blocks import ProductBlock
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
-from .graft.learners import CoordinateAscent, Grafting, GraftingPath
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
+from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
+from .graft.start import start
+from .metrics import logistic, softmax
 from .model.products import Members, add_scores
 
 #: Documents: a matrix, or for each document its items or their values by name.
@@ -131,8 +134,8 @@ class GraftClassifier:
             What each document weighs, above 0.
         network : callable, optional
             Which originals are expected to have like weights, and which opposite ones: one of ``@graft_networks``, or
-            any function from a :class:`~spacy_graft.networks.vocabulary.CorpusVocabulary` to a
-            :class:`~spacy_graft.networks.graph.FeatureGraph`. The name of an original is split at white space: ``not
+            any function from a :class:`~spacy_graft.graphs.vocabulary.CorpusVocabulary` to a
+            :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an original is split at white space: ``not
             good`` is the vertex ``("not", "good")``. Vertices have no ``min_df``: a column of a matrix that no document
             has is one, and the network may give it a weight.
 
@@ -153,7 +156,7 @@ class GraftClassifier:
         if network is not None:
             named = named_features(matrix, self._names)
             data = replace(data, network=Network.built(network, named, len(targets)))
-        fit = self.learner.start(data)
+        fit = start(self.learner, data)
         while not fit.finished:
             fit.step()
         self.report = fit.report
@@ -197,7 +200,7 @@ class GraftClassifier:
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
             raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
-        products = {}
+        products: dict[str, ProductBlock] = {}
         if self.degree > 1:
             products[PRODUCTS] = Combinations([ORIGINALS], self.degree, self.min_df, self.product_penalty)
         blocks = [ORIGINALS, *products]
@@ -233,10 +236,7 @@ class GraftClassifier:
     def predict_proba(self, X: Documents) -> np.ndarray:
         """Probabilities of all labels: float64 (n_documents, n_labels)."""
         scores = self.decision_function(X)
-        if self.multilabel:
-            return 0.5 * (1.0 + np.tanh(0.5 * scores))
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return exponentials / exponentials.sum(axis=1, keepdims=True)
+        return logistic(scores) if self.multilabel else softmax(scores)
 
     def predict(self, X: Documents) -> list[Any]:
         """The label of the highest probability for each document; with ``multilabel``, those of at least ½."""

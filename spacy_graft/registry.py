@@ -1,7 +1,8 @@
-"""Registries of our own beside spaCy's: what a config may name after ``@graft_features`` and its like.
+"""The package's own registries: what a config may name after ``@graft_features`` and its like.
 
-Importing this module makes them known to spaCy. Names registered by other packages under the entry points
-``spacy_graft_features``, ``spacy_graft_learners`` and ``spacy_graft_networks`` are found as well.
+Names that other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
+``spacy_graft_networks`` are found as well. This module does not import spaCy: the components make the registries known
+to it (:func:`spacy_graft.pipeline.registration.join_spacy`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,6 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import catalogue
-from spacy.util import registry
-
-__all__ = ["graft_features", "graft_learners", "graft_networks", "network_builder", "registry"]
 
 Builder = TypeVar("Builder")
 
@@ -25,9 +23,6 @@ graft_learners = catalogue.create("spacy", "graft_learners", entry_points=True)
 
 #: Networks of features: which weights are pulled together.
 graft_networks = catalogue.create("spacy", "graft_networks", entry_points=True)
-
-for _registry in (graft_features, graft_learners, graft_networks):
-    setattr(registry, _registry.namespace[-1], _registry)
 
 
 def network_builder(name: str) -> Callable[[type[Builder]], type[Builder]]:

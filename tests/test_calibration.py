@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_graft.pipeline import calibration
-from spacy_graft.pipeline.calibration import (
+from spacy_graft import metrics
+from spacy_graft.metrics import (
     best_thresholds,
     brier,
     expected_calibration_error,
@@ -144,12 +144,12 @@ def test_of_nothing_figures_are_0() -> None:
     for exclusive in (True, False):
         assert log_loss(p, p, known, exclusive=exclusive) == brier(p, p, known, exclusive=exclusive) == 0.0
         assert expected_calibration_error(reliability(p, p, known, exclusive=exclusive)) == 0.0
-        assert calibration.temperature(p, p, known, exclusive=exclusive) is None
+        assert metrics.temperature(p, p, known, exclusive=exclusive) is None
 
 
 @given(cases())
 def test_a_temperature_never_raises_log_loss(case: Case) -> None:
-    found = calibration.temperature(case.scores, case.targets, case.known, case.weights, exclusive=case.exclusive)
+    found = metrics.temperature(case.scores, case.targets, case.known, case.weights, exclusive=case.exclusive)
     assume(found is not None)
     assert found is not None
 
@@ -157,8 +157,8 @@ def test_a_temperature_never_raises_log_loss(case: Case) -> None:
         cooled = Case(case.scores / temperature, case.targets, case.known, case.weights, case.exclusive)
         return log_loss(*cooled.arrays, exclusive=case.exclusive)
 
-    assert calibration.COLDEST < found < calibration.HOTTEST
-    for other in (1.0, 0.99 * found, 1.01 * found, calibration.COLDEST, calibration.HOTTEST):
+    assert metrics.COLDEST < found < metrics.HOTTEST
+    for other in (1.0, 0.99 * found, 1.01 * found, metrics.COLDEST, metrics.HOTTEST):
         assert loss(found) <= loss(other) + 1e-12
 
 
@@ -168,15 +168,15 @@ def test_a_temperature_is_recovered(exclusive: bool, factor: float) -> None:
     """Targets that are the probabilities themselves, of scores that are then scaled."""
     scores = np.random.default_rng(0).standard_normal((50, 3))
     targets = softmax(scores) if exclusive else logistic(scores)
-    found = calibration.temperature(factor * scores, targets, exclusive=exclusive)
+    found = metrics.temperature(factor * scores, targets, exclusive=exclusive)
     assert found == pytest.approx(factor, rel=1e-9)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_there_is_no_best_temperature_where_all_or_nothing_is_right(sign: float) -> None:
     targets = np.eye(3)
-    assert calibration.temperature(sign * targets, targets, exclusive=True) is None
-    assert calibration.temperature(sign * (2.0 * targets - 1.0), targets, exclusive=False) is None
+    assert metrics.temperature(sign * targets, targets, exclusive=True) is None
+    assert metrics.temperature(sign * (2.0 * targets - 1.0), targets, exclusive=False) is None
 
 
 def f1(probabilities: np.ndarray, positive: np.ndarray, threshold: float) -> float:

@@ -21,10 +21,11 @@ import spacy_graft
 from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import writing
 from spacy_graft.cli.inputs import OnError
 from spacy_graft.cli.streaming import TEXTS, stream
 from spacy_graft.cli.texts import JsonlTexts
+from spacy_graft.files import writing
+from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
 COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "init-config"]
 TEXT = "A goal in extra time, with salt."
@@ -468,8 +469,16 @@ def test_the_settings_are_those_of_the_shipped_config(tmp_path: Path) -> None:
         assert set(ours[section]) == set(shipped[section])
     for option in ("eval_frequency", "patience", "max_steps", "logger", "batcher", "score_weights"):
         assert ours["training"][option] == shipped["training"][option]
-    for block, settings in shipped["components"]["textcat_graft"]["features"].items():
-        assert settings.items() <= ours["components"]["textcat_graft"]["features"][block].items()
+    written = spacy.util.load_model_from_config(ours).get_pipe("textcat_graft").blocks
+    assert written == spacy.util.load_model_from_config(shipped, auto_fill=True).get_pipe("textcat_graft").blocks
+    assert written == spacy.blank("en").add_pipe("textcat_graft").blocks
+
+
+def test_blocks_of_the_config_with_syntax_are_those_of_the_package() -> None:
+    """A config that adds blocks has to write out the default ones."""
+    components = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)["components"]
+    expected = {**default_features(), **syntax_features()}
+    assert blocks_of(components["textcat_graft"]["features"]) == blocks_of(expected)
 
 
 def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -541,7 +550,7 @@ def test_a_pipeline_with_two(tmp_path: Path, train_records: list[Record]) -> Non
     nlp = train_fully(make_nlp(), train_records)
     nlp.add_pipe("textcat_graft_multilabel", config={"features": WORDS})
     nlp.to_disk(tmp_path)
-    assert "has 2 components" in refused("features", tmp_path)
+    assert "There are 2 graft components in" in refused("features", tmp_path)
     assert "Did you mean 'textcat_graft'?" in refused("features", tmp_path, "--component", "textcat_grft")
     assert lines_of(call("features", tmp_path, "--component", "textcat_graft"))
 

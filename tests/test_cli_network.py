@@ -25,11 +25,11 @@ from spacy_graft.cli import token_corpus, waiting
 from spacy_graft.cli.app import app
 from spacy_graft.cli.network_builders import BUILDERS, RENAMED, parameter_texts, signature_of
 from spacy_graft.cli.token_corpus import TokenCorpus
-from spacy_graft.networks.edgelist import EdgeList, NetworkFile
-from spacy_graft.networks.graph import FeatureGraph
-from spacy_graft.networks.sentiwordnet import SentiWordNet
-from spacy_graft.networks.vocabulary import CorpusVocabulary
-from spacy_graft.networks.wordnet import WordNet
+from spacy_graft.graphs.edgelist import EdgeList, NetworkFile
+from spacy_graft.graphs.graph import FeatureGraph
+from spacy_graft.graphs.sentiwordnet import SentiWordNet
+from spacy_graft.graphs.vocabulary import CorpusVocabulary
+from spacy_graft.graphs.wordnet import WordNet
 
 COMMANDS = [*BUILDERS, "merge", "show"]
 TEXTS = [
@@ -148,7 +148,7 @@ def test_corpora_of_documents_with_lemmas(tmp_path: Path, output: Path) -> None:
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_options_are_those_of_the_builder(name: str) -> None:
-    builder = getattr(import_module(f"spacy_graft.networks.{BUILDERS[name].module}"), BUILDERS[name].name)
+    builder = getattr(import_module(f"spacy_graft.graphs.{BUILDERS[name].module}"), BUILDERS[name].name)
     own = {RENAMED.get(field.name, field.name): field.default for field in fields(builder)}
     parameters = signature_of(builder).parameters
     assert set(own) < set(parameters)

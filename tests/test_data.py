@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spacy_graft.graft.learners import Grafting
+from spacy_graft.graft.settings import Grafting
+from spacy_graft.graft.start import start
 from strategies import training_data
 
 MOVIE_REVIEWS = Path(__file__).parents[2] / "shared" / "data" / "movie_reviews" / "train.jsonl.gz"
@@ -25,7 +26,7 @@ def test_movie_reviews_in_characters_of_any_length() -> None:
     with gzip.open(MOVIE_REVIEWS, "rt", encoding="utf8") as lines:
         records = [json.loads(line) for line in lines]
     targets = np.eye(2)[[int(record["label"] == "pos") for record in records]]
-    fit = Grafting(l1=10.0, n_best=None, tol=1e-6).start(training_data([r["text"] for r in records], targets))
+    fit = start(Grafting(l1=10.0, n_best=None, tol=1e-6), training_data([r["text"] for r in records], targets))
     while not fit.finished:
         fit.step()
     assert fit.report.converged

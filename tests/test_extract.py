@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spacy.attrs import IDS
 from spacy.strings import StringStore
 from spacy.tokens import Doc
+from spacy.util import registry
 
 import naive_match
 from conftest import run
@@ -22,7 +23,10 @@ from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
 from spacy_graft.extract.streams import Stream
 from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
-from spacy_graft.registry import graft_features, registry
+from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.registry import graft_features
+
+join_spacy()
 
 ATTRS = sorted(filter(None, IDS))
 BLOCKS: list[NgramBlock] = [

@@ -16,15 +16,18 @@ from hypothesis import strategies as st
 from spacy.attrs import IDS
 from spacy.strings import StringStore
 from spacy.tokens import Doc, Token
+from spacy.util import registry
 
 from conftest import run
 from spacy_graft.extract.arcs import HeadModifiers
 from spacy_graft.extract.attributes import TokenAttributes
+from spacy_graft.extract.blocks import ItemBlock
 from spacy_graft.extract.columns import has_strings
-from spacy_graft.extract.items import ItemBlock
 from spacy_graft.extract.metadata import DocAttributes
 from spacy_graft.extract.tokens import STRING_ATTRS
-from spacy_graft.registry import registry
+from spacy_graft.pipeline.registration import join_spacy
+
+join_spacy()
 
 YEARS = {"year": [1990, 2000]}
 TOKEN_BLOCKS: list[TokenAttributes] = [

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
-from spacy_graft.graft.learners import Grafting, GraftingPath
+from spacy_graft.graft.settings import Grafting, GraftingPath
+from spacy_graft.graft.start import start
 from spacy_graft.graft.state import document_weights
 from spacy_graft.solve.likelihood import Likelihood
 from strategies import labelled, training_data
@@ -25,7 +26,7 @@ PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False,
 
 
 def run(learner, data):
-    fit = learner.start(data)
+    fit = start(learner, data)
     while not fit.finished:
         fit.step()
     return fit
@@ -198,7 +199,7 @@ def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
 def test_gap_goes_to_zero_and_objective_down():
     texts = ["good film", "good plot", "bad film", "bad plot", "dull film", "fine plot"] * 3
     targets = np.eye(2)[[1, 1, 0, 0, 0, 1] * 3]
-    fit = Grafting(l1=0.5, n_best=1, tol=1e-9).start(training_data(texts, targets))
+    fit = start(Grafting(l1=0.5, n_best=1, tol=1e-9), training_data(texts, targets))
     objectives = [fit.report.objective]
     while not fit.finished:
         fit.step()
@@ -216,7 +217,7 @@ def test_path_is_the_same_as_single_fits_and_its_points_are_certified():
     texts = ["".join(rng.choice(list("abcd "), 20)) for _ in range(40)]
     targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
     data = training_data(texts, targets)
-    path = GraftingPath(l1_min_ratio=0.1, steps=4, tol=1e-7, **PLAIN).start(data)
+    path = start(GraftingPath(l1_min_ratio=0.1, steps=4, tol=1e-7, **PLAIN), data)
     seen = []
     while not path.finished:
         path.step()
@@ -231,10 +232,10 @@ def test_path_is_the_same_as_single_fits_and_its_points_are_certified():
 def test_c_max_is_where_the_model_becomes_empty():
     texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
     data = training_data(texts, targets)
-    l1_max = Grafting(l1=1e6).start(data).report.l1_max
+    l1_max = start(Grafting(l1=1e6), data).report.l1_max
     assert not run(Grafting(l1=l1_max * 1.001), data).solution().terms
     assert run(Grafting(l1=l1_max * 0.98, tol=1e-9), data).solution().terms
-    with_cut = Grafting(l1=l1_max * 0.98).start(data).report
+    with_cut = start(Grafting(l1=l1_max * 0.98), data).report
     assert with_cut.l1_max == pytest.approx(l1_max)
 
 
@@ -328,7 +329,7 @@ def test_after_the_last_point_come_the_other_refits():
     targets = np.eye(3)[rng.integers(0, 3, 60)]
     data = training_data(texts, targets, min_df=2)
     settings = {"l1_min_ratio": 0.1, "steps": 3, "max_features": 40}
-    fit = GraftingPath(**settings, refit=[1.0, 0.1, 10.0]).start(data)
+    fit = start(GraftingPath(**settings, refit=[1.0, 0.1, 10.0]), data)
     points, refits = [], []
     while not fit.finished:
         fit.step()
@@ -391,7 +392,7 @@ def test_nothing_to_learn_is_an_empty_model_with_the_base_rate(learner, texts, t
 @pytest.mark.parametrize("texts", [["ab", "ab c", "cd", "cd a"], ["", "", "", ""]])
 def test_before_the_first_point_stands_the_optimum_at_c_max(texts):
     """Which is empty, and stays where the first point has too many features or there is nothing to learn."""
-    fit = GraftingPath(**{**PLAIN, "max_features": 1}).start(training_data(texts, np.eye(2)[[0, 0, 1, 1]]))
+    fit = start(GraftingPath(**{**PLAIN, "max_features": 1}), training_data(texts, np.eye(2)[[0, 0, 1, 1]]))
     assert fit.report.objective == pytest.approx(4 * np.log(2))
     assert fit.report.l1 == fit.report.l1_max
     assert fit.report.relative_gap == 0.0

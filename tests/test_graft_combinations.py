@@ -15,7 +15,8 @@ from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.learners import Grafting, GraftingPath
+from spacy_graft.graft.settings import Grafting, GraftingPath
+from spacy_graft.graft.start import start
 from strategies import labelled
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
@@ -24,7 +25,7 @@ l1s = st.sampled_from([0.1, 0.3, 0.7])
 
 
 def run(learner, data):
-    fit = learner.start(data)
+    fit = start(learner, data)
     while not fit.finished:
         fit.step()
     return fit

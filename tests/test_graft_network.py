@@ -13,10 +13,11 @@ from scipy import sparse
 from naive import code_points, dense_optimum, distinct_columns, ngram_documents, softmax
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft import network as network_module
-from spacy_graft.graft.learners import NETWORK_KINDS, UNLINKED
 from spacy_graft.graft.network import Network, NetworkPenalty
+from spacy_graft.graft.settings import NETWORK_KINDS, UNLINKED
+from spacy_graft.graft.start import start
+from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.index.items import ItemIndex
-from spacy_graft.networks.graph import FeatureGraph
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 
@@ -309,7 +310,7 @@ def test_an_ascent_has_no_penalty_to_join():
     texts, targets = ["ab", "ba", "aab", "b"], np.eye(2)[[0, 1, 0, 1]]
     data = replace(training_data(texts, targets), network=network_over(texts, ["a", "b"], 0, 1))
     with pytest.raises(ValueError, match="network of features is a penalty"):
-        CoordinateAscent().start(data)
+        start(CoordinateAscent(), data)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from naive import dense_optimum, distinct_columns, log_loss, softmax
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting
 from spacy_graft.graft.ascent import FLAT, FOLDS, LEVEL, best_intercept
 from spacy_graft.graft.problems import Problems
+from spacy_graft.graft.start import start
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 from test_graft_combinations import both_blocks, random_documents, space, word_products
@@ -104,7 +105,7 @@ def test_l2_selects_by_the_rule(corpus, seed, threshold, n_best, ridge):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     learner = Grafting(penalty="l2", threshold=threshold, n_best=n_best, ridge=ridge, tol=1e-7)
-    fit = learner.start(training_data(texts, targets, importance=importance))
+    fit = start(learner, training_data(texts, targets, importance=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, ridge)
     assert fit.report.converged
@@ -122,7 +123,7 @@ def test_without_a_penalty_as_well_where_the_likelihood_has_a_maximum(corpus, se
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     learner = Grafting(penalty="none", threshold=threshold, n_best=n_best, tol=1e-7)
-    fit = learner.start(training_data(texts, targets, importance=importance))
+    fit = start(learner, training_data(texts, targets, importance=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, 0.0)
     assert fit.report.converged
@@ -179,7 +180,7 @@ def test_the_threshold_stands_where_c_stands_under_l1():
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abc "), 12)) for _ in range(40)]
     data = training_data(texts, np.eye(2)[rng.integers(0, 2, 40)])
-    l1_max = Grafting(l1=1e6).start(data).report.l1_max
+    l1_max = start(Grafting(l1=1e6), data).report.l1_max
     empty = run(Grafting(penalty="l2", ridge=1.0, threshold=1.001 * l1_max), data)
     assert not empty.solution().terms
     assert empty.report.converged
@@ -316,7 +317,7 @@ def test_they_are_refused_when_the_config_is_read(learner, message):
 def test_the_full_space_of_products_is_refused():
     _, words, targets = random_documents(0)
     with pytest.raises(ValueError, match=r"Grafting: without a threshold .* products of 'products' are not written"):
-        Grafting(penalty="l2", ridge=1.0).start(word_products(words, targets, 2))
+        start(Grafting(penalty="l2", ridge=1.0), word_products(words, targets, 2))
     features = {
         "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
         "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"]},
@@ -394,8 +395,9 @@ def test_each_iteration_is_that_of_the_twin(corpus, seed, tolerance):
     importance = random_weights(seed, len(texts))
     _, matrix = distinct_columns(texts)
     path = naive_ascent(matrix, targets[:, 1], importance, tolerance, limit=FEW)
-    fit = CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, threshold=None).start(
-        training_data(texts, targets, importance=importance)
+    fit = start(
+        CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, threshold=None),
+        training_data(texts, targets, importance=importance),
     )
     losses = [logistic_loss(scores, targets[:, 1], importance) for scores in path]
     assert (np.diff(losses) < 1e-9).all()

@@ -17,17 +17,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import StringStore
 from spacy.tokens import Doc
+from spacy.util import registry
 from thinc.api import Adam, Linear
 
 import naive_match
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import document_length
+from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
-from spacy_graft.graft.solution import Solution, Term
+from spacy_graft.graft.solution import Solution
 from spacy_graft.model.sparse_linear import SparseLinear, SparseLinearModel, contributions, matches, set_solution
 from spacy_graft.model.table import FORMAT, FeatureTable
-from spacy_graft.registry import registry
+from spacy_graft.pipeline.registration import join_spacy
+
+join_spacy()
 
 BLOCKS: dict[str, NgramBlock] = {
     "words": TokenNgrams(),

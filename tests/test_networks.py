@@ -19,21 +19,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import sparse
+from spacy.util import registry
 from thinc.api import Config
 
 from conftest import REPOSITORY
 from lexicons import SENTIMENT, WNDB, write_sentiwordnet, write_wordnet
-from spacy_graft.networks import cooccurrence, profiles, storage
-from spacy_graft.networks.combination import Networks
-from spacy_graft.networks.cooccurrence import Cooccurrence
-from spacy_graft.networks.edgelist import EdgeList, NetworkFile
-from spacy_graft.networks.graph import FeatureGraph, merged
-from spacy_graft.networks.resources import Resource, text_lines
-from spacy_graft.networks.sentiwordnet import NEGATIVE, POSITIVE, SENTIWORDNET, SentiWordNet, read_senses, word_scores
-from spacy_graft.networks.vocabulary import CorpusVocabulary, Vertex
-from spacy_graft.networks.wndb import WORDNET, WordNetDatabase
-from spacy_graft.networks.wordnet import WordNet
-from spacy_graft.registry import registry
+from spacy_graft.files import text_lines
+from spacy_graft.graphs import cooccurrence, profiles, storage
+from spacy_graft.graphs.cooccurrence import Cooccurrence
+from spacy_graft.graphs.edgelist import EdgeList, NetworkFile
+from spacy_graft.graphs.graph import FeatureGraph, merged
+from spacy_graft.graphs.networks import Networks
+from spacy_graft.graphs.resources import Resource
+from spacy_graft.graphs.sentiwordnet import NEGATIVE, POSITIVE, SENTIWORDNET, SentiWordNet, read_senses, word_scores
+from spacy_graft.graphs.vocabulary import CorpusVocabulary, Vertex
+from spacy_graft.graphs.wndb import WORDNET, WordNetDatabase
+from spacy_graft.graphs.wordnet import WordNet
+from spacy_graft.pipeline.registration import join_spacy
+
+join_spacy()
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -16,9 +16,9 @@ from spacy.training import Example
 import spacy_graft
 from conftest import CONFIG, PATH, WORDS, Record, make_example, make_examples, make_nlp, one_hot, run
 from spacy_graft import GraftClassifier, Grafting
-from spacy_graft.networks.edgelist import EdgeList
-from spacy_graft.networks.graph import FeatureGraph
-from spacy_graft.networks.vocabulary import CorpusVocabulary
+from spacy_graft.graphs.edgelist import EdgeList
+from spacy_graft.graphs.graph import FeatureGraph
+from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 RIDGE = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 0.5, "network_alpha": 100.0}

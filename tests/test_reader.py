@@ -174,7 +174,7 @@ def test_labels_are_read_once(tmp_path: Path, blank: Language, monkeypatch: pyte
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}])
     corpus = JsonlCorpus(path)
     parsed: list[Any] = []
-    monkeypatch.setattr("spacy_graft.pipeline.reader.json.loads", recorded(json.loads, parsed))
+    monkeypatch.setattr("spacy_graft.files.json.loads", recorded(json.loads, parsed))
     list(corpus(blank))
     list(corpus(blank))
     assert len(parsed) == 3

@@ -17,12 +17,13 @@ from spacy.tokens import Doc
 
 import spacy_graft
 from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, train_fully
-from spacy_graft.pipeline.explain import Contribution, Explanation, LabelExplanation, Member, Span
+from spacy_graft.explain.contributions import Contribution, LabelExplanation, Member, Span
+from spacy_graft.explain.explanation import Explanation
+from spacy_graft.explain.html.arcs import drawing
+from spacy_graft.explain.html.density import Arc, arcs, runs, stretches
+from spacy_graft.explain.html.markup import signed
+from spacy_graft.explain.html.overview import snippet
 from spacy_graft.pipeline.textcat import TextCatGraft
-from spacy_graft.rendering.arcs import drawing
-from spacy_graft.rendering.density import Arc, arcs, runs, stretches
-from spacy_graft.rendering.markup import signed
-from spacy_graft.rendering.overview import snippet
 from test_pipeline_originals import make_examples, texts_and_labels
 from test_pipeline_originals import make_nlp as make_syntax_nlp
 
@@ -432,7 +433,7 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
         spacy_graft.render(component, style="global", label="foot")
     with pytest.raises(ValueError, match="No component shares the vocab of the document: give the component"):
         spacy_graft.render(blank("salt"))
-    with pytest.raises(ValueError, match="no component of spacy-graft; it has none"):
+    with pytest.raises(ValueError, match="no enabled graft component in the pipeline; its components: none"):
         spacy_graft.render(doc, blank)
     with pytest.raises(ValueError, match="not str"):
         spacy_graft.render(doc, "textcat_graft")  # type: ignore[arg-type]
@@ -444,7 +445,9 @@ def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None
     with pytest.raises(ValueError, match="no weights yet"):
         spacy_graft.render(two, style="global")
     two.add_pipe("textcat_graft", name="other", config={"features": WORDS})
-    with pytest.raises(ValueError, match=r"several components: choose one, as nlp.get_pipe\('textcat_graft'\)"):
+    with pytest.raises(
+        ValueError, match=r"There are 2 graft components in the pipeline: 'textcat_graft', 'other'\. Choose one"
+    ):
         spacy_graft.render(doc, two)
 
 

@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import Component, Model, json_text, load, print_json, writing
+from ..files import json_text, writing
+from .common import Component, Model, load, print_json
 from .inputs import Bad, OnError, TextField
 
 if TYPE_CHECKING:

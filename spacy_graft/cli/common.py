@@ -1,21 +1,20 @@
-"""What all commands share: errors and exit codes, pipelines, formats, whole files."""
+"""What all commands share: errors and exit codes, pipelines, formats."""
 
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..suggestions import did_you_mean
+from ..files import json_text
+from ..messages import did_you_mean, listed, one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -72,11 +71,6 @@ def complain(message: str) -> None:
     typer.echo(one_line(message), err=True)
 
 
-def one_line(text: object) -> str:
-    """The text in one line, without anything that a terminal would obey."""
-    return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))
-
-
 def load(model: str, component: str | None = None) -> tuple[Language, TextCatGraft]:
     """A pipeline and its graft component, which has weights.
 
@@ -99,25 +93,14 @@ def load(model: str, component: str | None = None) -> tuple[Language, TextCatGra
         nlp = spacy.load(model)
     except Exception as error:  # files can be damaged in any way
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
-    return nlp, graft_component(nlp, component, model)
+    return nlp, trained_component(nlp, component, model)
 
 
-def graft_component(nlp: Language, name: str | None, source: object) -> TextCatGraft:
-    """The component of that name, or the only one."""
-    from ..pipeline.textcat import graft_components
+def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:
+    """The component of that name, or the only one, which has weights."""
+    from ..pipeline.components import graft_component
 
-    found = graft_components(nlp)
-    if name is not None and name not in found:
-        raise CommandError(
-            f"{source} has no component {name!r} of spacy-graft: {listed(found)}.{did_you_mean(name, found)}"
-        )
-    if name is None and len(found) > 1:
-        raise CommandError(f"{source} has {len(found)} components of spacy-graft: {listed(found)}. Choose: --component")
-    if not found:
-        raise CommandError(
-            f"{source} has no component of spacy-graft that is enabled. Its components: {listed(nlp.component_names)}."
-        )
-    component = found[name or next(iter(found))]
+    component = graft_component(nlp, name, source)
     if not component.is_initialized:
         raise CommandError(f"The component {component.name!r} of {source} has no weights yet: train it.")
     return component
@@ -132,24 +115,9 @@ def check_label(component: TextCatGraft, label: str | None) -> None:
         )
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names, for a message."""
-    return ", ".join(map(repr, names)) or "none"
-
-
 def as_table(chosen: Format | None) -> bool:
     """Whether a table is wanted: on a terminal, where nothing is said."""
     return sys.stdout.isatty() if chosen is None else chosen == Format.table
-
-
-def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON that UTF-8 can hold: half a surrogate pair is written as an escape."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
-    return text
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
@@ -196,31 +164,3 @@ def printable(text: str) -> str:
     inner = shown.strip(" ")
     left = len(shown) - len(shown.lstrip(" "))
     return "␣" * left + inner + "␣" * (len(shown) - left - len(inner))
-
-
-def opened(path: Path, compressed: bool) -> IO[bytes]:
-    """A file to write bytes to."""
-    return cast("IO[bytes]", gzip.open(path, "wb")) if compressed else path.open("wb")
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there when all of it has been written, and not before; compressed if its name ends in .gz."""
-    target = path.resolve()
-    whole = not target.exists() or target.is_file()  # devices and pipes are written to as they are
-    place = target.with_name(f".{target.name}.{os.getpid()}") if whole else target
-    if target.parent.exists() and not target.parent.is_dir():
-        raise CommandError(f"{path} cannot be written: {target.parent} is no folder.")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        file = opened(place, target.suffix == ".gz")
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-    try:
-        with file:
-            yield file
-        if whole:
-            place.replace(target)
-    finally:
-        if whole:
-            place.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -10,29 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..suggestions import did_you_mean
-from .common import (
-    BAD_INPUT,
-    CommandError,
-    Component,
-    OutputFormat,
-    add_row,
-    as_table,
-    listed,
-    print_json,
-    show,
-    table_of,
-)
+from .common import BAD_INPUT, CommandError, Component, OutputFormat, add_row, as_table, print_json, show, table_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from spacy.language import Language
     from spacy.training import Example
 
+    from ..checks.corpus import Finding, Split
+    from ..checks.labels import Suspect
+    from ..checks.memory import SpaceSize
     from ..pipeline.textcat import TextCatGraft
-    from .corpus_checks import Finding, Split
-    from .label_checks import Suspect
-    from .space_checks import SpaceSize
 
 EXAMPLES = """
 spacy-graft debug-data config.cfg --paths.train train.jsonl --paths.dev dev.jsonl
@@ -66,21 +54,20 @@ def debug_data(
     within and across the splits; sizes of the feature space and memory; and the training examples of the highest loss
     under models of the others, which are likely label errors. Exit code 1 if there are errors.
     """
-    from .corpus_checks import Split, findings
+    from ..checks.corpus import check_corpus
+    from ..pipeline.components import graft_component
 
     nlp, corpora = read_config(config, context.args, code)
-    graft = component_of(nlp, component)
-    split = Split("train", graft.exclusive).read(corpora["train"](nlp))
-    dev = Split("dev", graft.exclusive).read(corpora["dev"](nlp), other=split)
-    found = list(findings(split, dev))
+    graft = graft_component(nlp, component, "the config")
+    checked = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive)
+    split, dev, found = checked.train, checked.dev, checked.findings
 
     def usable() -> Iterator[Example]:
         return split.usable(corpora["train"](nlp))
 
-    labels = list(split.known)
-    size = measured(nlp, graft, usable, split, labels)
+    size = measured(nlp, graft, usable, split)
     wanted = split.n_documents <= FEW if train is None else train
-    suspected = suspects_of(nlp, graft, usable, split, labels) if wanted and size is not None else None
+    suspected = suspects_of(nlp, graft, usable, split) if wanted and size is not None else None
     if as_table(format):
         show(*pages(split, dev, found, size, suspected))
     else:
@@ -119,51 +106,35 @@ def check_overrides(arguments: list[str]) -> None:
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
-def component_of(nlp: Language, name: str | None) -> TextCatGraft:
-    """The component of that name, or the only one; it is not trained."""
-    from ..pipeline.textcat import graft_components
-
-    found = graft_components(nlp)
-    if name is not None and name in found:
-        return found[name]
-    if name is not None or len(found) != 1:
-        hint = did_you_mean(name, found) if name is not None else ""
-        raise CommandError(
-            f"One component of spacy-graft is expected, and the config has {listed(found)}.{hint} Choose: --component"
-            if found else f"The config has no component of spacy-graft: {listed(nlp.component_names)}."
-        )  # fmt: skip
-    return next(iter(found.values()))
-
-
 def measured(
-    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split, labels: list[str]
+    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split
 ) -> SpaceSize | None:
     """The size of the space: of all documents, or as a sample lets expect; None if there is nothing to measure."""
+    from ..checks.memory import space_size
     from ..pipeline.training import annotated
-    from .space_checks import space_size
 
     if not split.n_usable or len(split.without_text) == split.n_documents:
         return None
     step = -(-split.n_usable // SAMPLE)
     sample = annotated(lambda: islice(examples(), 0, None, step), nlp, graft)
-    return space_size(graft, sample, labels, split.n_usable)
+    return space_size(graft, list(sample), split.n_usable)
 
 
 def suspects_of(
-    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split, labels: list[str]
+    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split
 ) -> list[Suspect]:
     """Likely label errors."""
+    from ..checks.corpus import name_of
+    from ..checks.labels import suspects
     from ..pipeline.training import annotated
-    from .corpus_checks import name_of
-    from .label_checks import suspects
 
     found = list(annotated(examples, nlp, graft))
     names = [name_of(example, number) for example, number in zip(found, split.usable_numbers(), strict=True)]
-    return suspects(graft, found, names, labels, SUSPECTS)
+    return suspects(graft, found, SUSPECTS, names)
 
 
 def as_dict(
-    train: Split, dev: Split, found: list[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
+    train: Split, dev: Split, found: Sequence[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
 ) -> dict[str, Any]:
     """Plain values, for JSON."""
     return {
@@ -176,7 +147,7 @@ def as_dict(
 
 
 def pages(
-    train: Split, dev: Split, found: list[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
+    train: Split, dev: Split, found: Sequence[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
 ) -> Iterator[RenderableType]:
     """What a terminal shows."""
     yield label_table(train, dev)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..files import writing
+from ..messages import one_line
 from .common import (
     Component,
     Model,
@@ -16,12 +18,10 @@ from .common import (
     as_table,
     check_label,
     load,
-    one_line,
     print_json,
     printable,
     show,
     table_of,
-    writing,
 )
 from .inputs import Bad, IdField, InputFormat, Item, OnError, TextField
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-    from ..pipeline.explain import Contribution, Explanation, LabelExplanation
+    from ..explain.contributions import Contribution, LabelExplanation
+    from ..explain.explanation import Explanation
     from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
@@ -101,8 +102,8 @@ def explanations(
 
 def write_page(path: Path, explanations: Iterator[Explanation], label: str | None) -> None:
     """A page of HTML with all documents, each with the probabilities of all labels."""
-    from ..rendering.markup import whole_page
-    from ..rendering.render import render
+    from ..explain.html.markup import whole_page
+    from ..pipeline.render import render
 
     with writing(path) as file:
         documents = [render(explanation, label=label) for explanation in explanations]
@@ -152,7 +153,7 @@ def where(part: Contribution, text: str) -> Text:
     """The text around the first place of a contribution, with the place marked."""
     from rich.text import Text
 
-    from ..pipeline.explain import places_of
+    from ..explain.contributions import places_of
 
     shown = Text()
     for start, end in places_of(part)[:1]:

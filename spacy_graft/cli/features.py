@@ -15,7 +15,7 @@ from .common import Component, Model, add_row, check_label, load, print_json, sh
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..pipeline.explain import Feature
+    from ..explain.features import Feature
 
 EXAMPLES = """
 spacy-graft features training/model-best --top 20

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import CommandError, complain, writing
+from ..files import writing
+from .common import CommandError, complain
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -146,24 +147,11 @@ def complete_config(lang: str, exclusive: bool, size: Size, syntax: str | None) 
 
 
 def features(size: Size, has_words: bool, syntax: bool) -> dict[str, Any]:
-    """The blocks: those of ``features = null`` and, if they are wanted, those of ``configs/default.cfg``."""
+    """The blocks of features; characters stay within words only where white space bounds these."""
+    from ..pipeline.defaults import default_features, syntax_features
+
     words, others = MIN_DF[size]
-    blocks: dict[str, Any] = {
-        "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER", "min_df": words},
-        # Within words only where white space bounds them.
-        "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": others,
-                       "within_words": has_words, "penalty": 1.5},
-    }  # fmt: skip
-    if syntax:
-        blocks |= {
-            "tags": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "min_df": max(others, 5),
-                     "penalty": 1.5},
-            "arcs": {"@graft_features": "spacy_graft.HeadModifiers.v1", "head": ["LEMMA"], "modifier": ["LEMMA"],
-                     "relation": True, "min_df": others, "penalty": 1.5},
-            "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words", "arcs"], "degree": 2,
-                      "min_df": max(others, 5), "penalty": 3.0},
-        }  # fmt: skip
-    return blocks
+    return default_features(words, others, has_words) | (syntax_features(others) if syntax else {})
 
 
 def corpus(split: str) -> dict[str, Any]:

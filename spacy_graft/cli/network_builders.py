@@ -21,11 +21,11 @@ from .network_files import Output, check_output, tell, write
 from .waiting import counted, waiting
 
 if TYPE_CHECKING:
-    from ..networks.vocabulary import CorpusVocabulary
+    from ..graphs.vocabulary import CorpusVocabulary
 
 
 class Builder(NamedTuple):
-    """Where the builder of a command is, below ``spacy_graft.networks``, and what the command's help shows."""
+    """Where the builder of a command is, below ``spacy_graft.graphs``, and what the command's help shows."""
 
     module: str
     name: str
@@ -83,7 +83,7 @@ class CorpusOptions:
 
     def vocabulary(self, tell: Callable[[str], None]) -> CorpusVocabulary:
         """The features of the corpus."""
-        from ..networks.vocabulary import CorpusVocabulary
+        from ..graphs.vocabulary import CorpusVocabulary
         from .token_corpus import TokenCorpus
 
         if not self.corpus:
@@ -104,7 +104,7 @@ class CorpusOptions:
 def builder_command(name: str) -> Any:
     """The command of a builder."""
     where = BUILDERS[name]
-    builder = getattr(import_module(f"spacy_graft.networks.{where.module}"), where.name)
+    builder = getattr(import_module(f"spacy_graft.graphs.{where.module}"), where.name)
     names = {RENAMED.get(option.name, option.name): option.name for option in fields(builder)}
 
     def command(output: Path, format: Format | None, **values: Any) -> None:
@@ -121,7 +121,7 @@ def builder_command(name: str) -> Any:
 
 def build(builder: type, given: dict[str, Any], corpus: CorpusOptions, output: Path, format: Format | None) -> None:
     """Build a network of the features of a corpus, write it, and print its report."""
-    from ..networks.edgelist import EdgeList
+    from ..graphs.edgelist import EdgeList
 
     check_output(output)
     try:
@@ -141,7 +141,7 @@ def build(builder: type, given: dict[str, Any], corpus: CorpusOptions, output: P
 
 def option_of(name: str, value: Any) -> Any:
     """What a builder takes for what the command line says."""
-    from ..networks.edgelist import NetworkFile
+    from ..graphs.edgelist import NetworkFile
 
     if name == "seeds" and value is not None:
         return NetworkFile(value)

@@ -9,24 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..suggestions import did_you_mean
-from .common import (
-    CommandError,
-    Format,
-    OutputFormat,
-    add_row,
-    as_table,
-    one_line,
-    print_json,
-    table_of,
-)
+from ..messages import did_you_mean, one_line
+from .common import CommandError, Format, OutputFormat, add_row, as_table, print_json, table_of
 from .common import show as print_tables
 from .waiting import waiting
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..networks.graph import FeatureGraph
+    from ..graphs.graph import FeatureGraph
 
 MERGE_EXAMPLES = """
 spacy-graft network merge all.network wordnet.network sentiment.network
@@ -59,9 +50,9 @@ def merge(
     Weights of an edge that several have are added up, and what one calls dissimilar is not similar: as
     spacy_graft.Networks.v1 does. Coverage is of all features of the files.
     """
-    from ..networks.combination import Networks
-    from ..networks.edgelist import NetworkFile
-    from ..networks.vocabulary import CorpusVocabulary
+    from ..graphs.edgelist import NetworkFile
+    from ..graphs.networks import Networks
+    from ..graphs.vocabulary import CorpusVocabulary
 
     check_output(output)
     names = [path.stem for path in files]
@@ -106,8 +97,8 @@ def show(
 
 def read(path: Path) -> FeatureGraph:
     """The network of a file."""
-    from ..networks.edgelist import existing
-    from ..networks.graph import FeatureGraph
+    from ..graphs.edgelist import existing
+    from ..graphs.graph import FeatureGraph
 
     return FeatureGraph.from_disk(existing(path))
 

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import (
-    CommandError,
-    Component,
-    Model,
-    OutputFormat,
-    add_row,
-    as_table,
-    load,
-    print_json,
-    show,
-    table_of,
-    writing,
-)
+from ..files import writing
+from .common import CommandError, Component, Model, OutputFormat, add_row, as_table, load, print_json, show, table_of
 
 if TYPE_CHECKING:
     from rich.table import Table

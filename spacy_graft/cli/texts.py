@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..pipeline.reader import BadLineError, JsonlCorpus, kind
+from ..files import BadLineError, json_kind, json_object
+from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
 from .inputs import STANDARD_INPUT, InputFormat, Item, OnError, handle
 
@@ -34,10 +35,10 @@ class JsonlTexts(JsonlCorpus):
                 handle(error, on_error)
 
     def _item(self, number: int, line: bytes) -> Item:
-        record = self._parsed(number, line)
+        record = json_object(self.path, number, line)
         text = self._field(number, record, self.text_field)
         if not isinstance(text, str):
-            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {kind(text)}.")
+            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
         self._check_surrogates(number, text)
         return Item(text, f"{self.path}, line {number}", number, record)
 

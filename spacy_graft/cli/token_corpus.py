@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..extract.tokens import TokenNgrams
-from ..networks.resources import text_lines
+from ..files import text_lines
 from ..pipeline.reader import JsonlCorpus
 
 #: Documents whose words are forgotten together, so that memory does not grow by all that was ever read.

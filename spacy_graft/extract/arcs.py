@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..registry import graft_features
+from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
-from .items import ItemValue, as_names, check_item_settings, check_width, string_symbols
+from .items import check_width, string_symbols
+from .options import as_names, check_item_settings
 from .tokens import STRING_ATTRS, check_annotation
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ class HeadModifiers:
     min_df: int = 2
     penalty: float = 1.0
 
-    kind: ClassVar[str] = "head–modifier"
+    kind: ClassVar[BlockKind] = BlockKind.ITEMS
+    feature_kind: ClassVar[str] = "head–modifier"
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
 
     def __post_init__(self) -> None:
         for option in ("head", "modifier"):

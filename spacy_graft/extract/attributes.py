@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..registry import graft_features
+from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
-from .items import ItemValue, check_item_settings, string_symbols
+from .items import string_symbols
+from .options import check_item_settings
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -52,7 +54,9 @@ class TokenAttributes:
     penalty: float = 1.0
 
     width: ClassVar[int] = 1
-    kind: ClassVar[str] = "attribute"
+    kind: ClassVar[BlockKind] = BlockKind.ITEMS
+    feature_kind: ClassVar[str] = "attribute"
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
 
     def __post_init__(self) -> None:
         check_item_settings(self)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .items import ItemValue
+from .blocks import ItemValue
 from .streams import Stream
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..registry import graft_features
-from .blocks import check_settings
+from .blocks import BlockKind
+from .options import check_settings
 from .spelling import SPELLINGS
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class CharacterNgrams:
     penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
-    kind: ClassVar[str] = "character n-gram"
+    kind: ClassVar[BlockKind] = BlockKind.NGRAMS
+    feature_kind: ClassVar[str] = "character n-gram"
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..registry import graft_features
-from .blocks import check_settings
-from .items import as_names
+from .blocks import BlockKind
+from .options import as_names, check_settings
 
 
 @graft_features("spacy_graft.Combinations.v1")
@@ -42,7 +42,8 @@ class Combinations:
     min_df: int = 2
     penalty: float = 1.0
 
-    kind: ClassVar[str] = "combination"
+    kind: ClassVar[BlockKind] = BlockKind.PRODUCTS
+    feature_kind: ClassVar[str] = "combination"
 
     def __post_init__(self) -> None:
         # A list from a config would not be hashable.

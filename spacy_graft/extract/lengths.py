@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .blocks import NgramBlock
+from .blocks import ReadingBlock
 from .hashing import empty_slots, signed
-from .items import ItemBlock
 from .streams import Stream
 from .tokens import TokenNgrams
 
@@ -46,6 +45,6 @@ def document_lengths(words: Stream) -> np.ndarray:
     return np.maximum(counts, 1).astype(np.float64)
 
 
-def reads_words(block: NgramBlock | ItemBlock) -> bool:
+def reads_words(block: ReadingBlock) -> bool:
     """Whether the symbols of a block are those of :data:`WORDS`."""
     return isinstance(block, TokenNgrams) and block.attr == WORDS.attr

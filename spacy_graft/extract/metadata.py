@@ -12,8 +12,10 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..registry import graft_features
+from .blocks import BlockKind, ItemValue
 from .extensions import as_python, as_string, check_registered, described
-from .items import ItemValue, as_names, check_item_settings, check_width, string_symbols
+from .items import check_width, string_symbols
+from .options import as_names, check_item_settings
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -57,7 +59,9 @@ class DocAttributes:
 
     value: ClassVar[ItemValue] = "binary"
     width: ClassVar[int] = 2
-    kind: ClassVar[str] = "document attribute"
+    kind: ClassVar[BlockKind] = BlockKind.ITEMS
+    feature_kind: ClassVar[str] = "document attribute"
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
 
     def __post_init__(self) -> None:
         for option in ("extensions", "metadata"):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .blocks import NgramBlock
-    from .items import ItemBlock
+from .blocks import ReadingBlock, is_item_block
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,6 @@ class Stream:
         return Stream(np.concatenate([self.symbols, other.symbols]), starts)
 
 
-def joined(block: NgramBlock | ItemBlock, documents: Iterable[np.ndarray]) -> Stream:
+def stream_of(block: ReadingBlock, documents: Iterable[np.ndarray]) -> Stream:
     """The stream of a block from the symbols of the documents."""
-    if hasattr(block, "width"):
-        return Stream.join(documents, np.uint64, block.width)
-    return Stream.join(documents, block.dtype)
+    return Stream.join(documents, block.dtype, block.width if is_item_block(block) else None)

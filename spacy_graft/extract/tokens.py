@@ -11,7 +11,8 @@ import numpy as np
 from spacy.attrs import IDS
 
 from ..registry import graft_features
-from .blocks import check_settings
+from .blocks import BlockKind
+from .options import check_settings
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -65,7 +66,8 @@ class TokenNgrams:
     penalty: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
-    kind: ClassVar[str] = "token n-gram"
+    kind: ClassVar[BlockKind] = BlockKind.NGRAMS
+    feature_kind: ClassVar[str] = "token n-gram"
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -18,9 +18,9 @@ from ..solve import kernels
 from ..solve.active import Active
 from .data import TrainingData
 from .indexing import feature_space
-from .learners import CoordinateAscent, Penalty
 from .problems import Problems
 from .report import Report
+from .settings import CoordinateAscent, Penalty
 from .solution import Solution
 from .space import FeatureSpace
 from .state import solution_of

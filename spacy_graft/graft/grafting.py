@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .data import TrainingData
-from .learners import Grafting
 from .report import Report
+from .settings import Grafting
 from .solution import Solution
 from .state import GraftState
 

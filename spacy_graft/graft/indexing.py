@@ -7,16 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..extract.bags import Bags
-from ..extract.combinations import Combinations
+from ..extract.blocks import ProductBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
 from .data import TrainingData
-from .learners import Penalty
 from .network import Network
 from .parts import CombinationPart, IndexedPart, Part, VertexPart
-from .penalties import inverse_weights, label_weights
+from .penalty_weights import inverse_weights, label_weights
 from .problems import Problems
+from .settings import Penalty
 from .space import FeatureSpace, distinct_columns
 
 Index = NgramIndex | ItemIndex
@@ -73,7 +73,7 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 
 def combination_part(
     name: str,
-    block: Combinations,
+    block: ProductBlock,
     indexes: Mapping[str, Index],
     data: TrainingData,
     penalty: Penalty,

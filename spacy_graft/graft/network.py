@@ -4,7 +4,7 @@ Beside L1 and ridge the weights w_y of each label pay
 
     network(w_y) = α ‖(I − P) w_y‖² + γ ‖(I + Q) w_y‖² = ‖R w_y‖²,
 
-or the same with the rows R of a graph Laplacian (:meth:`spacy_graft.networks.graph.FeatureGraph.penalty_factor`). The
+or the same with the rows R of a graph Laplacian (:meth:`spacy_graft.graphs.graph.FeatureGraph.penalty_factor`). The
 weights z of the virtual vertices, which no document has and nothing else penalises, are always at their best: with
 R = [R_f R_z] they are z = −G⁻¹ R_zᵀ R_f w, G = R_zᵀ R_z, and what is left is wᵀ M w over the features,
 
@@ -24,12 +24,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, splu
 
+from ..graphs.graph import FeatureGraph
+from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
-from ..networks.graph import FeatureGraph
-from ..networks.vocabulary import CorpusVocabulary, Vertex
 from ..solve.coupling import Coupling
 from ..solve.quadratic import LARGEST_BLOCK
-from .learners import Penalty
+from .settings import Penalty
 
 #: What ``@graft_networks`` make.
 NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]

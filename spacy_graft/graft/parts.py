@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..extract.terms import SymbolTerm
 from ..index.columns import Columns
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
@@ -16,7 +17,6 @@ from ..search.kernels import EQUAL, FREE, Sought
 from ..search.search import Search
 from ..search.stream import best_by_stream
 from ..search.violations import Violations
-from .solution import Term
 
 
 class Part(Protocol):
@@ -57,10 +57,10 @@ class Part(Protocol):
     def df(self, nodes: np.ndarray) -> np.ndarray:
         """Documents of each node."""
 
-    def terms(self, node: int) -> tuple[Term, ...]:
+    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
         """What a node is named by."""
 
-    def longest_terms(self, node: int) -> tuple[Term, ...]:
+    def longest_terms(self, node: int) -> tuple[SymbolTerm, ...]:
         """The same by the longest member of its class."""
 
 
@@ -122,11 +122,11 @@ class IndexedPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return self.index.df[nodes]
 
-    def terms(self, node: int) -> tuple[Term, ...]:
-        return (Term(self.name, self.index.ngram(node)),)
+    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
+        return (SymbolTerm(self.name, self.index.ngram(node)),)
 
-    def longest_terms(self, node: int) -> tuple[Term, ...]:
-        return (Term(self.name, self.index.longest_ngram(node)),)
+    def longest_terms(self, node: int) -> tuple[SymbolTerm, ...]:
+        return (SymbolTerm(self.name, self.index.longest_ngram(node)),)
 
 
 class VertexPart(IndexedPart):
@@ -224,12 +224,12 @@ class CombinationPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return np.diff(self.search.of_codes(nodes)[0])
 
-    def terms(self, node: int) -> tuple[Term, ...]:
+    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
         return tuple(self._term(original) for original in members(node))
 
     longest_terms = terms
 
-    def _term(self, original: int) -> Term:
+    def _term(self, original: int) -> SymbolTerm:
         block, row = self.search.originals.symbols[original]
         name, symbols = self.symbols[block]
-        return Term(name, np.atleast_1d(symbols[row]))
+        return SymbolTerm(name, np.atleast_1d(symbols[row]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .data import TrainingData
-from .learners import GraftingPath
+from .settings import GraftingPath
 from .solution import Solution
 from .state import GraftState
 

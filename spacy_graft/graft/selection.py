@@ -11,9 +11,9 @@ import numpy as np
 
 from ..solve import kernels
 from .data import TrainingData
-from .learners import Grafting
 from .problems import Problem
 from .report import Report
+from .settings import Grafting
 from .solution import Solution
 from .space import Found
 from .state import GraftState

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from ..extract.bags import Vocabulary
-
-
-class Term(NamedTuple):
-    """An n-gram or an item: its block, and its symbols there (1-D)."""
-
-    block: str
-    symbols: np.ndarray
+from ..extract.terms import SymbolTerm
 
 
 @dataclass(frozen=True)
@@ -41,8 +34,8 @@ class Solution:
     """
 
     blocks: list[str]
-    terms: list[tuple[Term, ...]]
-    longest: list[tuple[Term, ...]]
+    terms: list[tuple[SymbolTerm, ...]]
+    longest: list[tuple[SymbolTerm, ...]]
     df: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..extract.terms import SymbolTerm
 from ..index.columns import Columns, joined
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..solve.active import Active
 from .parts import Part, VertexPart
-from .solution import Term
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class FeatureSpace:
         """The block of each row."""
         return [self.parts[b].name for b in self.blocks.tolist()]
 
-    def terms(self) -> tuple[list[tuple[Term, ...]], list[tuple[Term, ...]]]:
+    def terms(self) -> tuple[list[tuple[SymbolTerm, ...]], list[tuple[SymbolTerm, ...]]]:
         """What each row is named by: by the shortest and by the longest of its class."""
         rows = [(self.parts[b], node) for b, node in zip(self.blocks.tolist(), self.nodes.tolist(), strict=True)]
         return [part.terms(node) for part, node in rows], [part.longest_terms(node) for part, node in rows]

@@ -13,10 +13,10 @@ from ..solve.restricted import Restricted
 from .certificate import dual_value
 from .data import TrainingData
 from .indexing import feature_space
-from .learners import Penalty
 from .network import NetworkPenalty
 from .problems import Problem, Problems
 from .report import Report
+from .settings import Penalty
 from .solution import Solution
 from .space import FeatureSpace, Found
 

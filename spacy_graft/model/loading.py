@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from spacy.strings import StringStore
 
-from ..extract.blocks import NgramBlock
-from ..extract.combinations import Combinations
-from .matching import Block, is_ngram_block, rows_by_block, symbols_of
+from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block, is_product_block
+from ..extract.terms import NamedTerm
+from .matching import rows_by_block, symbols_of
 from .products import Products
-from .table import FeatureTable, Term, Vocabularies, damaged, unpacked
+from .table import FeatureTable, Vocabularies, damaged, unpacked
 
 #: What a thinc model consists of, one entry a node.
 PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
@@ -100,11 +100,11 @@ def check_lengths(name: str, block: NgramBlock, ngrams: list[tuple[str, ...]]) -
         )
 
 
-def check_members(name: str, block: Block, members: tuple[Term, ...], blocks: Mapping[str, Block]) -> None:
+def check_members(name: str, block: Block, members: tuple[NamedTerm, ...], blocks: Mapping[str, Block]) -> None:
     """Raise a ValueError if a combination has other members than its block says, or an item has some."""
-    allowed = block.of if isinstance(block, Combinations) else ()
+    allowed = block.of if is_product_block(block) else ()
     of = [member.block for member in members]
-    if bool(of) != isinstance(block, Combinations) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
+    if bool(of) != is_product_block(block) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
         raise ValueError(
             f"The model has a feature in block {name!r} that combines {', '.join(map(repr, of)) or 'nothing'}, but its "
             f"config combines {', '.join(map(repr, allowed)) or 'nothing'}. Use the config that it was trained with."
@@ -114,5 +114,6 @@ def check_members(name: str, block: Block, members: tuple[Term, ...], blocks: Ma
 def check_vocabularies(names: Iterable[str], vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:
     """Raise a ValueError if a vocabulary that values depend on is missing."""
     for name in names:
-        if getattr(blocks[name], "value", None) == "tf_idf" and name not in vocabularies:
+        block = blocks[name]
+        if is_item_block(block) and block.value == "tf_idf" and name not in vocabularies:
             raise damaged(f"it has no vocabulary of block {name!r}, whose items are worth tf-idf")

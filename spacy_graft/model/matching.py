@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from thinc.api import Model, serialize_attr
 
-from ..extract.blocks import NgramBlock
-from ..extract.combinations import Combinations
-from ..extract.items import ItemBlock
+from ..extract.blocks import Block, ReadingBlock, is_ngram_block
 from ..extract.streams import Stream
+from ..extract.terms import NamedTerm
 from .automaton import Automaton
 from .products import Products
-from .table import FeatureTable, Term
+from .table import FeatureTable
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
-
-#: What features are made of: n-grams, items, products of these.
-Block = NgramBlock | ItemBlock | Combinations
-#: Blocks that read documents.
-ReadingBlock = NgramBlock | ItemBlock
 
 
 class Blocks(dict[str, Block]):
@@ -76,7 +70,7 @@ def leave_out(_: Any, value: Any, name: str, model: Model) -> bytes:
 def compiled(features: FeatureTable, blocks: Mapping[str, Block], strings: StringStore) -> Compiled:
     """Compile the features of every block that has some, in the order of the blocks."""
     automata = {}
-    products: dict[tuple[Term, ...], int] = {}
+    products: dict[tuple[NamedTerm, ...], int] = {}
     for name, rows in rows_by_block(features, blocks).items():
         block = blocks[name]
         if is_ngram_block(block):
@@ -85,16 +79,6 @@ def compiled(features: FeatureTable, blocks: Mapping[str, Block], strings: Strin
         else:
             products.update((features.terms(row), row) for row in rows.tolist())
     return Compiled(automata, Products.build(products, blocks, strings))
-
-
-def is_ngram_block(block: Block) -> TypeGuard[NgramBlock]:
-    """Whether the features of a block are n-grams."""
-    return hasattr(block, "max_length")
-
-
-def is_item_block(block: Block) -> TypeGuard[ItemBlock]:
-    """Whether the features of a block are items."""
-    return hasattr(block, "width")
 
 
 def rows_by_block(features: FeatureTable, blocks: Mapping[str, Block]) -> dict[str, np.ndarray]:

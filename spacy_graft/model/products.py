@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..extract.bags import Bags, Vocabulary, item_keys
+from ..extract.blocks import is_item_block, item_value, item_width
 from ..extract.hashing import empty_slots, signed
-from ..extract.items import ItemValue
 from ..extract.streams import Stream
-from .table import Term
+from ..extract.terms import NamedTerm
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -138,7 +138,7 @@ class Products:
 
     @classmethod
     def build(
-        cls, features: Mapping[tuple[Term, ...], int], blocks: Mapping[str, Any], strings: StringStore
+        cls, features: Mapping[tuple[NamedTerm, ...], int], blocks: Mapping[str, Any], strings: StringStore
     ) -> Products:
         """Compile features, given with their rows.
 
@@ -174,14 +174,14 @@ class Products:
         return self.members.features_of(starts, terms, values)
 
 
-def tables_of(numbers: Mapping[Term, int], blocks: Mapping[str, Any], strings: StringStore) -> dict[str, Table]:
+def tables_of(numbers: Mapping[NamedTerm, int], blocks: Mapping[str, Any], strings: StringStore) -> dict[str, Table]:
     """The tables of all blocks with terms, which are numbered."""
-    by_block: dict[str, list[Term]] = {}
+    by_block: dict[str, list[NamedTerm]] = {}
     for term in numbers:
         by_block.setdefault(term.block, []).append(term)
     tables = {}
     for name, terms in by_block.items():
-        symbols = item_symbols(blocks[name], [term.names for term in terms], strings)
+        symbols = item_symbols(blocks[name], [term.symbols for term in terms], strings)
         tables[name] = Table.build(symbols, np.array([numbers[term] for term in terms]))
     return tables
 
@@ -194,7 +194,7 @@ def item_symbols(block: Any, items: Sequence[tuple[str, ...]], strings: StringSt
     ValueError
         If the block has no such item.
     """
-    width = getattr(block, "width", 1)
+    width = item_width(block)
     wrong = next((item for item in items if len(item) != width), None)
     symbols = block.values([name for item in items for name in item], strings) if wrong is None else np.empty(0)
     rows = symbols.reshape(-1, width)
@@ -202,7 +202,7 @@ def item_symbols(block: Any, items: Sequence[tuple[str, ...]], strings: StringSt
         raise ValueError(
             f"The model has features that are no items of {block}. Use the config that it was trained with."
         )
-    return rows if hasattr(block, "width") else symbols
+    return rows if is_item_block(block) else symbols
 
 
 def terms_of(
@@ -211,7 +211,7 @@ def terms_of(
     """Terms of documents that a table has: starts int64 (n_documents + 1), terms int32, values float64."""
     from . import product_kernels as kernels
 
-    value: ItemValue = getattr(block, "value", "binary")
+    value = item_value(block)
     if value == "binary":
         starts, rows = kernels.known_items(signed(item_keys(stream.symbols)), stream.starts, table.slots, table.keys)
         return starts, table.terms[rows], np.ones(len(rows))

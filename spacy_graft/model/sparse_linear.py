@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.util import registry
 from thinc.api import Model, NumpyOps
 from thinc.types import Floats1d, Floats2d
 
+from ..extract.blocks import Block, ReadingBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream, joined
-from ..registry import registry
+from ..extract.streams import Stream, stream_of
+from ..extract.terms import NamedTerm
 from .loading import check_message, check_shapes
-from .matching import Block, Blocks, Compiled, Matcher, ReadingBlock
+from .matching import Blocks, Compiled, Matcher
 from .products import add_scores
-from .table import FeatureTable, Term, Vocabularies, unpacked
+from .table import FeatureTable, Vocabularies, unpacked
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
+    from ..extract.terms import SymbolTerm
     from ..graft.solution import Solution
-    from ..graft.solution import Term as SolutionTerm
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -118,14 +120,14 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
     """
     blocks: Blocks = model.attrs["blocks"]
 
-    def named(terms: Sequence[SolutionTerm]) -> tuple[Term, ...]:
-        return tuple(Term(term.block, reading(blocks[term.block]).names(term.symbols, strings)) for term in terms)
+    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
+        return tuple(NamedTerm(term.block, reading(blocks[term.block]).names(term.symbols, strings)) for term in terms)
 
     terms, longest = [named(of_feature) for of_feature in solution.terms], map(named, solution.longest)
     features = FeatureTable(
         tuple(solution.blocks),
-        tuple(its[0].names if len(its) == 1 else () for its in terms),
-        tuple(its[0].names if len(its) == 1 else () for its in longest),
+        tuple(its[0].symbols if len(its) == 1 else () for its in terms),
+        tuple(its[0].symbols if len(its) == 1 else () for its in longest),
         tuple(its if len(its) > 1 else () for its in terms),
         np.array(solution.df, np.int32),
     )
@@ -249,7 +251,7 @@ def reading_blocks(blocks: Blocks, its: Compiled) -> dict[str, ReadingBlock]:
 
 
 def reading(block: Block) -> ReadingBlock:
-    """Return a block that is none of combinations, which read nothing themselves."""
+    """Return a block of which it is known that it reads documents."""
     return cast("ReadingBlock", block)
 
 
@@ -263,4 +265,4 @@ def read(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlo
         for block, symbols in parts.items():
             block.check(doc)
             symbols.append(block.symbols(doc))
-    return {block: joined(block, symbols) for block, symbols in parts.items()}
+    return {block: stream_of(block, symbols) for block, symbols in parts.items()}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import srsly
 from thinc.api import Model, deserialize_attr, serialize_attr
 
 from ..extract.bags import Vocabulary
+from ..extract.terms import NamedTerm
 
 #: Version of the bytes. Raise it when their meaning changes, and go on reading the older ones. 1 had no members.
 FORMAT = 2
@@ -19,13 +20,6 @@ Item = TypeVar("Item")
 
 #: Sequences of symbol names.
 Ngrams = tuple[tuple[str, ...], ...]
-
-
-class Term(NamedTuple):
-    """An n-gram or an item by names: its block, and the names of its symbols."""
-
-    block: str
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +33,7 @@ class FeatureTable:
     ngrams, longest : tuple of tuples of str
         Shortest and longest n-gram of each feature's class, as names of symbols. The shortest is the feature: it is
         what is matched. For an item both are its own names; combinations have none.
-    members : tuple of tuples of Term
+    members : tuple of tuples of NamedTerm
         What each combination is the product of; nothing for other features. No two features of a block have the same
         n-gram and members.
     df : int32 (n_features)
@@ -54,7 +48,7 @@ class FeatureTable:
     blocks: tuple[str, ...]
     ngrams: Ngrams
     longest: Ngrams
-    members: tuple[tuple[Term, ...], ...]
+    members: tuple[tuple[NamedTerm, ...], ...]
     df: np.ndarray
 
     def __post_init__(self) -> None:
@@ -64,7 +58,7 @@ class FeatureTable:
         for ngram, longest, members in zip(self.ngrams, self.longest, self.members, strict=True):
             if bool(ngram) == bool(members) or bool(longest) == bool(members):
                 raise ValueError("a feature of the table has neither symbols nor members, or both")
-            if len(members) == 1 or not all(member.names for member in members):
+            if len(members) == 1 or not all(member.symbols for member in members):
                 raise ValueError("a combination of the feature table has a single member, or one without symbols")
         if len(set(zip(self.blocks, self.ngrams, self.members, strict=True))) < self.n_features:
             raise ValueError("the feature table has a feature twice")
@@ -80,14 +74,14 @@ class FeatureTable:
     def n_features(self) -> int:
         return len(self.blocks)
 
-    def terms(self, feature: int, longest: bool = False) -> tuple[Term, ...]:
+    def terms(self, feature: int, longest: bool = False) -> tuple[NamedTerm, ...]:
         """The members of a combination, or a feature's own n-gram (if asked, the longest of its class) or item."""
         names = self.longest[feature] if longest else self.ngrams[feature]
-        return self.members[feature] or (Term(self.blocks[feature], names),)
+        return self.members[feature] or (NamedTerm(self.blocks[feature], names),)
 
     def to_bytes(self) -> bytes:
         """Write the table as MessagePack."""
-        members = [[(member.block, *member.names) for member in of_feature] for of_feature in self.members]
+        members = [[(member.block, *member.symbols) for member in of_feature] for of_feature in self.members]
         columns = {"blocks": self.blocks, "ngrams": self.ngrams, "longest": self.longest, "members": members}
         return srsly.msgpack_dumps({"version": FORMAT, **columns, "df": self.df.tolist()})
 
@@ -125,10 +119,10 @@ class FeatureTable:
             raise damaged(str(error)) from error
 
 
-def member(names: Any) -> Term:
+def member(names: Any) -> NamedTerm:
     """Return a member of a combination from the names of its block and its symbols."""
     block, *symbols = items(names, str, "members") or [""]
-    return Term(block, tuple(symbols))
+    return NamedTerm(block, tuple(symbols))
 
 
 def damaged(problem: str) -> ValueError:

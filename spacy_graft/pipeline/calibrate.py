@@ -12,15 +12,16 @@ import srsly
 from spacy.language import Language
 from spacy.training import Example
 
-from . import calibration
-from .fit import annotated_before, graft_component
+from .. import metrics
+from .components import graft_component
 from .targets import TargetReader
 from .textcat import TextCatGraft, TextCatGraftMultilabel
+from .training import annotated_before
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How good probabilities are (see :mod:`spacy_graft.pipeline.calibration`).
+    """How good probabilities are (see :mod:`spacy_graft.metrics`).
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents with what holds for them; the arrays are those of :mod:`spacy_graft.pipeline.calibration`."""
+    """Documents with what holds for them; the arrays are those of :mod:`spacy_graft.metrics`."""
 
     examples: list[Example]
     targets: np.ndarray
@@ -94,7 +95,7 @@ def calibrate(
     UserWarning
         If no temperature is best, for the documents are all predicted right, or no better than by chance.
     """
-    component = graft_component(nlp, "calibrate")
+    component = graft_component(nlp)
     documents = read(component, list(annotated_before(nlp, component, examples)))
     before = quality(component, documents)
     divisor = best_temperature(component, documents) if temperature else 1.0
@@ -127,11 +128,11 @@ def read(component: TextCatGraft, examples: list[Example]) -> Documents:
 def quality(component: TextCatGraft, documents: Documents) -> Quality:
     """What the component's probabilities are worth."""
     arrays = predicted(component, documents), documents.targets, documents.known, documents.weights
-    bins = calibration.reliability(*arrays, exclusive=component.exclusive)
+    bins = metrics.reliability(*arrays, exclusive=component.exclusive)
     return Quality(
-        calibration.log_loss(*arrays, exclusive=component.exclusive),
-        calibration.brier(*arrays, exclusive=component.exclusive),
-        calibration.expected_calibration_error(bins),
+        metrics.log_loss(*arrays, exclusive=component.exclusive),
+        metrics.brier(*arrays, exclusive=component.exclusive),
+        metrics.expected_calibration_error(bins),
     )
 
 
@@ -143,7 +144,7 @@ def predicted(component: TextCatGraft, documents: Documents) -> np.ndarray:
 def best_temperature(component: TextCatGraft, documents: Documents) -> float:
     """The temperature, or 1 and a warning."""
     scores = component.model.predict([example.predicted for example in documents.examples])
-    best = calibration.temperature(
+    best = metrics.temperature(
         scores, documents.targets, documents.known, documents.weights, exclusive=component.exclusive
     )
     if best is None:
@@ -158,6 +159,6 @@ def best_temperature(component: TextCatGraft, documents: Documents) -> float:
 
 def best_thresholds(component: TextCatGraft, documents: Documents) -> dict[str, float]:
     """By label, but for those that hold for none of the documents; as they will be once saved and loaded."""
-    best = calibration.best_thresholds(predicted(component, documents), documents.targets, documents.known)
+    best = metrics.best_thresholds(predicted(component, documents), documents.targets, documents.known)
     found = {label: its for label, its in zip(component.labels, best, strict=True) if its is not None}
     return cast("dict[str, float]", srsly.json_loads(srsly.json_dumps(found)))

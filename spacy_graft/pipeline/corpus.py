@@ -10,12 +10,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.bags import Bags
-from ..extract.combinations import Combinations
+from ..extract.blocks import Block, ReadingBlock, is_item_block, is_ngram_block, is_product_block, is_reading_block
 from ..extract.lengths import document_length, document_lengths, reads_words
-from ..extract.streams import Stream, joined
+from ..extract.streams import Stream, stream_of
 from ..graft.data import TrainingData
-from ..model.matching import Block, ReadingBlock, is_item_block, is_ngram_block
-from ..model.sparse_linear import reading
 from .targets import Target, TargetReader
 
 
@@ -28,7 +26,7 @@ class ExtractedCorpus:
     def __init__(self, blocks: Mapping[str, Block], reader: TargetReader) -> None:
         self.blocks = blocks
         self.reader = reader
-        self.reading = {name: reading(block) for name, block in blocks.items() if not isinstance(block, Combinations)}
+        self.reading = {name: block for name, block in blocks.items() if is_reading_block(block)}
         self._symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.reading}
         #: The block whose symbols are the words that tell a document's length; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
@@ -90,7 +88,7 @@ class ExtractedCorpus:
                 for name, block in self.blocks.items()
                 if is_item_block(block)
             },
-            combinations={name: block for name, block in self.blocks.items() if isinstance(block, Combinations)},
+            combinations={name: block for name, block in self.blocks.items() if is_product_block(block)},
             min_df={name: block.min_df for name, block in self.blocks.items()},
             max_length={name: block.max_length for name, block in ngram_blocks.items()},
             penalty={name: block.penalty for name, block in self.blocks.items()},
@@ -106,7 +104,7 @@ class ExtractedCorpus:
 
     def _joined(self, name: str) -> Stream:
         """The block's stream; what it was joined from become views of it, so that nothing is held twice."""
-        stream = joined(self.reading[name], self._symbols[name])
+        stream = stream_of(self.reading[name], self._symbols[name])
         self._symbols[name] = np.split(stream.symbols, stream.starts[1:-1])
         return stream
 

@@ -7,16 +7,17 @@ from typing import Any, TypeVar
 
 from spacy.language import Language
 
-from ..extract.blocks import NgramBlock
-from ..extract.characters import CharacterNgrams
-from ..extract.combinations import Combinations
-from ..extract.tokens import TokenNgrams
-from ..graft.learners import Grafting
+from ..extract.blocks import is_block, is_product_block
+from ..graft.settings import Grafting
+from ..graft.start import is_learner
+from ..messages import did_you_mean
 from ..model.sparse_linear import SparseLinear
-from ..suggestions import did_you_mean
+from .defaults import blocks_of, default_features
+from .registration import join_spacy
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
-from .training import Learner
+
+join_spacy()
 
 Component = TypeVar("Component", bound=TextCatGraft)
 
@@ -41,18 +42,6 @@ SCORE_WEIGHTS: dict[str, float | None] = {
 }
 
 
-#: What blocks have that read documents.
-READS = ("check", "symbols", "names", "values", "text", "min_df", "penalty")
-
-
-def default_blocks() -> dict[str, NgramBlock]:
-    """The blocks of a component whose config has ``features = null``: phrases, and characters within words."""
-    return {
-        "words": TokenNgrams(attr="LOWER", min_df=2),
-        "characters": CharacterNgrams(min_df=3, within_words=True, penalty=1.5),
-    }
-
-
 @Language.factory(
     "textcat_graft",
     assigns=["doc.cats"],
@@ -63,7 +52,7 @@ def make_textcat_graft(
     nlp: Language,
     name: str,
     features: dict[str, Any] | None,
-    learner: Learner,
+    learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> TextCatGraft:
@@ -75,8 +64,8 @@ def make_textcat_graft(
     name : str
     features : dict of str to block, optional
         Feature blocks by name, each made by one of ``@graft_features``. If any is given, these are all there are; null
-        stands for :func:`default_blocks`.
-    learner : Learner
+        stands for :func:`~spacy_graft.pipeline.defaults.default_features`.
+    learner : settings
         One of ``@graft_learners``.
     threshold : float
         Not used: one label always holds.
@@ -95,7 +84,7 @@ def make_textcat_graft_multilabel(
     nlp: Language,
     name: str,
     features: dict[str, Any] | None,
-    learner: Learner,
+    learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> TextCatGraftMultilabel:
@@ -107,7 +96,7 @@ def make_textcat_graft_multilabel(
     name : str
     features : dict of str to block, optional
         As for ``textcat_graft``.
-    learner : Learner
+    learner : settings
         One of ``@graft_learners``.
     threshold : float
         From which probability on a label counts as predicted, unless ``spacy_graft.calibrate`` gave it a threshold of
@@ -122,12 +111,12 @@ def make(
     nlp: Language,
     name: str,
     features: dict[str, Any] | None,
-    learner: Learner,
+    learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> Component:
     """A component of either kind, its settings checked; the arguments are those of the factories."""
-    blocks = default_blocks() if features is None else features
+    blocks = blocks_of(default_features()) if features is None else features
     check(name, blocks, learner)
     return component(
         nlp.vocab,
@@ -145,27 +134,23 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
     if not blocks:
         raise ValueError(f"[{name}] There are no feature blocks. Give one at least, or null for the default.")
     for block_name, block in blocks.items():
-        if not (isinstance(block, Combinations) or all(hasattr(block, member) for member in READS)):
+        if not is_block(block):
             raise ValueError(
                 f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
             )
     check_combinations(name, blocks)
-    if (
-        isinstance(learner, Grafting)
-        and learner.takes_all
-        and any(isinstance(b, Combinations) for b in blocks.values())
-    ):
+    if isinstance(learner, Grafting) and learner.takes_all and any(map(is_product_block, blocks.values())):
         raise ValueError(
             f"[{name}] Without a threshold Grafting takes all features at once, but combinations are not written down. "
             f"Give the learner a threshold, or leave the block of combinations out."
         )
-    if not isinstance(learner, Learner):
+    if not is_learner(learner):
         raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")
 
 
 def check_combinations(name: str, blocks: dict[str, Any]) -> None:
     """Raise a ValueError if combinations are not of blocks that there are, or there are several blocks of them."""
-    found = {block_name: block for block_name, block in blocks.items() if isinstance(block, Combinations)}
+    found = {block_name: block for block_name, block in blocks.items() if is_product_block(block)}
     if len(found) > 1:
         raise ValueError(
             f"[{name}] There are {len(found)} blocks of combinations: {', '.join(map(repr, found))}. Give one, of all "

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..graft.learners import GraftingPath
 from ..graft.report import Report
-from .textcat import TextCatGraft, graft_components
-from .training import Fit, annotated_by
+from ..graft.settings import GraftingPath
+from ..graft.start import Fit
+from .components import graft_component
+from .textcat import TextCatGraft
+from .training import annotated_before
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -67,7 +68,7 @@ def fit(
     Report
         Of the model that is kept.
     """
-    component = graft_component(nlp, "fit")
+    component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
     # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
     component.initialize(lambda: train)
@@ -88,24 +89,6 @@ def fit(
     component.training = None
     assert component.report is not None
     return component.report
-
-
-def graft_component(nlp: Language, function: str) -> TextCatGraft:
-    """The one graft component that is enabled, for a function of the package."""
-    found = graft_components(nlp)
-    if len(found) != 1:
-        raise ValueError(
-            f"spacy_graft.{function} is for one component, and the pipeline has {len(found)} enabled: "
-            f"{', '.join(found) or 'none'}. Its components: {', '.join(nlp.pipe_names) or 'none'}. Add one with "
-            f'nlp.add_pipe("textcat_graft"), or choose with nlp.select_pipes.'
-        )
-    return next(iter(found.values()))
-
-
-def annotated_before(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> Iterator[Example]:
-    """The examples as they reach a component: annotated by all that stand before it."""
-    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return annotated_by(before, examples, nlp.batch_size)
 
 
 def steps(

@@ -13,14 +13,13 @@ from spacy.strings import StringStore
 from spacy.training import Example
 
 from ..extract.bags import Bags
-from ..extract.blocks import NgramBlock
+from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block
 from ..extract.items import ItemBlock
-from ..extract.streams import Stream, joined
+from ..extract.streams import Stream, stream_of
 from ..graft.data import TrainingData
 from ..graft.network import NamedFeatures, Network, NetworkBuilder
+from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
-from ..model.matching import Block, is_item_block, is_ngram_block
-from ..networks.vocabulary import Vertex
 
 #: Names, symbols (an array each) and presence of the features of a block.
 Named = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
@@ -104,7 +103,7 @@ class NetworkSource:
             for name, block in self.vertex_blocks.items():
                 block.check(example.predicted)
                 symbols[name].append(block.symbols(example.predicted))
-        return {name: joined(self.vertex_blocks[name], its) for name, its in symbols.items()}
+        return {name: stream_of(self.vertex_blocks[name], its) for name, its in symbols.items()}
 
     def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
         if is_ngram_block(block):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +12,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..files import BadLineError, json_kind, json_object, numbered_lines
 from .targets import ID_KEY, WEIGHT_KEY
-
-#: What reading a damaged gzip file raises.
-GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
-
-
-class BadLineError(ValueError):
-    """A line of a file that is not what it should be."""
-
-    def __init__(self, path: Path, number: int, problem: str) -> None:
-        super().__init__(f"{path}, line {number}: {problem}")
 
 
 class JsonlCorpus:
@@ -110,31 +98,14 @@ class JsonlCorpus:
         n_read = 0
         for number, line in self._lines():
             if line.strip():
-                yield number, self._parsed(number, line)
+                yield number, json_object(self.path, number, line)
                 n_read += 1
             if n_read == self.limit > 0:
                 return
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines with their numbers, from 1."""
-        number = 0
-        with gzip.open(self.path, "rb") if self.path.suffix == ".gz" else self.path.open("rb") as file:
-            try:
-                for number, line in enumerate(file, start=1):
-                    yield number, line
-            except GZIP_ERRORS as error:
-                raise BadLineError(self.path, number + 1, f"the compressed file is damaged here: {error}") from error
-
-    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
-        try:
-            record = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError as error:
-            raise self._bad(number, f"not UTF-8: {error}.") from error
-        except (ValueError, RecursionError) as error:
-            raise self._bad(number, f"not JSON: {error}.") from error
-        if not isinstance(record, dict):
-            raise self._bad(number, f"a JSON object is expected, not {kind(record)}.")
-        return record
+        yield from numbered_lines(self.path)
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
         predicted = self._doc(nlp, number, record)
@@ -149,7 +120,7 @@ class JsonlCorpus:
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._field(number, record, self.text_field)
         if not isinstance(text, str):
-            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {kind(text)}.")
+            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
         self._check_surrogates(number, text)
         try:
             return nlp.make_doc(text)
@@ -165,7 +136,7 @@ class JsonlCorpus:
 
     def _probability(self, number: int, label: str, value: Any) -> float:
         if not is_number(value) or not 0.0 <= value <= 1.0:
-            raise self._bad(number, f"the label {label!r} must have a number from 0 to 1, not {kind(value)}.")
+            raise self._bad(number, f"the label {label!r} must have a number from 0 to 1, not {json_kind(value)}.")
         return float(value)
 
     def _labels_of(self, number: int, record: dict[str, Any]) -> set[str]:
@@ -178,18 +149,20 @@ class JsonlCorpus:
             raise self._bad(
                 number,
                 f"the labels, {self.label_field!r}, must be a string, a list of strings or an object of numbers, "
-                f"not {kind(value)}.",
+                f"not {json_kind(value)}.",
             )
         for label in found:
             if not isinstance(label, str):
-                raise self._bad(number, f"a label must be a string, not {kind(label)}.")
+                raise self._bad(number, f"a label must be a string, not {json_kind(label)}.")
             self._check_surrogates(number, label)
         return set(found)
 
     def _id(self, number: int, record: dict[str, Any]) -> str | int:
         value = self._field(number, record, self.id_field)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self._bad(number, f"the id, {self.id_field!r}, must be a string or an integer, not {kind(value)}.")
+            raise self._bad(
+                number, f"the id, {self.id_field!r}, must be a string or an integer, not {json_kind(value)}."
+            )
         if isinstance(value, str):
             self._check_surrogates(number, value)
         return value
@@ -198,7 +171,7 @@ class JsonlCorpus:
         value = self._field(number, record, self.weight_field)
         if not is_number(value) or not 0.0 < value <= sys.float_info.max:
             raise self._bad(
-                number, f"the weight, {self.weight_field!r}, must be a positive finite number, not {kind(value)}."
+                number, f"the weight, {self.weight_field!r}, must be a positive finite number, not {json_kind(value)}."
             )
         return float(value)
 
@@ -234,12 +207,3 @@ def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:
 def is_number(value: Any) -> bool:
     """Whether JSON calls a value a number, which it does not call true and false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def kind(value: Any) -> str:
-    """What JSON calls a value, with the value where it is short."""
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, list):
-        return "a list"
-    return "an object" if isinstance(value, dict) else json.dumps(value)

@@ -9,8 +9,7 @@ from typing import Any
 from spacy.scorer import PRFScore, Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
-
-from ..registry import registry
+from spacy.util import registry
 
 #: The scorers that components have by default.
 TEXTCAT_SCORER = "spacy_graft.textcat_scorer.v1"

@@ -19,17 +19,18 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..explain.explanation import Explanation, explain
+from ..explain.features import Feature, features_of
+from ..extract.blocks import Block
 from ..graft.report import Report
 from ..graft.solution import Solution
-from ..model.matching import Block
+from ..messages import did_you_mean, listed
+from ..metrics import log, logistic, softmax
 from ..model.sparse_linear import parameters, set_solution
-from ..suggestions import did_you_mean
 from . import history
-from .calibration import log, logistic, softmax
 from .corpus import ExtractedCorpus
-from .explain import Explanation, Feature, explain, kind_of, text_of
 from .targets import TargetReader
-from .training import Examples, Learner, Training, annotated
+from .training import Examples, Training, annotated
 
 if TYPE_CHECKING:
     from thinc.types import Floats2d
@@ -56,7 +57,7 @@ class TextCatGraft(TrainablePipe):
     name : str
     blocks : mapping of str to block
         The feature blocks, by name.
-    learner : Learner
+    learner : Grafting, GraftingPath, CoordinateAscent, or settings of another package's
     threshold : float
         From which probability on the scorer takes a label for predicted; exclusive labels have no use for it.
     scorer : callable, optional
@@ -79,7 +80,7 @@ class TextCatGraft(TrainablePipe):
         name: str = "textcat_graft",
         *,
         blocks: Mapping[str, Block],
-        learner: Learner,
+        learner: Any,
         threshold: float,
         scorer: Callable[..., dict[str, Any]] | None,
     ) -> None:
@@ -117,7 +118,7 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(
                 f"[{self.name}] The label {label!r} cannot be added to a component that is initialized. Initialize it "
                 f"again, with examples of all labels or with [initialize.components.{self.name}] labels. Its labels: "
-                f"{', '.join(map(repr, self.labels))}."
+                f"{listed(self.labels)}."
             )
         self._append_label(label)
         return 1
@@ -213,7 +214,7 @@ class TextCatGraft(TrainablePipe):
         if len(self.labels) < 2:
             raise ValueError(
                 f"[{self.name}] Labels that exclude each other must be two at least; the examples have "
-                f"{', '.join(map(repr, self.labels)) or 'none'}. Annotate doc.cats with all labels, list them in "
+                f"{listed(self.labels)}. Annotate doc.cats with all labels, list them in "
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
             )
 
@@ -246,7 +247,7 @@ class TextCatGraft(TrainablePipe):
         losses = {} if losses is None else losses
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
-        self._require_initialized()
+        self.require_initialized()
         if self.training is None:
             self.training = self._resumed_training()
         self.training.meet(examples)
@@ -341,10 +342,11 @@ class TextCatGraft(TrainablePipe):
         -------
         float64 (documents, labels)
         """
-        self._require_initialized()
+        self.require_initialized()
         return self._probabilities(self.model.predict(list(docs)))
 
-    def _require_initialized(self) -> None:
+    def require_initialized(self) -> None:
+        """Raise a ValueError if the component has no weights."""
         if not self.is_initialized:
             raise ValueError(
                 f"[{self.name}] The component has no weights yet. Train it, with spacy train or spacy_graft.fit, or "
@@ -409,25 +411,13 @@ class TextCatGraft(TrainablePipe):
             if n_weights != len(self.labels):
                 raise ValueError(
                     f"[{self.name}] The model has weights for {n_weights} labels, and the component {len(self.labels)} "
-                    f"labels: {', '.join(map(repr, self.labels))}. The files are not of one model."
+                    f"labels: {listed(self.labels)}. The files are not of one model."
                 )
         return self
 
     def features(self) -> list[Feature]:
         """The features of the model, in the order of its weights."""
-        table = self.model.attrs["features"]
-        weights = self.model.get_param("W").tolist()
-        return [
-            Feature(
-                text=text_of(self.blocks, table.terms(k)),
-                longest=text_of(self.blocks, table.terms(k, longest=True)),
-                block=table.blocks[k],
-                kind=kind_of(self.blocks[table.blocks[k]]),
-                df=int(table.df[k]),
-                weights=dict(zip(self.labels, weights[k], strict=True)),
-            )
-            for k in range(len(weights))
-        ]
+        return features_of(self.model.attrs["features"], parameters(self.model)[0], self.blocks, self.labels)
 
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
         """Take the scores of a document apart.
@@ -444,22 +434,20 @@ class TextCatGraft(TrainablePipe):
         Explanation
             For each label the intercept and what each matched feature contributes: they sum to the score.
         """
-        self._require_initialized()
-        columns = range(len(self.labels)) if label is None else (self._column(label),)
-        return explain(self, doc, {self.labels[column]: column for column in columns})
+        chosen = self.chosen_labels(label)
+        return explain(self.model, doc, self.predict([doc])[0], {each: self.labels.index(each) for each in chosen})
 
-    def _column(self, label: str) -> int:
+    def chosen_labels(self, label: str | None) -> tuple[str, ...]:
+        """One label, or all if it is None; a ValueError if there is no such label or the component has no weights."""
+        self.require_initialized()
+        if label is None:
+            return self.labels
         if label not in self.labels:
             raise ValueError(
                 f"[{self.name}] There is no label {label!r}.{did_you_mean(label, self.labels)} The labels: "
-                f"{', '.join(map(repr, self.labels))}."
+                f"{listed(self.labels)}."
             )
-        return self.labels.index(label)
-
-
-def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
-    """The graft components of a pipeline that are enabled, by name."""
-    return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+        return (label,)
 
 
 class TextCatGraftMultilabel(TextCatGraft):
@@ -520,8 +508,7 @@ def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> Non
     for label, threshold in thresholds.items():
         if label not in labels:
             raise ValueError(
-                f"[{name}] There is a threshold for {label!r}, which is no label. The labels: "
-                f"{', '.join(map(repr, labels))}."
+                f"[{name}] There is a threshold for {label!r}, which is no label. The labels: {listed(labels)}."
             )
         number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         if not (number and 0.0 <= threshold <= 1.0):

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..graft.data import TrainingData
 from ..graft.report import Report
-from ..graft.solution import Solution
+from ..graft.start import Fit, start
 from .corpus import ExtractedCorpus
 
 if TYPE_CHECKING:
@@ -22,27 +21,6 @@ if TYPE_CHECKING:
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
-
-
-class Fit(Protocol):
-    """A learner at work on one corpus."""
-
-    @property
-    def report(self) -> Report: ...
-
-    @property
-    def finished(self) -> bool: ...
-
-    def step(self) -> None: ...
-
-    def solution(self) -> Solution: ...
-
-
-@runtime_checkable
-class Learner(Protocol):
-    """What ``@graft_learners`` make."""
-
-    def start(self, data: TrainingData) -> Fit: ...
 
 
 class Training:
@@ -60,7 +38,7 @@ class Training:
     ----------
     corpus : ExtractedCorpus
         Empty.
-    learner : Learner
+    learner : settings of a learner
     source : callable, optional
         The corpus callback.
     network : NetworkSource, optional
@@ -69,7 +47,7 @@ class Training:
     def __init__(
         self,
         corpus: ExtractedCorpus,
-        learner: Learner,
+        learner: Any,
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
     ) -> None:
@@ -135,7 +113,7 @@ class Training:
         data = self.corpus.training_data()
         if self.network is not None:
             data = replace(data, network=self.network(data))
-        fit = self.learner.start(data)
+        fit = start(self.learner, data)
         self._n_fitted = len(self.corpus)
         self.reports = []
         for _ in range(self._steps):
@@ -159,6 +137,12 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
     before = takewhile(lambda item: item[1] is not component, nlp.components)
     pipes = [pipe for name, pipe in before if name in annotating]
     return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else get_examples()
+
+
+def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
+    """The examples as they reach a component: annotated by all that stand before it."""
+    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
+    return annotated_by(before, examples, nlp.batch_size)
 
 
 def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:

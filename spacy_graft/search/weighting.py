@@ -6,7 +6,7 @@ import numpy as np
 
 from .._numba import njit
 
-# Kinds, in the order of :data:`spacy_graft.graft.learners.PENALTY_WEIGHTS`.
+# Kinds, in the order of :data:`spacy_graft.graft.settings.PENALTY_WEIGHTS`.
 NONE, IDF, STANDARD, RATIO, RATIO_IDF = range(5)
 #: Bounds of 1 / λ, but for the factor of the block.
 SMALLEST, LARGEST = 0.05, 20.0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..pipeline.explain import Span
+from ..contributions import Span
 from .density import Arc
 from .markup import count, meter, named, shown, signed
 

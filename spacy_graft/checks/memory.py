@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
+from spacy.language import Language
 from spacy.training import Example
 
-from ..extract.combinations import Combinations
+from ..extract.blocks import ProductBlock
 from ..graft.data import TrainingData
 from ..graft.indexing import Index, index_of, originals_of
 from ..graft.space import distinct_columns
+from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
-from ..pipeline.explain import kind_of
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
+from ..pipeline.training import annotated_before
 
 #: Bytes a symbol at the peak of building an index (docs/architecture.md), and a document and label: targets, scores,
 #: residuals and the like.
@@ -76,15 +78,37 @@ class SpaceSize:
     peak_bytes: int
 
 
-def space_size(component: TextCatGraft, examples: Iterable[Example], labels: list[str], n_documents: int) -> SpaceSize:
-    """Index the examples, a sample of the documents or all of them, and measure that."""
+def estimate_memory(
+    nlp: Language, examples: Iterable[Example], *, n_documents: int | None = None, component: str | None = None
+) -> SpaceSize:
+    """Measure the feature space of a corpus by indexing a sample of it, or all of it, without training.
+
+    Parameters
+    ----------
+    nlp : Language
+        With a graft component; components before it annotate the documents.
+    examples : iterable of Example
+        Annotated in ``doc.cats``.
+    n_documents : int, optional
+        Documents of the corpus that the examples are a sample of; by default they are all there are.
+    component : str, optional
+        Which graft component, if there are several.
+    """
+    graft = graft_component(nlp, component)
+    return space_size(graft, list(annotated_before(nlp, graft, examples)), n_documents)
+
+
+def space_size(component: TextCatGraft, documents: list[Example], n_documents: int | None = None) -> SpaceSize:
+    """The same for one component and examples that have been annotated."""
+    labels = list(dict.fromkeys(label for example in documents for label in example.reference.cats))
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, labels, component.exclusive))
-    for example in examples:
+    for example in documents:
         corpus.add(example)
     with warnings.catch_warnings():
         # Labels that hold for none of the sample.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         data = corpus.training_data()
+    n_documents = len(corpus) if n_documents is None else n_documents
     sizes = [size.scaled(n_documents / len(corpus)) for size in block_sizes(component, data)]
     total = sum(size.bytes + BYTES_OF_BOUND * size.nodes for size in sizes) + n_documents * len(labels) * BYTES_OF_LABEL
     largest = max(size.symbols for size in sizes)
@@ -97,19 +121,19 @@ def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:
     indexes = [index_of(data, name, data.min_df[name]) for name in names]
     distinct = distinct_columns(indexes, [data.penalty[name] for name in names], np.empty(0, np.int64))
     sizes = [
-        BlockSize(name, kind_of(component.blocks[name]), n_symbols(data, name), index.n_nodes, int(own.sum()),
+        BlockSize(name, component.blocks[name].feature_kind, n_symbols(data, name), index.n_nodes, int(own.sum()),
                   n_bytes(index))
         for name, index, own in zip(names, indexes, distinct, strict=True)
     ]  # fmt: skip
     return [*sizes, *(combination_size(data, name, block) for name, block in data.combinations.items())]
 
 
-def combination_size(data: TrainingData, name: str, block: Combinations) -> BlockSize:
+def combination_size(data: TrainingData, name: str, block: ProductBlock) -> BlockSize:
     """The originals, of which all products of some are features."""
     bags = [originals_of(data, of) for of in block.of]
     kept = [bag.df >= block.min_df for bag in bags]
     entries = sum(int(bag.df[own].sum()) for bag, own in zip(bags, kept, strict=True))
-    return BlockSize(name, kind_of(block), int(sum(own.sum() for own in kept)), 0, 0, 4 * entries)
+    return BlockSize(name, block.feature_kind, int(sum(own.sum() for own in kept)), 0, 0, 4 * entries)
 
 
 def n_symbols(data: TrainingData, name: str) -> int:

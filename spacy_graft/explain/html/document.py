@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from ..pipeline.explain import Contribution, LabelExplanation
+from ..contributions import Contribution, LabelExplanation
 from .arcs import drawing, is_short, listing
 from .density import Run, arcs, runs, stretches
 from .markup import LEVELS, anchors, level, meter, named, shown, signed

@@ -1,8 +1,7 @@
-"""Where the files of lexical resources are found, in folders and in zip files, and lines of text files."""
+"""Where the files of lexical resources are found, in folders and in zip files."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import zipfile
@@ -12,9 +11,7 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-#: What reading a damaged gzip file raises.
-GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
-#: The same of a zip file, or one that is encrypted or compressed in a way that Python does not know.
+#: What reading a damaged zip file raises, or one that is encrypted or compressed in a way that Python does not know.
 ZIP_ERRORS = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
@@ -85,22 +82,3 @@ def content(file: Traversable) -> bytes:
         return file.read_bytes()
     except ZIP_ERRORS as error:
         raise ValueError(f"{file} cannot be read from its zip file: {error}") from error
-
-
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file in UTF-8 with their numbers, from 1, without their ends; gzip if it ends in ``.gz``.
-
-    Raises
-    ------
-    ValueError
-        In iteration, with file and line number, if a line is not UTF-8, or a compressed file is damaged.
-    """
-    number = 0
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        try:
-            for number, line in enumerate(file, start=1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}, line {number}: not UTF-8: {error}.") from error
-        except GZIP_ERRORS as error:
-            raise ValueError(f"{path}, line {number + 1}: the compressed file is damaged here: {error}") from error

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..files import writing
 from . import storage
 from .vocabulary import CorpusVocabulary, Vertex
 
@@ -155,7 +156,7 @@ class FeatureGraph:
         return FeatureGraph(self.vertices, self.virtual, similar, dissimilar, self.report)
 
     def to_bytes(self) -> bytes:
-        """The graph in the format of :mod:`spacy_graft.networks.storage`."""
+        """The graph in the format of :mod:`spacy_graft.graphs.storage`."""
         return storage.packed(self.vertices, self.virtual, (self.similar, self.dissimilar), self.report)
 
     @classmethod
@@ -166,7 +167,8 @@ class FeatureGraph:
 
     def to_disk(self, path: str | Path) -> None:
         """Write the file as a whole or not at all."""
-        storage.write(Path(path), self.to_bytes())
+        with writing(Path(path)) as file:
+            file.write(self.to_bytes())
 
     @classmethod
     def from_disk(cls, path: str | Path) -> FeatureGraph:

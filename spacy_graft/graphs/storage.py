@@ -17,12 +17,9 @@ All numbers are little-endian.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import struct
 import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,19 +137,6 @@ def matrix_at(content: bytes, start: int, n: int, n_edges: int) -> tuple[sparse.
     except ValueError as error:
         raise damaged(f"its edges are no matrix: {error}") from error
     return matrix, weights + 8 * n_edges
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write the file as a whole or not at all: beside it first, then in its place."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def damaged(problem: str) -> ValueError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..pipeline.textcat import TextCatGraft
-from .markup import signed
+from ..explain.html.markup import signed
 from .render import explained
+from .textcat import TextCatGraft
 
 
 def contribution_spans(

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..files import text_lines
 from ..registry import network_builder
 from .graph import FeatureGraph, assembled
-from .resources import text_lines
 from .vocabulary import CorpusVocabulary, Vertex
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..pipeline.explain import Contribution, LabelExplanation
+from ..contributions import Contribution, LabelExplanation
 from .markup import count, feature_cells, meter, named, number_cell, shown, signed, strength_cells, table
 
 #: Labels whose probabilities are shown.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..pipeline.explain import Contribution, Span
+from ..contributions import Contribution, Span
 
 
 class Run(NamedTuple):

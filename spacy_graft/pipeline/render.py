@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..pipeline.explain import Explanation, LabelExplanation
-from ..pipeline.textcat import LIVE, TextCatGraft, graft_components
-from ..suggestions import did_you_mean
-from .document import document_view
-from .markup import fragment, whole_page
-from .overview import overview
-from .scores import contribution_table, heading, probabilities
+from ..explain.contributions import LabelExplanation
+from ..explain.explanation import Explanation
+from ..explain.html.markup import fragment, whole_page
+from ..explain.html.overview import overview
+from ..explain.html.page import label_view
+from ..messages import did_you_mean, listed
+from .components import graft_component
+from .textcat import LIVE, TextCatGraft
 
 STYLES = ("text", "table", "global")
 
@@ -56,9 +57,7 @@ def render(
         If there is no such style or label, or nothing to explain a document by.
     """
     if style not in STYLES:
-        raise ValueError(
-            f"There is no style {style!r}.{did_you_mean(style, STYLES)} The styles: {', '.join(map(repr, STYLES))}."
-        )
+        raise ValueError(f"There is no style {style!r}.{did_you_mean(style, STYLES)} The styles: {listed(STYLES)}.")
     if style == "global":
         title, body = of_model(what, label, examples)
     else:
@@ -71,15 +70,17 @@ def of_model(what: object, label: str | None, examples: Iterable[Doc]) -> tuple[
     if not isinstance(what, TextCatGraft | Language):
         raise ValueError(f"style='global' shows a model: give a component or a pipeline, not {type(what).__name__}.")
     component = component_of(what)
-    return f"{component.name}: features", fragment(overview(component, label, examples))
+    labels = component.chosen_labels(label)
+    intercepts = dict(zip(component.labels, component.model.get_param("b").tolist(), strict=True))
+    page = overview(component.name, component.model, component.features(), intercepts, labels, examples)
+    return f"{component.name}: features", fragment(page)
 
 
 def of_document(what: object, component: object, label: str | None, style: str) -> tuple[str, str]:
     """Title and HTML of a document."""
     if isinstance(what, Explanation):
-        lang, its = "", chosen(what, label)
+        lang, text, its = "", what.text, chosen(what, label)
         by_label = {other.label: other.probability for other in what}
-        text = what.text
     elif isinstance(what, Doc):
         lang, text = what.lang_, what.text
         its, by_label = explained(what, component, label)
@@ -88,14 +89,7 @@ def of_document(what: object, component: object, label: str | None, style: str) 
             f"style={style!r} shows a document: give a Doc with the component, or an Explanation, not "
             f"{type(what).__name__}. A model is shown by style='global'."
         )
-    numbers, bars = contribution_table(its), probabilities(by_label, its.label)
-    if style == "table":
-        view = numbers + bars
-    else:
-        details = f"<details><summary>All in numbers</summary>{numbers}</details>"
-        view = document_view(text, its, lang) + bars + details
-    body = fragment(heading(its), view)
-    return f"{its.label}: {' '.join(text.split())[:60]}", body
+    return f"{its.label}: {' '.join(text.split())[:60]}", label_view(text, its, by_label, lang, style)
 
 
 def chosen(explanation: Explanation, label: str | None) -> LabelExplanation:
@@ -105,8 +99,7 @@ def chosen(explanation: Explanation, label: str | None) -> LabelExplanation:
     labels = [its.label for its in explanation]
     if label not in labels:
         raise ValueError(
-            f"The explanation has no label {label!r}.{did_you_mean(label, labels)} Its labels: "
-            f"{', '.join(map(repr, labels))}."
+            f"The explanation has no label {label!r}.{did_you_mean(label, labels)} Its labels: {listed(labels)}."
         )
     return explanation[label]
 
@@ -136,9 +129,4 @@ def component_of(source: object) -> TextCatGraft:
         return source
     if not isinstance(source, Language):
         raise ValueError(f"Give a component of spacy-graft or a pipeline that has one, not {type(source).__name__}.")
-    found = graft_components(source)
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
-        raise ValueError(f"The pipeline has several components: choose one, as nlp.get_pipe({next(iter(found))!r}).")
-    raise ValueError(f"The pipeline has no component of spacy-graft; it has {', '.join(source.pipe_names) or 'none'}.")
+    return graft_component(source)

@@ -1,23 +1,15 @@
-"""The learners that a config may name: settings alone, so that reading a config compiles nothing."""
+"""The learners that a config may name: values without state. :func:`spacy_graft.graft.start.start` begins a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from .data import TrainingData
-
-if TYPE_CHECKING:
-    from .ascent import AscentFit
-    from .grafting import GraftingFit
-    from .path import PathFit
-    from .selection import SelectionFit
-
-#: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalties`).
+#: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
 PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
-#: Kinds of the rows of a network (see :meth:`spacy_graft.networks.graph.FeatureGraph.penalty_factor`).
+#: Kinds of the rows of a network (see :meth:`spacy_graft.graphs.graph.FeatureGraph.penalty_factor`).
 NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
 NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
 #: What becomes of features that no similar edge says anything of.
@@ -141,16 +133,6 @@ class Grafting(Penalty):
         """Whether all features enter at once, so that they must be written down."""
         return self.penalty != "l1" and self.threshold is None
 
-    def start(self, data: TrainingData) -> GraftingFit | SelectionFit:
-        """Index a corpus and search it once; training goes on with the fit's ``step``."""
-        if self.penalty != "l1":
-            from .selection import SelectionFit
-
-            return SelectionFit(self, data)
-        from .grafting import GraftingFit
-
-        return GraftingFit(self, data)
-
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateAscent(Settings):
@@ -186,12 +168,6 @@ class CoordinateAscent(Settings):
         self._require(limit is None or limit == "cv" or number, "iterations", "at least 1, 'cv', or null")
         self._require(self.threshold in ("training_error", None), "threshold", "'training_error', or null")
         self._require(self.iterations_per_step >= 1, "iterations_per_step", "at least 1")
-
-    def start(self, data: TrainingData) -> AscentFit:
-        """Index a corpus; each ``step`` of the fit is so many iterations."""
-        from .ascent import AscentFit
-
-        return AscentFit(self, data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,9 +234,3 @@ class GraftingPath(Penalty):
         if self.refit is None:
             return ()
         return tuple(self.refit) if isinstance(self.refit, Iterable) else (self.refit,)
-
-    def start(self, data: TrainingData) -> PathFit:
-        """Index a corpus; each ``step`` of the fit is one point of the path."""
-        from .path import PathFit
-
-        return PathFit(self, data)

@@ -19,8 +19,8 @@ from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search import weighting as kernels
 from ..search.combinations import LabelWeights
-from .learners import PENALTY_WEIGHTS, Penalty
 from .problems import Problems
+from .settings import PENALTY_WEIGHTS, Penalty
 
 #: Kinds whose weights depend on the label; and those that follow from counts of documents.
 BY_LABEL = ("ratio", "ratio_idf")

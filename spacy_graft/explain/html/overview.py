@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from spacy.tokens import Doc
 
-from ..model.sparse_linear import contributions
-from ..pipeline.explain import Evidence, Feature, Member
-from ..pipeline.textcat import TextCatGraft
+from ...model.sparse_linear import SparseLinearT, contributions
+from ..contributions import Member
+from ..evidence import Evidence
+from ..features import Feature
 from .markup import anchors, count, feature_cells, named, number_cell, shown, signed, strength_cells, table
 
 #: Features on either side.
@@ -23,21 +24,39 @@ CONTEXT = 22
 COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
 
 
-def overview(component: TextCatGraft, label: str | None, examples: Iterable[Doc]) -> str:
-    """All labels, or one."""
-    component._require_initialized()
-    labels = component.labels if label is None else (component.labels[component._column(label)],)
-    features = component.features()
+def overview(
+    title: str,
+    model: SparseLinearT,
+    features: list[Feature],
+    intercepts: Mapping[str, float],
+    labels: Sequence[str],
+    examples: Iterable[Doc],
+) -> str:
+    """The strongest features of some labels.
+
+    Parameters
+    ----------
+    title : str
+    model : Model
+        A ``spacy_graft.SparseLinear.v1`` with weights.
+    features : list of Feature
+        All of the model, in the order of its weights.
+    intercepts : mapping of str to float
+        Of all labels.
+    labels : sequence of str
+        Those that are shown.
+    examples : iterable of Doc
+        Where features are looked for in context.
+    """
     top = {name: strongest(features, name) for name in labels}
-    contexts = in_context(component, {row for rows in top.values() for row in rows}, examples)
-    intercepts = dict(zip(component.labels, component.model.get_param("b").tolist(), strict=True))
-    prefix = anchors(component.name, *labels)
+    contexts = in_context(model, {row for rows in top.values() for row in rows}, examples)
+    prefix = anchors(title, *labels)
     links = {name: f"{prefix}{k}" for k, name in enumerate(labels)}
     kinds = Counter(feature.kind for feature in features)
     facts = ", ".join(shown(count(n, kind)) for kind, n in kinds.most_common())
     return (
-        f"<h3>{named(component.name)} <small>{count(len(features), 'feature')}, "
-        f"{count(len(component.labels), 'label')}</small></h3>"
+        f"<h3>{named(title)} <small>{count(len(features), 'feature')}, "
+        f"{count(len(intercepts), 'label')}</small></h3>"
         f'<p class="note">{facts or "The model has intercepts only."}</p>'
         + directory(links)
         + "".join(section(name, links[name], intercepts[name], features, top[name], contexts) for name in labels)
@@ -87,14 +106,14 @@ def row(feature: Feature, label: str, largest: float, context: list[str] | None)
     return f"<tr>{strength_cells(weight, largest)}{cells}{number_cell(format(feature.df, ','))}{last}</tr>"
 
 
-def in_context(component: TextCatGraft, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
+def in_context(model: SparseLinearT, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
     """Up to three examples of each feature, as HTML, from different documents."""
     found: dict[int, list[str]] = defaultdict(list)
     for doc in islice(examples, MOST_DOCUMENTS):
         missing = [row for row in sorted(wanted) if len(found[row]) < MOST_EXAMPLES]
-        there = set(contributions(component.model, doc)[0].tolist())
+        there = set(contributions(model, doc)[0].tolist())
         if not there.isdisjoint(missing):
-            evidence = Evidence(component, doc)
+            evidence = Evidence(model, doc)
             for row in filter(there.__contains__, missing):
                 found[row] += snippet(doc.text, evidence.of_feature(row)[3])
     return {row: lines for row, lines in found.items() if lines}

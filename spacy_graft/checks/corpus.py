@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..messages import listed
 from ..pipeline.targets import ID_KEY, SUM_TOLERANCE
-from .common import listed
 
 #: Documents that a label should have; names that a message lists.
 FEW_DOCUMENTS, LISTED = 10, 5
@@ -137,11 +137,39 @@ class Finding:
     message: str
 
 
-def findings(train: Split, dev: Split) -> Iterator[Finding]:
-    """What is wrong with the splits, and with the one beside the other."""
-    for split in (train, dev):
-        yield from of_split(split)
-    yield from of_labels(train, dev)
+@dataclass(frozen=True)
+class CorpusReport:
+    """What two splits hold, and what is wrong with them.
+
+    Attributes
+    ----------
+    train, dev : Split
+    findings : tuple of Finding
+        Errors and warnings; none if all is well.
+    """
+
+    train: Split
+    dev: Split
+    findings: tuple[Finding, ...]
+
+
+def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive: bool = True) -> CorpusReport:
+    """Look for what is wrong with the documents of two splits and their labels.
+
+    Documents without text or labels, labels whose values do not sum to 1, duplicates and contradictions within and
+    across the splits, rare labels, and labels that only one of the splits has.
+
+    Parameters
+    ----------
+    train, dev : iterable of Example
+        Annotated in ``doc.cats``. They are read once, and not kept.
+    exclusive : bool
+        Whether labels exclude each other.
+    """
+    of_train = Split("train", exclusive).read(train)
+    of_dev = Split("dev", exclusive).read(dev, other=of_train)
+    found = [*of_split(of_train), *of_split(of_dev), *of_labels(of_train, of_dev)]
+    return CorpusReport(of_train, of_dev, tuple(found))
 
 
 def of_split(split: Split) -> Iterator[Finding]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from spacy.language import Language
 from spacy.training import Example
 
-from ..graft.learners import GraftingPath
+from ..graft.settings import GraftingPath
+from ..messages import one_line
+from ..model.sparse_linear import SparseLinear
+from ..pipeline.components import graft_component
 from ..pipeline.fit import folds, progress_bar, steps
 from ..pipeline.textcat import TextCatGraft
-from ..pipeline.training import Learner
-from .common import one_line
-from .corpus_checks import positive_labels
+from ..pipeline.training import annotated_before
+from .corpus import name_of, positive_labels
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -51,13 +55,74 @@ class Suspect:
     text: str
 
 
-def suspects(
-    component: TextCatGraft, examples: list[Example], names: list[str], labels: list[str], wanted: int
+def label_errors(
+    nlp: Language,
+    examples: Iterable[Example],
+    *,
+    wanted: int = 10,
+    component: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[Suspect]:
-    """The examples of the highest loss under models that have not seen them, the highest first."""
+    """Find the examples of the highest loss under models that have not seen them: likely label errors.
+
+    A fifth of the examples is held out at a time, and a quick model is trained on the others. The pipeline stays as it
+    is.
+
+    Parameters
+    ----------
+    nlp : Language
+        With a graft component; components before it annotate the documents.
+    examples : iterable of Example
+        Annotated in ``doc.cats``. They are held in memory.
+    wanted : int
+        How many examples to return.
+    component : str, optional
+        Which graft component, if there are several.
+    names : sequence of str, optional
+        How to name the examples; by default their ids, or their numbers from 1.
+
+    Returns
+    -------
+    list of Suspect
+        The highest loss first.
+    """
+    graft = graft_component(nlp, component)
+    return suspects(graft, list(annotated_before(nlp, graft, examples)), wanted, names)
+
+
+def suspects(
+    component: TextCatGraft, examples: list[Example], wanted: int, names: Sequence[str] | None = None
+) -> list[Suspect]:
+    """The same for one component, which stays as it is, and examples that have been annotated."""
+    trained = untrained_copy(component)
+    labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
+    probabilities = held_out_probabilities(trained, examples, labels)
+    losses = [
+        trained.get_loss([example], row[np.newaxis])[0] for example, row in zip(examples, probabilities, strict=True)
+    ]
+    if names is None:
+        names = [name_of(example, number) for number, example in enumerate(examples, start=1)]
+    worst = np.argsort(-np.array(losses), kind="stable")[:wanted].tolist()
+    return [suspect(trained, examples[i], names[i], probabilities[i], losses[i]) for i in worst]
+
+
+def untrained_copy(component: TextCatGraft) -> TextCatGraft:
+    """A component of the same settings, with a learner that is quick."""
+    return type(component)(
+        component.vocab,
+        SparseLinear(component.blocks),
+        component.name,
+        blocks=component.blocks,
+        learner=quick(component.learner),
+        threshold=component.cfg["threshold"],
+        scorer=component.scorer,
+    )
+
+
+def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:
+    """Probabilities of each example under a model of the others: float64 (examples, labels)."""
     fold_of = folds(examples) % PARTS
     probabilities = np.zeros((len(examples), len(labels)))
-    component.learner = quick(component.learner)
     with progress_bar(component) as progress, warnings.catch_warnings():
         # All of a rare label's documents may be held out.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
@@ -67,13 +132,10 @@ def suspects(
             if kept:
                 train(component, kept, labels, progress, f"part {part + 1} of {PARTS}: ")
                 probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
-    losses = [component.get_loss([example], row[np.newaxis])[0]
-              for example, row in zip(examples, probabilities, strict=True)]  # fmt: skip
-    worst = np.argsort(-np.array(losses), kind="stable")[:wanted].tolist()
-    return [suspect(component, examples[i], names[i], probabilities[i], losses[i]) for i in worst]
+    return probabilities
 
 
-def quick(learner: Learner) -> Learner:
+def quick(learner: Any) -> Any:
     """The learner with a shorter path; one that has no path, as it is."""
     if not isinstance(learner, GraftingPath):
         return learner

@@ -1,0 +1,1 @@
+"""Explanations of predictions and models: features by name, where they are in a text, and pages that show them."""

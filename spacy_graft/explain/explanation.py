@@ -1,0 +1,121 @@
+"""Why a document gets its probabilities.
+
+A score is the intercept and the sum of what each matched feature contributes: its weight times its value in the
+document. Nothing is approximated, and every feature tells where in the text it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..model.sparse_linear import SparseLinearT, contributions
+from .contributions import Contribution, LabelExplanation, Member, places_of
+from .evidence import Evidence
+from .html.page import label_view
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The scores of labels for one document.
+
+    Attributes
+    ----------
+    text : str
+    labels : tuple of LabelExplanation
+        In the component's order.
+    """
+
+    text: str
+    labels: tuple[LabelExplanation, ...]
+
+    def __getitem__(self, label: str) -> LabelExplanation:
+        for explanation in self.labels:
+            if explanation.label == label:
+                return explanation
+        raise KeyError(label)
+
+    def __iter__(self) -> Iterator[LabelExplanation]:
+        return iter(self.labels)
+
+    @property
+    def best(self) -> LabelExplanation:
+        """The label of the highest probability; of equal ones the first."""
+        return max(self.labels, key=lambda explanation: explanation.probability)
+
+    def _repr_html_(self) -> str:
+        """The text with its evidence for the best label, in a notebook."""
+        by_label = {label.label: label.probability for label in self.labels}
+        return label_view(self.text, self.best, by_label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    def to_dataframe(self) -> Any:
+        """A pandas ``DataFrame``, a row a label and feature.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_dataframe needs pandas: python -m pip install pandas") from error
+        columns = ("text", "block", "kind", "weight", "value", "contribution")
+        rows = [
+            {"label": label.label, **{column: getattr(part, column) for column in columns}, "places": places_of(part)}
+            for label in self.labels
+            for part in label.contributions
+        ]
+        return pd.DataFrame(rows, columns=["label", *columns, "places"])
+
+
+def explain(model: SparseLinearT, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]) -> Explanation:
+    """Take the scores of a document apart.
+
+    Parameters
+    ----------
+    model : Model
+        A ``spacy_graft.SparseLinear.v1`` with weights.
+    doc : Doc
+    probabilities : float64 (n_labels)
+        Those of the document.
+    labels : mapping of str to int
+        The labels to explain, with their columns in the weights.
+    """
+    intercepts = model.get_param("b")
+    rows, worth, weights, scale = contributions(model, doc)
+    evidence = Evidence(model, doc)
+    found = [(evidence.of_feature(row), scale * value) for row, value in zip(rows.tolist(), worth, strict=True)]
+    return Explanation(
+        doc.text,
+        tuple(
+            of_label(label, float(probabilities[column]), float(intercepts[column]), found, weights[:, column])
+            for label, column in labels.items()
+        ),
+    )
+
+
+def of_label(
+    label: str,
+    probability: float,
+    intercept: float,
+    found: list[tuple[tuple[str, str, str, tuple[Member, ...]], float]],
+    weights: np.ndarray,
+) -> LabelExplanation:
+    """The explanation of one label from the features that were found, with their values."""
+    parts = []
+    for k in np.argsort(-np.abs(weights * [value for _, value in found]), kind="stable"):
+        (text, block, kind, members), value = found[k]
+        weight = float(weights[k])
+        if weight != 0.0:
+            parts.append(Contribution(text, block, kind, weight, float(value), weight * float(value), members))
+    score = intercept + sum(part.contribution for part in parts)
+    return LabelExplanation(label, probability, score, intercept, tuple(parts))

@@ -1,0 +1,43 @@
+"""Checks of the options of feature blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
+
+
+def check_settings(block: Block) -> None:
+    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0."""
+    limits: dict[str, Any] = {"min_df": block.min_df}
+    if is_ngram_block(block) and block.max_length is not None:
+        limits["max_length"] = block.max_length
+    for option, value in limits.items():
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{type(block).__name__}: {option} must be an integer of at least 1, but is {value!r}")
+    penalty: Any = block.penalty
+    if not isinstance(penalty, float | int) or not 0.0 < penalty < float("inf"):
+        raise ValueError(f"{type(block).__name__}: penalty must be a number above 0, but is {penalty!r}")
+
+
+def check_item_settings(block: ItemBlock) -> None:
+    """Raise a ValueError if ``min_df``, ``penalty`` or ``value`` of a new block is not what it may be."""
+    check_settings(block)
+    known = get_args(ItemValue)
+    if block.value not in known:
+        raise ValueError(f"{type(block).__name__}: value must be one of {', '.join(known)}, but is {block.value!r}")
+
+
+def as_names(owner: str, option: str, names: Any) -> tuple[str, ...]:
+    """Return a list of names, as a config gives it, as a tuple; raise a ValueError if it is none.
+
+    A string is refused, because it would be a list of letters.
+    """
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Sequence)
+        or not all(isinstance(name, str) and name for name in names)
+    ):
+        raise ValueError(f"{owner}: {option} must be a list of names, but is {names!r}")
+    return tuple(names)

@@ -1,0 +1,25 @@
+"""What features are named by."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+Symbols = TypeVar("Symbols")
+
+
+class Term(NamedTuple, Generic[Symbols]):
+    """An n-gram or an item: its block, and its symbols there.
+
+    In training, symbols are an array of integers; in a model that can be saved, their names, a tuple of strings.
+    """
+
+    block: str
+    symbols: Symbols
+
+
+#: A term of training: its symbols are 1-D.
+SymbolTerm = Term[np.ndarray]
+#: A term of a model, by the names of its symbols.
+NamedTerm = Term[tuple[str, ...]]

@@ -1,0 +1,78 @@
+"""From a learner's settings and a corpus to a fit.
+
+Another package's learner is a settings object of its own, with ``start.register(ItsSettings)`` for what begins its fit.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, Protocol
+
+from .data import TrainingData
+from .report import Report
+from .settings import CoordinateAscent, Grafting, GraftingPath
+from .solution import Solution
+
+
+class Fit(Protocol):
+    """A learner at work on one corpus."""
+
+    @property
+    def report(self) -> Report: ...
+
+    @property
+    def finished(self) -> bool: ...
+
+    def step(self) -> None:
+        """Go on for a round, or a point of the path; do nothing once the fit has finished."""
+
+    def solution(self) -> Solution:
+        """Return the model as it is."""
+
+
+@singledispatch
+def start(learner: Any, data: TrainingData) -> Fit:
+    """Index a corpus and begin a fit; training goes on with its ``step``.
+
+    Parameters
+    ----------
+    learner : Grafting, GraftingPath, CoordinateAscent, or settings that another package has registered
+    data : TrainingData
+
+    Raises
+    ------
+    TypeError
+        If nothing is registered for settings of this type.
+    """
+    raise TypeError(f"{learner!r} is no learner: nothing is registered with spacy_graft.graft.start for its type.")
+
+
+def is_learner(value: object) -> bool:
+    """Whether :func:`start` can begin a fit with these settings."""
+    return start.dispatch(type(value)) is not start.dispatch(object)
+
+
+# Fits are imported when one begins: they load the compiler.
+@start.register
+def _(learner: Grafting, data: TrainingData) -> Fit:
+    if learner.penalty != "l1":
+        from .selection import SelectionFit
+
+        return SelectionFit(learner, data)
+    from .grafting import GraftingFit
+
+    return GraftingFit(learner, data)
+
+
+@start.register
+def _(learner: GraftingPath, data: TrainingData) -> Fit:
+    from .path import PathFit
+
+    return PathFit(learner, data)
+
+
+@start.register
+def _(learner: CoordinateAscent, data: TrainingData) -> Fit:
+    from .ascent import AscentFit
+
+    return AscentFit(learner, data)

@@ -1,0 +1,22 @@
+"""Pieces of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to end a message with, with a space before it; empty if nothing known is like the name."""
+    near = get_close_matches(name, list(known), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names, quoted and separated by commas; ``none`` if there are none."""
+    return ", ".join(map(repr, names)) or "none"
+
+
+def one_line(text: object) -> str:
+    """The text in one line, without anything that a terminal would obey."""
+    return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))

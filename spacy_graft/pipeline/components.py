@@ -1,0 +1,46 @@
+"""The graft component of a pipeline."""
+
+from __future__ import annotations
+
+from spacy.language import Language
+
+from ..messages import did_you_mean, listed
+from .textcat import TextCatGraft
+
+
+def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
+    """The graft components of a pipeline that are enabled, by name."""
+    return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+
+
+def graft_component(nlp: Language, name: str | None = None, source: str = "the pipeline") -> TextCatGraft:
+    """The graft component of that name, or the only one.
+
+    Parameters
+    ----------
+    nlp : Language
+    name : str, optional
+    source : str
+        What messages call the pipeline.
+
+    Raises
+    ------
+    ValueError
+        If there is no such component, or several and no name.
+    """
+    found = graft_components(nlp)
+    if name is not None and name not in found:
+        raise ValueError(
+            f"There is no graft component {name!r} in {source}: {listed(found)}.{did_you_mean(name, found)}"
+        )
+    if not found:
+        raise ValueError(
+            f"There is no enabled graft component in {source}; its components: {listed(nlp.component_names)}. Add one "
+            f'with nlp.add_pipe("textcat_graft").'
+        )
+    if name is None and len(found) > 1:
+        raise ValueError(
+            f"There are {len(found)} graft components in {source}: {listed(found)}. Choose one: --component on the "
+            f"command line, nlp.get_pipe or nlp.select_pipes in Python."
+        )
+    return found[name or next(iter(found))]

@@ -1,0 +1,16 @@
+"""The package's registries become those of spaCy, which resolves configs."""
+
+from __future__ import annotations
+
+from spacy.util import registry
+
+from ..registry import graft_features, graft_learners, graft_networks
+
+
+def join_spacy() -> None:
+    """Make ``@graft_features``, ``@graft_learners`` and ``@graft_networks`` known to spaCy.
+
+    The components do so when they are imported; call it to resolve a config that names none of them.
+    """
+    for own in (graft_features, graft_learners, graft_networks):
+        setattr(registry, own.namespace[-1], own)
