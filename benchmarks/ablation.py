@@ -28,7 +28,7 @@ SETS = (
 PARTS = 5
 
 WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
-CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True, "penalty": 1.5}
+CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True, "penalty_factor": 1.5}
 
 
 def learner(**options: Any) -> dict[str, Any]:
@@ -44,10 +44,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "words alone": blocks(words=WORDS),
     "characters alone": blocks(characters=CHARACTERS),
     "characters across words": blocks(words=WORDS, characters={**CHARACTERS, "within_words": False}),
-    "characters at the price of words": blocks(words=WORDS, characters={**CHARACTERS, "penalty": 1.0}),
+    "characters at the price of words": blocks(words=WORDS, characters={**CHARACTERS, "penalty_factor": 1.0}),
     "case kept": blocks(words={**WORDS, "attr": "ORTH"}, characters={**CHARACTERS, "lowercase": False}),
     "shapes of words as well": blocks(
-        words=WORDS, characters=CHARACTERS, shapes={**WORDS, "attr": "SHAPE", "penalty": 1.5}
+        words=WORDS, characters=CHARACTERS, shapes={**WORDS, "attr": "SHAPE", "penalty_factor": 1.5}
     ),
     "words of 1 document": blocks(words={**WORDS, "min_df": 1}, characters=CHARACTERS),
     "no refit": learner(refit=None),

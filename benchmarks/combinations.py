@@ -38,7 +38,7 @@ def products(texts: list[str], targets: np.ndarray, degree: int) -> Any:
         bags={"words": Bags.of_stream(word_stream(texts), MIN_DF)},
         combinations=combined,
         min_df=dict.fromkeys(blocks, MIN_DF),
-        penalty=dict.fromkeys(blocks, 1.0),
+        penalty_factors=dict.fromkeys(blocks, 1.0),
         targets=targets,
         known=np.ones(targets.shape, np.bool_),
         example_weights=np.ones(n),

@@ -72,7 +72,7 @@ def main(
         rows.append([
             f"{characters / 1e6:.0f}", f"{result['documents']:,}", f"{result['l1']:.1f}", f"{run.seconds:.1f}",
             f"{run.seconds / characters * 1e6:.3f}", f"{report['seconds']['index']:.1f}",
-            f"{run.megabytes:,.0f}", f"{run.megabytes / characters * 1e6:.0f}", f"{report['n_classes']:,}",
+            f"{run.megabytes:,.0f}", f"{run.megabytes / characters * 1e6:.0f}", f"{report['n_columns']:,}",
             f"{report['n_active']:,}", f"{report['rounds']}", f"{report['relative_gap']:.0e}",
         ])  # fmt: skip
         size *= 2

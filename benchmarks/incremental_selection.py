@@ -191,7 +191,7 @@ def learner(settings: Settings, n_best: int) -> Any:
     threshold, ridge = settings.get("threshold"), settings.get("ridge", 0.0)
     # Of all fits the same accuracy in documents: tol is in units of the threshold, or of the largest gradient.
     tol = GRADIENT / (threshold or settings["largest_gradient"])
-    return Grafting(penalty="l2" if ridge else "none", ridge=ridge, threshold=threshold, n_best=n_best, tol=tol)
+    return Grafting(penalty="l2" if ridge else "none", ridge=ridge, min_gradient=threshold, n_best=n_best, tol=tol)
 
 
 def scikit_learn(train: Part, settings: Settings) -> tuple[Any, Result]:

@@ -33,7 +33,7 @@ STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
 #: Component configs that "ours, tuned" chooses among.
 WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
-CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty": 1.5}
+CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty_factor": 1.5}
 PATH = {"@graft_learners": "spacy_graft.GraftingPath.v1"}
 GRID: dict[str, Settings] = {
     "default": {},

@@ -199,7 +199,7 @@ class Ours:
             "features": len(solution.terms),
             "longest": max(lengths, default=0),
             "long": sum(length > 5 for length in lengths),
-            "columns": fit.report.n_classes,
+            "columns": fit.report.n_columns,
             "index_seconds": fit.report.seconds["index"],
             "cut": not fit.finished,
             "top": self.top(solution),

@@ -180,7 +180,7 @@ def summary(metrics: dict[str, Any]) -> str:
     if report:
         lines.append(
             f"C = {report['l1']:.4g} ({report['l1_ratio']:.4f} of C_max), {report['n_active']:,} features of "
-            f"{report['n_classes']:,} distinct ones\n"
+            f"{report['n_columns']:,} distinct ones\n"
             f"duality gap {report['relative_gap']:.1e} of the objective at zero weights"
         )
     return "\n".join(lines)

@@ -64,7 +64,7 @@ class GraftClassifier:
         1: originals only. 2, 3: products of so many originals at the most as well.
     min_df : int
         Least number of documents of an original or product.
-    product_penalty : float
+    product_penalty_factor : float
         Factor of the penalty of products: above 1, originals are preferred to them.
     multilabel : bool
         ``y`` has a collection of labels for each document.
@@ -93,7 +93,7 @@ class GraftClassifier:
         *,
         degree: int = 1,
         min_df: int = 1,
-        product_penalty: float = 1.0,
+        product_penalty_factor: float = 1.0,
         multilabel: bool = False,
     ) -> None:
         if degree not in (1, 2, 3) or isinstance(degree, bool):
@@ -103,7 +103,7 @@ class GraftClassifier:
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
         self.min_df = min_df
-        self.product_penalty = product_penalty
+        self.product_penalty_factor = product_penalty_factor
         self.multilabel = multilabel
         self.labels: tuple[Hashable, ...] = ()
         self.report = Report()
@@ -202,13 +202,13 @@ class GraftClassifier:
             raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
         products: dict[str, ProductBlock] = {}
         if self.degree > 1:
-            products[PRODUCTS] = Combinations([ORIGINALS], self.degree, self.min_df, self.product_penalty)
+            products[PRODUCTS] = Combinations([ORIGINALS], self.degree, self.min_df, self.product_penalty_factor)
         blocks = [ORIGINALS, *products]
         return TrainingData(
             bags={ORIGINALS: bags_of(matrix, self.min_df)},
             combinations=products,
             min_df=dict.fromkeys(blocks, self.min_df),
-            penalty={ORIGINALS: 1.0, PRODUCTS: self.product_penalty},
+            penalty_factors={ORIGINALS: 1.0, PRODUCTS: self.product_penalty_factor},
             targets=targets,
             known=np.ones(targets.shape, np.bool_),
             example_weights=weights,

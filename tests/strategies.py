@@ -33,7 +33,7 @@ def training_data(
         streams={"characters": stream_of(texts)},
         min_df={"characters": min_df},
         max_length={"characters": None},
-        penalty={"characters": 1.0},
+        penalty_factors={"characters": 1.0},
         targets=targets.astype(np.float64),
         known=np.ones(targets.shape, np.bool_) if known is None else known,
         example_weights=np.ones(n) if importance is None else importance,

@@ -157,6 +157,6 @@ def test_rounding_above_1_is_taken_away_and_new_documents_may_have_any_value():
 
 def test_products_may_be_penalised_more():
     free = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
-    dear = GraftClassifier(Grafting(l1=0.5), degree=2, product_penalty=100.0).fit(MATRIX, LABELS)
+    dear = GraftClassifier(Grafting(l1=0.5), degree=2, product_penalty_factor=100.0).fit(MATRIX, LABELS)
     assert any(len(feature.names) == 2 for feature in free.features())
     assert all(len(feature.names) == 1 for feature in dear.features())

@@ -40,7 +40,7 @@ ARC_BLOCKS: list[HeadModifiers] = [
     HeadModifiers(head=["POS"], modifier=["POS"], relation=False),
     HeadModifiers(head=[], modifier=["LOWER", "ENT_TYPE", "TAG"]),
     HeadModifiers(head=["DEP"], modifier=[], relation=False, min_df=7),
-    HeadModifiers(head=["_.graft_topic"], modifier=["_.graft_topic", "SHAPE"], penalty=2.0),
+    HeadModifiers(head=["_.graft_topic"], modifier=["_.graft_topic", "SHAPE"], penalty_factor=2.0),
 ]
 DOC_BLOCKS: list[DocAttributes] = [
     DocAttributes(extensions=["graft_section"]),
@@ -538,7 +538,9 @@ def test_edges_that_cannot_be(edges):
 
 
 @pytest.mark.parametrize("block", [TokenAttributes(), HeadModifiers(), DOC_BLOCKS[0]], ids=repr)
-@pytest.mark.parametrize(("option", "message"), [("min_df", "integer of at least 1"), ("penalty", "number above 0")])
+@pytest.mark.parametrize(
+    ("option", "message"), [("min_df", "integer of at least 1"), ("penalty_factor", "number above 0")]
+)
 def test_limits(block, option, message):
     with pytest.raises(ValueError, match=f"{type(block).__name__}: {option} must be an? {message}, but is 0"):
         replace(block, **{option: 0})

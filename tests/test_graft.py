@@ -466,7 +466,7 @@ def test_several_blocks_are_one_space(corpus, l1, n_best, factor):
         streams={"none": stream_of([""] * len(texts)), **data.streams, "backwards": backwards},
         min_df={"none": 1, "characters": 1, "backwards": 1},
         max_length={"none": None, "characters": 1, "backwards": None},
-        penalty={"none": 1.0, "characters": 1.0, "backwards": factor},
+        penalty_factors={"none": 1.0, "characters": 1.0, "backwards": factor},
     )
     fit = run(Grafting(l1=l1, n_best=n_best, ridge=0.05, tol=1e-6), data)
     forwards = distinct_columns(texts, max_length=1)[1]
@@ -477,6 +477,6 @@ def test_several_blocks_are_one_space(corpus, l1, n_best, factor):
     matrix = np.array(list(penalties)).reshape(-1, len(texts)).T
     optimum, _, _ = dense_optimum(matrix, targets, np.ones(len(texts)), l1, 0.05, penalty)
     # Fewer where features of few documents cannot enter.
-    assert fit.report.n_classes <= len(penalties)
+    assert fit.report.n_columns <= len(penalties)
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1 + optimum))
     assert set(fit.solution().blocks) <= {"characters", "backwards"}

@@ -41,7 +41,7 @@ def both_blocks(texts, targets, value="binary", degree=2, factor=1.0, exclusive=
         combinations={"products": Combinations(["letters", "characters"], degree, min_df=1)},
         min_df={"characters": 1, "letters": 1, "products": 1},
         max_length={"characters": 2},
-        penalty={"characters": 1.0, "letters": 1.0, "products": factor},
+        penalty_factors={"characters": 1.0, "letters": 1.0, "products": factor},
         targets=targets.astype(np.float64),
         known=np.ones(targets.shape, np.bool_) if known is None else known,
         example_weights=np.ones(n),
@@ -156,7 +156,7 @@ def word_products(words, targets, degree):
         bags={"words": Bags.of_stream(words)},
         combinations={"products": Combinations(["words"], degree, min_df=1)},
         min_df={"words": 1, "products": 1},
-        penalty={"words": 1.0, "products": 1.0},
+        penalty_factors={"words": 1.0, "products": 1.0},
         targets=targets,
         known=np.ones(targets.shape, np.bool_),
         example_weights=np.ones(n),
@@ -229,7 +229,7 @@ def test_a_path_with_refit_over_products():
         {"of": ["a"], "degree": 1},
         {"of": ["a"], "degree": 4},
         {"of": ["a"], "min_df": 0},
-        {"of": ["a"], "penalty": 0.0},
+        {"of": ["a"], "penalty_factor": 0.0},
     ],
 )
 def test_senseless_combinations_are_refused(options):

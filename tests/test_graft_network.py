@@ -229,7 +229,7 @@ def test_ridge_and_network_without_l1(corpus, seed, kind, threshold, to_zero):
     assume(any(texts))
     network = network_over(texts, vertices_of(texts, seed), 2, seed)
     learner = Grafting(
-        penalty="l2", ridge=0.3, tol=1e-7, threshold=threshold, network_kind=kind, network_unlinked=to_zero
+        penalty="l2", ridge=0.3, tol=1e-7, min_gradient=threshold, network_kind=kind, network_unlinked=to_zero
     )
     fit = run(learner, replace(training_data(texts, targets), network=network))
     names, matrix, penalty, form = whole_space(texts, network, learner)

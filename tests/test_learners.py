@@ -104,7 +104,7 @@ def assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_
 def test_l2_selects_by_the_rule(corpus, seed, threshold, n_best, ridge):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
-    learner = Grafting(penalty="l2", threshold=threshold, n_best=n_best, ridge=ridge, tol=1e-7)
+    learner = Grafting(penalty="l2", min_gradient=threshold, n_best=n_best, ridge=ridge, tol=1e-7)
     fit = start(learner, training_data(texts, targets, importance=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, ridge)
@@ -122,7 +122,7 @@ def test_without_a_penalty_as_well_where_the_likelihood_has_a_maximum(corpus, se
     """Soft targets: no column has documents of one label alone."""
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
-    learner = Grafting(penalty="none", threshold=threshold, n_best=n_best, tol=1e-7)
+    learner = Grafting(penalty="none", min_gradient=threshold, n_best=n_best, tol=1e-7)
     fit = start(learner, training_data(texts, targets, importance=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, 0.0)
@@ -153,7 +153,7 @@ def test_full_space(corpus, seed):
         assert fit.report.objective == pytest.approx(optimum, rel=1e-5)
         assert fit.report.converged
         if fit.report.rounds:
-            assert fit.report.n_active == fit.report.n_classes == matrix.shape[1]
+            assert fit.report.n_active == fit.report.n_columns == matrix.shape[1]
             assert fit.report.compression == 0.0
         if ridge:
             assert fit.report.duality_gap <= 1e-4 * (1.0 + optimum)
@@ -165,7 +165,7 @@ def test_two_labels_share_a_weight_under_l2(corpus, seed, threshold):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     data = training_data(texts, targets, importance=importance)
-    solution = run(Grafting(penalty="l2", threshold=threshold, ridge=0.2, tol=1e-8), data).solution()
+    solution = run(Grafting(penalty="l2", min_gradient=threshold, ridge=0.2, tol=1e-8), data).solution()
     columns = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
     columns = columns.reshape(len(texts), -1)
     found = objective_of(solution, texts, targets, importance, np.ones(len(texts)), 0.0, 0.2)
@@ -181,12 +181,12 @@ def test_the_threshold_stands_where_c_stands_under_l1():
     texts = ["".join(rng.choice(list("abc "), 12)) for _ in range(40)]
     data = training_data(texts, np.eye(2)[rng.integers(0, 2, 40)])
     l1_max = start(Grafting(l1=1e6), data).report.l1_max
-    empty = run(Grafting(penalty="l2", ridge=1.0, threshold=1.001 * l1_max), data)
+    empty = run(Grafting(penalty="l2", ridge=1.0, min_gradient=1.001 * l1_max), data)
     assert not empty.solution().terms
     assert empty.report.converged
     assert empty.report.compression == 1.0
     sizes = [
-        run(Grafting(penalty="l2", ridge=1.0, n_best=1, threshold=share * l1_max), data).report.n_active
+        run(Grafting(penalty="l2", ridge=1.0, n_best=1, min_gradient=share * l1_max), data).report.n_active
         for share in (0.99, 0.3, 0.03)
     ]
     assert 0 < sizes[0] < sizes[1] < sizes[2]
@@ -199,7 +199,7 @@ def test_features_that_share_no_documents_are_selected_whatever_the_number_a_rou
     rates = {"": 2, **dict.fromkeys("ace", 1), **dict.fromkeys("bdf", 3)}
     targets = np.eye(2)[[int(i % 4 < rates[text]) for i, text in enumerate(texts)]]
     fits = [
-        run(Grafting(**penalty, n_best=n_best, threshold=0.5, tol=1e-6), training_data(texts, targets))
+        run(Grafting(**penalty, n_best=n_best, min_gradient=0.5, tol=1e-6), training_data(texts, targets))
         for n_best in (1, 2, 100, None)
     ]
     assert len({fit.report.n_active for fit in fits}) == 1
@@ -221,12 +221,12 @@ def test_features_that_share_no_documents_are_selected_whatever_the_number_a_rou
 )
 def test_a_likelihood_without_a_maximum_ends_with_finite_weights_and_says_so(texts, labels, threshold):
     targets = np.eye(max(labels) + 1)[labels]
-    fit = run(Grafting(penalty="none", threshold=threshold), training_data(texts, targets))
+    fit = run(Grafting(penalty="none", min_gradient=threshold), training_data(texts, targets))
     assert fit.report.separated
     assert fit.report.converged
     assert np.abs(fit.solution().weights).max() < 50.0
     assert fit.report.duality_gap >= 0.0
-    under_l2 = run(Grafting(penalty="l2", ridge=0.1, threshold=threshold), training_data(texts, targets))
+    under_l2 = run(Grafting(penalty="l2", ridge=0.1, min_gradient=threshold), training_data(texts, targets))
     assert not under_l2.report.separated
 
 
@@ -248,7 +248,7 @@ def test_scores_without_bound_leave_the_intercepts_of_other_labels_finite(labels
 def test_products_are_selected_by_the_same_rule(corpus, threshold, n_best, degree):
     texts, targets = corpus
     data = both_blocks(texts, targets, degree=degree)
-    fit = run(Grafting(penalty="l2", ridge=0.3, threshold=threshold, n_best=n_best, tol=1e-6), data)
+    fit = run(Grafting(penalty="l2", ridge=0.3, min_gradient=threshold, n_best=n_best, tol=1e-6), data)
     matrix, _ = space(texts, data, degree, 1.0)
     state = fit.state
     gradients = np.abs(matrix.T @ (targets - softmax(state.scores.T)))
@@ -269,7 +269,7 @@ def test_a_cut_off_by_frequency_that_the_threshold_makes_lossless():
     rng = np.random.default_rng(4)
     texts = ["".join(rng.choice(list("abc "), 20)) for _ in range(30)]
     targets = np.eye(2)[rng.integers(0, 2, 30)]
-    fit = run(Grafting(penalty="l2", ridge=1.0, threshold=2.5), training_data(texts, targets))
+    fit = run(Grafting(penalty="l2", ridge=1.0, min_gradient=2.5), training_data(texts, targets))
     assert fit.report.min_df == {"characters": 3}
     assert run(Grafting(penalty="l2", ridge=1.0), training_data(texts, targets)).report.min_df == {"characters": 1}
 
@@ -279,14 +279,14 @@ def test_a_cut_off_by_frequency_that_the_threshold_makes_lossless():
     [
         ({}, "l1 = None, but it must be above 0"),
         ({"penalty": "l3"}, "penalty = 'l3', but it must be one of"),
-        ({"l1": 1.0, "threshold": 1.0}, "threshold = 1.0, but it must be null with penalty = 'l1'"),
+        ({"l1": 1.0, "min_gradient": 1.0}, "min_gradient = 1.0, but it must be null with penalty = 'l1'"),
         ({"penalty": "l2", "ridge": 1.0, "l1": 1.0}, "l1 = 1.0, but it must be null with penalty = 'l2'"),
         ({"penalty": "none", "l1": 1.0}, "l1 = 1.0, but it must be null"),
         ({"penalty": "l2"}, "ridge = 0.0, but it must be above 0 with penalty = 'l2'"),
         ({"penalty": "none", "ridge": 1.0}, "ridge = 1.0, but it must be 0 with penalty = 'none'"),
-        ({"penalty": "l2", "ridge": 1.0, "threshold": 0.0}, "threshold = 0.0, but it must be above 0, or null"),
-        ({"penalty": "none", "threshold": float("nan")}, "threshold = nan"),
-        ({"penalty": "none", "threshold": 1.0, "n_best": 0}, "n_best = 0, but it must be at least 1"),
+        ({"penalty": "l2", "ridge": 1.0, "min_gradient": 0.0}, "min_gradient = 0.0, but it must be above 0, or null"),
+        ({"penalty": "none", "min_gradient": float("nan")}, "min_gradient = nan"),
+        ({"penalty": "none", "min_gradient": 1.0, "n_best": 0}, "n_best = 0, but it must be at least 1"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, message):
@@ -298,8 +298,8 @@ def test_options_that_contradict_each_other_are_refused(options, message):
     ("learner", "message"),
     [
         (
-            {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0, "threshold": 1.0},
-            "threshold = 1.0, .* must be null",
+            {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0, "min_gradient": 1.0},
+            "min_gradient = 1.0, .* must be null",
         ),
         ({"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "l1": 1.0, "ridge": 1.0}, "l1 = 1.0, .* null"),
         ({"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none", "n_best": 0}, "n_best = 0, .* at least 1"),
@@ -316,14 +316,14 @@ def test_they_are_refused_when_the_config_is_read(learner, message):
 
 def test_the_full_space_of_products_is_refused():
     _, words, targets = random_documents(0)
-    with pytest.raises(ValueError, match=r"Grafting: without a threshold .* products of 'products' are not written"):
+    with pytest.raises(ValueError, match=r"Grafting: without a min_gradient .* products of 'products' are not written"):
         start(Grafting(penalty="l2", ridge=1.0), word_products(words, targets, 2))
     features = {
         "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
         "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"]},
     }
     learner = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none"}
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] Without a threshold Grafting takes all features at once"):
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] Without a min_gradient Grafting takes all"):
         make_nlp(features=features, learner=learner)
 
 
@@ -334,7 +334,7 @@ def test_the_full_space_of_products_is_refused():
     "learner",
     [
         Grafting(penalty="l2", ridge=1.0),
-        Grafting(penalty="none", threshold=0.1),
+        Grafting(penalty="none", min_gradient=0.1),
         CoordinateAscent(),
         CoordinateAscent(iterations="cv"),
     ],
@@ -396,7 +396,7 @@ def test_each_iteration_is_that_of_the_twin(corpus, seed, tolerance):
     _, matrix = distinct_columns(texts)
     path = naive_ascent(matrix, targets[:, 1], importance, tolerance, limit=FEW)
     fit = start(
-        CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, threshold=None),
+        CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, intercepts=None),
         training_data(texts, targets, importance=importance),
     )
     losses = [logistic_loss(scores, targets[:, 1], importance) for scores in path]
@@ -424,7 +424,7 @@ def test_several_labels_are_one_ascent_each(corpus, seed, exclusive):
     importance = random_weights(seed, len(texts))
     known = rng.random(targets.shape) < (1.0 if exclusive else 0.8)
     data = training_data(texts, targets, exclusive, known=known, importance=importance)
-    fit = run(CoordinateAscent(threshold=None, iterations=FEW), data)
+    fit = run(CoordinateAscent(intercepts=None, iterations=FEW), data)
     _, matrix = distinct_columns(texts)
     scores = scores_of(fit.solution(), texts, np.ones(len(texts)))
     for place, label in enumerate(fit.problems.trained):
@@ -441,7 +441,7 @@ def test_more_labels_than_a_search_tells_wait_for_the_next():
     y = rng.integers(0, 12, 60)
     importance = random_weights(1, 60) * np.where(y == 0, 20.0, 1.0)
     targets = np.eye(12)[y]
-    fit = run(CoordinateAscent(threshold=None), training_data(texts, targets, importance=importance))
+    fit = run(CoordinateAscent(intercepts=None), training_data(texts, targets, importance=importance))
     _, matrix = distinct_columns(texts)
     for label, scores in enumerate(fit.ascent.scores):
         np.testing.assert_allclose(scores, naive_ascent(matrix, targets[:, label], importance)[-1], atol=1e-6)
@@ -468,7 +468,7 @@ def test_the_threshold_is_tuned_on_training_error():
     texts, rng = random_texts(2)
     targets = np.eye(2)[[int("ab" in text or rng.random() < 0.1) for text in texts]]
     tuned, plain = (
-        run(CoordinateAscent(iterations=3, threshold=threshold), training_data(texts, targets)).solution()
+        run(CoordinateAscent(iterations=3, intercepts=threshold), training_data(texts, targets)).solution()
         for threshold in ("training_error", None)
     )
     np.testing.assert_array_equal(tuned.weights, plain.weights)
@@ -509,7 +509,7 @@ def test_iterations_are_limited_or_chosen_by_cross_validation():
         ({"iterations": 0}, "iterations = 0, but it must be at least 1, 'cv', or null"),
         ({"iterations": True}, "iterations = True"),
         ({"iterations": "many"}, "iterations = 'many'"),
-        ({"threshold": "dev"}, "threshold = 'dev', but it must be 'training_error', or null"),
+        ({"intercepts": "dev"}, "intercepts = 'dev', but it must be 'training_error', or null"),
         ({"iterations_per_step": 0}, "iterations_per_step = 0"),
     ],
 )
@@ -524,7 +524,7 @@ def test_the_ascent_over_products_with_values_is_that_of_the_twin(corpus, seed, 
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     data = both_blocks(texts, targets, value, degree)
-    learner = CoordinateAscent(threshold=None, iterations=FEW)
+    learner = CoordinateAscent(intercepts=None, iterations=FEW)
     fit = run(learner, replace(data, example_weights=importance))
     matrix, _ = space(texts, data, degree, 1.0)
     for label, scores in enumerate(fit.ascent.scores):
@@ -545,8 +545,8 @@ def test_the_ascent_finds_products():
 
 
 LEARNERS = [
-    {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 1.0, "threshold": 3.0},
-    {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none", "threshold": 3.0},
+    {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 1.0, "min_gradient": 3.0},
+    {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none", "min_gradient": 3.0},
     {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 1.0, "penalty_weights": "standard"},
     {"@graft_learners": "spacy_graft.CoordinateAscent.v1"},
     {"@graft_learners": "spacy_graft.CoordinateAscent.v1", "iterations": "cv", "iterations_per_step": 3},
@@ -561,7 +561,7 @@ def test_a_pipeline_with_each_learner_is_trained_saved_and_loaded(
     nlp = make_nlp(factory, learner=learner)
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
     assert report.finished
-    assert 0.0 < report.compression < 1.0 or report.n_active == report.n_classes
+    assert 0.0 < report.compression < 1.0 or report.n_active == report.n_columns
     assert report.iterations > 0
     assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
     texts = [record["text"] for record in dev_records]

@@ -152,7 +152,7 @@ def train(component: TextCatGraft, examples: list[Example], labels: list[str], p
     """Train to the end of the path."""
     for fit in steps(component, examples, {"labels": labels}, progress, name):
         last = fit
-    component.take_over(last.solution(), last.report)
+    component.set_solution(last.solution(), last.report)
 
 
 def suspect(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> Suspect:

@@ -119,7 +119,7 @@ def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:
     """The size of each block, from its index."""
     names = [name for name in data.min_df if name not in data.combinations]
     indexes = [index_of(data, name, data.min_df[name]) for name in names]
-    distinct = distinct_columns(indexes, [data.penalty[name] for name in names], np.empty(0, np.int64))
+    distinct = distinct_columns(indexes, [data.penalty_factors[name] for name in names], np.empty(0, np.int64))
     sizes = [
         BlockSize(name, component.blocks[name].feature_kind, n_symbols(data, name), index.n_nodes, int(own.sum()),
                   n_bytes(index))

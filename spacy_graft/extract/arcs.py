@@ -42,14 +42,14 @@ class HeadModifiers:
         What an item is worth in a document: 1, or less if it occurs seldom there, or in many documents.
     min_df : int
         Least number of documents of an item.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
         If neither ``head`` nor ``modifier`` names an attribute, one of them does not exist or has no strings, there
-        is no such value, ``min_df`` is less than 1, or ``penalty`` is not above 0.
+        is no such value, ``min_df`` is less than 1, or ``penalty_factor`` is not above 0.
     """
 
     head: Sequence[str] = ("LEMMA",)
@@ -57,7 +57,7 @@ class HeadModifiers:
     relation: bool = True
     value: ItemValue = "binary"
     min_df: int = 2
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     kind: ClassVar[BlockKind] = BlockKind.ITEMS
     feature_kind: ClassVar[str] = "head–modifier"

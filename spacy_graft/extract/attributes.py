@@ -39,19 +39,19 @@ class TokenAttributes:
         What an item is worth in a document: 1, or less if it occurs seldom there, or in many documents.
     min_df : int
         Least number of documents of an item.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If there is no such attribute or value, ``min_df`` is less than 1, or ``penalty`` is not above 0.
+        If there is no such attribute or value, ``min_df`` is less than 1, or ``penalty_factor`` is not above 0.
     """
 
     attr: str = "LOWER"
     value: ItemValue = "binary"
     min_df: int = 2
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     width: ClassVar[int] = 1
     kind: ClassVar[BlockKind] = BlockKind.ITEMS

@@ -44,7 +44,7 @@ class NgramBlock(Protocol):
         Least number of documents of a feature, at least 1.
     max_length : int or None
         Longest n-gram in symbols, None: any length.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights λ of the block's features, above 0.
     dtype : type
         ``np.uint32`` (code points) or ``np.uint64`` (values of a token attribute).
@@ -63,7 +63,7 @@ class NgramBlock(Protocol):
     def max_length(self) -> int | None: ...
 
     @property
-    def penalty(self) -> float: ...
+    def penalty_factor(self) -> float: ...
 
     @property
     def dtype(self) -> type[np.unsignedinteger]: ...
@@ -101,7 +101,7 @@ class ItemBlock(Protocol):
         What people call its features: "character n-gram", "attribute".
     min_df : int
         Least number of documents of an item, at least 1.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights λ of the block's items, above 0.
     value : {"binary", "log_count", "tf_idf"}
         What an item is worth in a document, in [0, 1].
@@ -121,7 +121,7 @@ class ItemBlock(Protocol):
     def min_df(self) -> int: ...
 
     @property
-    def penalty(self) -> float: ...
+    def penalty_factor(self) -> float: ...
 
     @property
     def value(self) -> ItemValue: ...
@@ -172,7 +172,7 @@ class ProductBlock(Protocol):
         2 or 3: how many items at the most.
     min_df : int
         Least number of documents of a product, at least 1.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights λ of the products, above 0.
     """
 
@@ -192,7 +192,7 @@ class ProductBlock(Protocol):
     def min_df(self) -> int: ...
 
     @property
-    def penalty(self) -> float: ...
+    def penalty_factor(self) -> float: ...
 
 
 #: Blocks that read documents, and all blocks.

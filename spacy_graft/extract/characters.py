@@ -37,20 +37,20 @@ class CharacterNgrams:
         Lower-case the text, token by token.
     within_words : bool
         Leave out n-grams of more than one word.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If ``min_df`` or ``max_length`` is less than 1, or ``penalty`` is not above 0.
+        If ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above 0.
     """
 
     min_df: int = 3
     max_length: int | None = None
     lowercase: bool = True
     within_words: bool = False
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS

@@ -27,20 +27,20 @@ class Combinations:
         2 or 3: how many originals at the most.
     min_df : int
         Least number of documents of a combination.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If ``of`` names no block or one twice, ``degree`` is neither 2 nor 3, ``min_df`` is less than 1, or ``penalty``
-        is not above 0.
+        If ``of`` names no block or one twice, ``degree`` is neither 2 nor 3, ``min_df`` is less than 1, or
+        ``penalty_factor`` is not above 0.
     """
 
     of: Sequence[str]
     degree: int = 2
     min_df: int = 2
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     kind: ClassVar[BlockKind] = BlockKind.PRODUCTS
     feature_kind: ClassVar[str] = "combination"

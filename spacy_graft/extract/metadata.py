@@ -40,14 +40,14 @@ class DocAttributes:
         ``1990 <= year < 2000`` and ``2000 <= year``.
     min_df : int
         Least number of documents of an item.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
         If no attribute is named, or one twice, edges of bins are not finite numbers that increase, bins are of
-        an attribute that is not named, ``min_df`` is less than 1, or ``penalty`` is not above 0.
+        an attribute that is not named, ``min_df`` is less than 1, or ``penalty_factor`` is not above 0.
     """
 
     extensions: Sequence[str] = ()
@@ -55,7 +55,7 @@ class DocAttributes:
     # Kept as pairs of name and edges, which can be hashed.
     bins: Mapping[str, Sequence[float]] | tuple[tuple[str, Sequence[float]], ...] | None = None
     min_df: int = 2
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     value: ClassVar[ItemValue] = "binary"
     width: ClassVar[int] = 2

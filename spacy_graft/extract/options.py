@@ -9,20 +9,20 @@ from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
 def check_settings(block: Block) -> None:
-    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or ``penalty`` not above 0."""
+    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or its factor not above 0."""
     limits: dict[str, Any] = {"min_df": block.min_df}
     if is_ngram_block(block) and block.max_length is not None:
         limits["max_length"] = block.max_length
     for option, value in limits.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{type(block).__name__}: {option} must be an integer of at least 1, but is {value!r}")
-    penalty: Any = block.penalty
-    if not isinstance(penalty, float | int) or not 0.0 < penalty < float("inf"):
-        raise ValueError(f"{type(block).__name__}: penalty must be a number above 0, but is {penalty!r}")
+    factor: Any = block.penalty_factor
+    if not isinstance(factor, float | int) or not 0.0 < factor < float("inf"):
+        raise ValueError(f"{type(block).__name__}: penalty_factor must be a number above 0, but is {factor!r}")
 
 
 def check_item_settings(block: ItemBlock) -> None:
-    """Raise a ValueError if ``min_df``, ``penalty`` or ``value`` of a new block is not what it may be."""
+    """Raise a ValueError if ``min_df``, ``penalty_factor`` or ``value`` of a new block is not what it may be."""
     check_settings(block)
     known = get_args(ItemValue)
     if block.value not in known:

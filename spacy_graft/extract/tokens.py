@@ -51,19 +51,20 @@ class TokenNgrams:
         Least number of documents of a feature.
     max_length : int, optional
         Longest n-gram in tokens; any length if None.
-    penalty : float
+    penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
 
     Raises
     ------
     ValueError
-        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty`` is not above 0.
+        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above
+        0.
     """
 
     attr: str = "LOWER"
     min_df: int = 2
     max_length: int | None = None
-    penalty: float = 1.0
+    penalty_factor: float = 1.0
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS

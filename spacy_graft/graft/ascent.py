@@ -20,7 +20,7 @@ from .data import TrainingData
 from .indexing import feature_space
 from .problems import Problems
 from .report import Report
-from .settings import CoordinateAscent, Penalty
+from .settings import CoordinateAscent, PenaltySettings
 from .solution import Solution
 from .space import FeatureSpace
 from .state import solution_of
@@ -217,8 +217,8 @@ class AscentFit:
         self.report = report = Report(min_df=dict(data.min_df))
         with report.timed("index"):
             # No penalty: λ is the factor of a block, by which the gradients of its features count for less.
-            self.space = feature_space(data, Penalty(), self.problems, data.min_df)
-        report.n_classes = self.space.n_classes
+            self.space = feature_space(data, PenaltySettings(), self.problems, data.min_df)
+        report.n_columns = self.space.n_columns
         limits = np.full(self.problems.n_trained, np.inf)
         if learner.iterations == "cv" and self.problems.problems:
             with report.timed("cross-validation"):
@@ -298,7 +298,7 @@ class AscentFit:
         """The model as it is, with its intercepts tuned if the learner asks for it."""
         ascent = self.ascent
         intercepts = np.zeros(self.problems.n_trained)
-        if self.learner.threshold == "training_error":
+        if self.learner.intercepts == "training_error":
             intercepts[:] = [self._tuned(label) for label in range(len(intercepts))]
         return solution_of(
             self.space, self.problems, ascent.active, intercepts, ascent.scores + intercepts[:, None], mean_scale=0.0

@@ -31,7 +31,7 @@ class TrainingData:
         Least number of documents of a feature, by block of any kind, in their order.
     max_length : dict of str to int or None
         Longest n-gram, by block of n-grams.
-    penalty : dict of str to float
+    penalty_factors : dict of str to float
         Factor of λ, by block.
     targets : float64 (n, labels)
         q_iy in [0, 1].
@@ -52,7 +52,7 @@ class TrainingData:
     combinations: dict[str, ProductBlock] = field(default_factory=dict)
     min_df: dict[str, int]
     max_length: dict[str, int | None] = field(default_factory=dict)
-    penalty: dict[str, float]
+    penalty_factors: dict[str, float]
     targets: np.ndarray
     known: np.ndarray
     example_weights: np.ndarray

@@ -16,25 +16,27 @@ from .network import Network
 from .parts import CombinationPart, IndexedPart, Part, VertexPart
 from .penalty_weights import inverse_weights, label_weights
 from .problems import Problems
-from .settings import Penalty
+from .settings import PenaltySettings
 from .space import FeatureSpace, distinct_columns
 
 Index = NgramIndex | ItemIndex
 
 
-def feature_space(data: TrainingData, penalty: Penalty, problems: Problems, min_df: Mapping[str, int]) -> FeatureSpace:
+def feature_space(
+    data: TrainingData, penalty: PenaltySettings, problems: Problems, min_df: Mapping[str, int]
+) -> FeatureSpace:
     """Index all blocks.
 
     Parameters
     ----------
     data : TrainingData
-    penalty : Penalty
+    penalty : PenaltySettings
     problems : Problems
     min_df : mapping of str to int
         By block, in place of the data's own.
     """
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
-    factors = [data.penalty[name] for name in indexes]
+    factors = [data.penalty_factors[name] for name in indexes]
     vertices = [] if data.network is None else vertex_parts(data.network, data, penalty, problems)
     taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in vertices)])
     parts: list[Part] = [
@@ -49,7 +51,9 @@ def feature_space(data: TrainingData, penalty: Penalty, problems: Problems, min_
     return FeatureSpace(parts)
 
 
-def vertex_parts(network: Network, data: TrainingData, penalty: Penalty, problems: Problems) -> list[VertexPart]:
+def vertex_parts(
+    network: Network, data: TrainingData, penalty: PenaltySettings, problems: Problems
+) -> list[VertexPart]:
     """The vertices of the network that are features, by block.
 
     Each is a feature of its own, whatever columns are equal: its neighbours tell it from others. A feature outside the
@@ -59,7 +63,7 @@ def vertex_parts(network: Network, data: TrainingData, penalty: Penalty, problem
     for name in dict.fromkeys(network.blocks.tolist()):
         chosen = np.flatnonzero(network.blocks == name)
         index = network.index.some(chosen)
-        inverse = inverse_weights(penalty, data.penalty[name], index, problems)
+        inverse = inverse_weights(penalty, data.penalty_factors[name], index, problems)
         parts.append(VertexPart(name, index, inverse, chosen))
     return parts
 
@@ -76,7 +80,7 @@ def combination_part(
     block: ProductBlock,
     indexes: Mapping[str, Index],
     data: TrainingData,
-    penalty: Penalty,
+    penalty: PenaltySettings,
     problems: Problems,
     min_df: int,
 ) -> CombinationPart:
@@ -86,7 +90,7 @@ def combination_part(
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
         ItemIndex.joined(list(by_block.values())), np.concatenate(taken),
-        label_weights(penalty, data.penalty[name], problems), block.degree, min_df,
+        label_weights(penalty, data.penalty_factors[name], problems), block.degree, min_df,
     )  # fmt: skip
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})
 

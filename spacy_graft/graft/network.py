@@ -29,7 +29,7 @@ from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
 from ..solve.coupling import Coupling
 from ..solve.quadratic import LARGEST_BLOCK
-from .settings import Penalty
+from .settings import PenaltySettings
 
 #: What ``@graft_networks`` make.
 NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
@@ -122,11 +122,11 @@ class NetworkPenalty:
     Parameters
     ----------
     graph : FeatureGraph
-    penalty : Penalty
+    penalty : PenaltySettings
         α, γ and the kind of the rows.
     """
 
-    def __init__(self, graph: FeatureGraph, penalty: Penalty) -> None:
+    def __init__(self, graph: FeatureGraph, penalty: PenaltySettings) -> None:
         alpha, unlinked = penalty.network_alpha, penalty.network_unlinked
         factor = graph.penalty_factor(alpha, penalty.network_gamma, penalty.network_kind, unlinked).tocsc()
         #: What features that are no vertices pay, in units of w².

@@ -24,7 +24,7 @@ class Part(Protocol):
 
     name: str
     #: Features that can be told, each column once.
-    n_classes: int
+    n_columns: int
     #: Of how many originals the largest product is made.
     degree: int
 
@@ -83,7 +83,7 @@ class IndexedPart:
         self.name = name
         self.index = index
         self.inverse = inverse
-        self.n_classes = int(distinct.sum())
+        self.n_columns = int(distinct.sum())
         self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
         self.nodes = np.empty(0, np.int64)
         self.search = Search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
@@ -142,20 +142,20 @@ class VertexPart(IndexedPart):
 
     Attributes
     ----------
-    pull : float64 (n_nodes, labels)
+    network_gradient : float64 (n_nodes, labels)
         The gradient of the network at the present weights; whoever moves them keeps it.
     """
 
     def __init__(self, name: str, index: ItemIndex, inverse: np.ndarray, features: np.ndarray) -> None:
         super().__init__(name, index, inverse, np.ones(index.n_nodes, np.bool_))
         self.network_features = features
-        self.pull = np.zeros((0, 0))
+        self.network_gradient = np.zeros((0, 0))
 
     def best(
         self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
     ) -> Violations:
         sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
-        return best_by_stream(self.index, residuals, sought, self.pull)
+        return best_by_stream(self.index, residuals, sought, self.network_gradient)
 
 
 class CombinationPart:
@@ -170,7 +170,7 @@ class CombinationPart:
     """
 
     #: Nobody knows how many columns are distinct.
-    n_classes = 0
+    n_columns = 0
 
     def __init__(self, name: str, search: CombinationSearch, symbols: Mapping[str, np.ndarray]) -> None:
         self.name = name

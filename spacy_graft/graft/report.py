@@ -30,7 +30,7 @@ class Report:
         C's place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
-    n_classes, n_active, n_pairs : int
+    n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
         The frequency cut-off of each block.
@@ -58,7 +58,7 @@ class Report:
     relative_gap: float = float("inf")
     max_violation: float = 0.0
     refit: float | None = None
-    n_classes: int = 0
+    n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
     min_df: dict[str, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Report:
 
         Products are not counted in the space, but in the model: with them it is a lower bound.
         """
-        return max(1.0 - self.n_active / self.n_classes, 0.0) if self.n_classes else 0.0
+        return max(1.0 - self.n_active / self.n_columns, 0.0) if self.n_columns else 0.0
 
     @property
     def l1_ratio(self) -> float:

@@ -27,14 +27,14 @@ class SelectionFit:
 
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
         self.learner = learner
-        self.threshold = learner.threshold
-        if self.threshold is None and data.combinations:
+        self.min_gradient = learner.min_gradient
+        if self.min_gradient is None and data.combinations:
             raise ValueError(
-                f"{type(learner).__name__}: without a threshold all features enter the model at once, but the products "
-                f"of {', '.join(map(repr, data.combinations))} are not written down. Give a threshold, or leave them "
-                f"out."
+                f"{type(learner).__name__}: without a min_gradient all features enter the model at once, but the "
+                f"products of {', '.join(map(repr, data.combinations))} are not written down. Give min_gradient, or leave "
+                f"them out."
             )
-        self.state = GraftState(data, learner, smallest_l1=self.threshold or 0.0)
+        self.state = GraftState(data, learner, smallest_l1=self.min_gradient or 0.0)
         self.found: Found | None = None
         self._search()
         self._tell(optimal=True)
@@ -66,7 +66,7 @@ class SelectionFit:
     @property
     def tolerance(self) -> float:
         """The largest |v| / λ that an optimal weight may keep."""
-        unit = self.report.l1_max if self.threshold is None else self.threshold
+        unit = self.report.l1_max if self.min_gradient is None else self.min_gradient
         return max(self.learner.tol * unit, INTERCEPT_DIGITS * float(self.state.data.example_weights.sum()))
 
     def _enter(self) -> None:
@@ -81,12 +81,12 @@ class SelectionFit:
     def _search(self) -> None:
         """Products of more originals are looked for once those of fewer do not exceed the threshold."""
         state = self.state
-        if self.threshold is None:
+        if self.min_gradient is None:
             return
         with self.report.timed("search"):
             while True:
                 self.found = state.space.search(
-                    (state.residuals * state.scale).T, self.threshold, state.wanted(self.learner.n_best),
+                    (state.residuals * state.scale).T, self.min_gradient, state.wanted(self.learner.n_best),
                     state.active_labels(), state.degree, complete=False,
                 )  # fmt: skip
                 if self.found.count or state.degree >= state.space.degree:
@@ -97,15 +97,15 @@ class SelectionFit:
         """Pairs that have yet to enter."""
         if self.found is not None:
             return self.found.count
-        return 0 if len(self.state.active) else self.state.space.n_classes
+        return 0 if len(self.state.active) else self.state.space.n_columns
 
     def _tell(self, optimal: bool) -> None:
         state, report = self.state, self.report
         none = np.zeros(state.problems.n_trained)
         state.tell(*state.objective_and_dual(0.0, none, none))
         report.l1 = 0.0
-        if self.threshold is not None and self.found is not None:
-            report.max_violation = max(float(self.found.peaks.max(initial=0.0)) / self.threshold - 1.0, 0.0)
+        if self.min_gradient is not None and self.found is not None:
+            report.max_violation = max(float(self.found.peaks.max(initial=0.0)) / self.min_gradient - 1.0, 0.0)
         # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
         report.converged = not state.trainable or (optimal and not self._n_waiting())
         if self.learner.penalty == "none":

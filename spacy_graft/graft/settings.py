@@ -32,7 +32,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Penalty(Settings):
+class PenaltySettings(Settings):
     """How weights are penalised, and what documents weigh (design §3).
 
     Attributes
@@ -86,7 +86,7 @@ class Penalty(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grafting(Penalty):
+class Grafting(PenaltySettings):
     """Grafting under one penalty; a round a step.
 
     Under L1, the optimum at one C over the whole space, certified (with a ridge: of the elastic net). Under L2 or no
@@ -99,15 +99,15 @@ class Grafting(Penalty):
         ``l1``, ``l2`` (the ridge alone) or ``none``.
     l1 : float, optional
         C, in the sum convention: a feature enters only if |v| > C λ. Of L1 alone, which cannot do without.
-    threshold : float, optional
-        Without L1: a feature enters only if |v| > threshold λ. None selects nothing: all features enter at once.
+    min_gradient : float, optional
+        Without L1: a feature enters only if |v| > ``min_gradient`` λ. None selects nothing: all features enter at once.
     n_best : int, optional
         Pairs of feature and label that a round adds; None doubles the active set (100 at the least).
     """
 
     penalty: PenaltyKind = "l1"
     l1: float | None = None
-    threshold: float | None = None
+    min_gradient: float | None = None
     n_best: int | None = 100
 
     def __post_init__(self) -> None:
@@ -117,11 +117,13 @@ class Grafting(Penalty):
         under = f"with penalty = {self.penalty!r}"
         if self.penalty == "l1":
             self._require(self.l1 is not None and 0.0 < self.l1 < INFINITY, "l1", f"above 0 {under}")
-            self._require(self.threshold is None, "threshold", f"null {under}: C = l1 is the threshold")
+            self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
-        self._require(self.l1 is None, "l1", f"null {under}: give a threshold")
+        self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
         self._require(
-            self.threshold is None or 0.0 < self.threshold < INFINITY, "threshold", f"above 0, or null, {under}"
+            self.min_gradient is None or 0.0 < self.min_gradient < INFINITY,
+            "min_gradient",
+            f"above 0, or null, {under}",
         )
         if self.penalty == "l2":
             self._require(0.0 < self.ridge < INFINITY, "ridge", f"above 0 {under}")
@@ -131,7 +133,7 @@ class Grafting(Penalty):
     @property
     def takes_all(self) -> bool:
         """Whether all features enter at once, so that they must be written down."""
-        return self.penalty != "l1" and self.threshold is None
+        return self.penalty != "l1" and self.min_gradient is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,16 +151,16 @@ class CoordinateAscent(Settings):
     iterations : int, ``"cv"`` or None
         The most iterations of a label. ``cv`` chooses them for each label: those of the least log-loss on held-out
         documents, a fifth of the training documents at a time. None sets no limit.
-    threshold : str, optional
-        ``training_error``: intercepts are such that score 0 is the threshold with the fewest errors on the training
-        documents. None leaves them at 0.
+    intercepts : str, optional
+        ``training_error``: those for which predicting a label where its score is above 0 makes the fewest errors on the
+        training documents. None leaves them at 0.
     iterations_per_step : int
         Iterations of each label in a step of the training loop.
     """
 
     tolerance: float = 0.005
     iterations: int | Literal["cv"] | None = None
-    threshold: Literal["training_error"] | None = "training_error"
+    intercepts: Literal["training_error"] | None = "training_error"
     iterations_per_step: int = 10
 
     def __post_init__(self) -> None:
@@ -166,12 +168,12 @@ class CoordinateAscent(Settings):
         limit: Any = self.iterations
         number = isinstance(limit, int) and not isinstance(limit, bool) and limit >= 1
         self._require(limit is None or limit == "cv" or number, "iterations", "at least 1, 'cv', or null")
-        self._require(self.threshold in ("training_error", None), "threshold", "'training_error', or null")
+        self._require(self.intercepts in ("training_error", None), "intercepts", "'training_error', or null")
         self._require(self.iterations_per_step >= 1, "iterations_per_step", "at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraftingPath(Penalty):
+class GraftingPath(PenaltySettings):
     """Optima over the whole space for C that falls geometrically from C_max, each started at the one before.
 
     Evaluation on held-out documents chooses among them, so that nobody tunes C.

@@ -48,9 +48,9 @@ class FeatureSpace:
         self.nodes = np.empty(0, np.int64)
 
     @property
-    def n_classes(self) -> int:
+    def n_columns(self) -> int:
         """Distinct columns of the space, without combinations, which nobody counts."""
-        return sum(part.n_classes for part in self.parts)
+        return sum(part.n_columns for part in self.parts)
 
     @property
     def degree(self) -> int:
@@ -141,11 +141,11 @@ class FeatureSpace:
                 numbers[here] = part.network_features[self.nodes[here]]
         return numbers
 
-    def set_pull(self, pull: np.ndarray) -> None:
+    def set_network_gradient(self, network_gradient: np.ndarray) -> None:
         """Tell the vertices the gradient of the network at the present weights: float64 (its features, labels)."""
         for part in self.parts:
             if isinstance(part, VertexPart):
-                part.pull = pull[part.network_features]
+                part.network_gradient = network_gradient[part.network_features]
 
     def df(self) -> np.ndarray:
         """Documents of each row: int32."""

@@ -16,7 +16,7 @@ from .indexing import feature_space
 from .network import NetworkPenalty
 from .problems import Problem, Problems
 from .report import Report
-from .settings import Penalty
+from .settings import PenaltySettings
 from .solution import Solution
 from .space import FeatureSpace, Found
 
@@ -52,7 +52,7 @@ class GraftState:
     of each active feature.
     """
 
-    def __init__(self, data: TrainingData, penalty: Penalty, smallest_l1: float = 0.0) -> None:
+    def __init__(self, data: TrainingData, penalty: PenaltySettings, smallest_l1: float = 0.0) -> None:
         data = data.balanced(penalty.balance)
         self.data = data
         self.penalty = penalty
@@ -61,7 +61,7 @@ class GraftState:
         self.problems = Problems(data)
         self.network = None if data.network is None else NetworkPenalty(data.network.graph, penalty)
         #: The gradient of the network at the present weights: float64 (its features, trained labels).
-        self.pull = np.empty((0, 0))
+        self.network_gradient = np.empty((0, 0))
         self.active = Active.empty()
         self.intercepts = np.zeros(self.problems.n_trained)
         self.scores = np.zeros((self.problems.n_trained, data.n_documents))
@@ -83,10 +83,11 @@ class GraftState:
         data = self.data
         with self.report.timed("index"):
             self.report.min_df = {
-                name: max(min_df, int(least_df * data.penalty[name]) + 1) for name, min_df in data.min_df.items()
+                name: max(min_df, int(least_df * data.penalty_factors[name]) + 1)
+                for name, min_df in data.min_df.items()
             }
             self.space = feature_space(data, self.penalty, self.problems, self.report.min_df)
-        self.report.n_classes = self.space.n_classes
+        self.report.n_columns = self.space.n_columns
         self._pull()
         with self.report.timed("search"):
             # At C = 0 every pair violates; the largest ratio of the empty model is C_max.
@@ -146,28 +147,29 @@ class GraftState:
         """Note the gradient of the network at the present weights."""
         if self.network is None:
             return
-        pull = np.zeros((self.network.n_features, self.problems.n_trained))
+        gradient = np.zeros((self.network.n_features, self.problems.n_trained))
         features = self.space.network_features[self.active.rows]
         joined = features >= 0
-        pull[features[joined], self.active.labels[joined]] = self.active.weights[joined]
+        gradient[features[joined], self.active.labels[joined]] = self.active.weights[joined]
         for problem in self.problems.problems:
-            pull[:, problem.labels] = 2.0 * problem.ridge_share * self.network.product(pull[:, problem.labels])
-        self.pull = pull
-        self.space.set_pull(pull)
+            of_problem = gradient[:, problem.labels]
+            gradient[:, problem.labels] = 2.0 * problem.ridge_share * self.network.product(of_problem)
+        self.network_gradient = gradient
+        self.space.set_network_gradient(gradient)
 
-    def pull_of_active(self) -> np.ndarray:
+    def active_network_gradient(self) -> np.ndarray:
         """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""
         active = self.active
-        pull = np.zeros(len(active))
+        network_gradient = np.zeros(len(active))
         if self.network is None:
-            return pull
+            return network_gradient
         features = self.space.network_features[active.rows]
         joined = features >= 0
-        pull[joined] = self.pull[features[joined], active.labels[joined]]
+        network_gradient[joined] = self.network_gradient[features[joined], active.labels[joined]]
         for problem in self.problems.problems:
             outside = ~joined & (active.labels >= problem.first) & (active.labels < problem.stop)
-            pull[outside] = 2.0 * problem.ridge_share * self.network.outside * active.weights[outside]
-        return pull
+            network_gradient[outside] = 2.0 * problem.ridge_share * self.network.outside * active.weights[outside]
+        return network_gradient
 
     def search(self, l1: float, wanted: int) -> None:
         """Find the next candidates, and with them the certificate of the model as it is.
@@ -210,8 +212,8 @@ class GraftState:
         peaks, squared_excess : float64 (trained labels)
             Of the pairs that are not active (:class:`Found`). Zeros restrict the bound to the active pairs.
         """
-        pull = self.pull_of_active()
-        ratios = self.active_ratios(pull)
+        network_gradient = self.active_network_gradient()
+        ratios = self.active_ratios(network_gradient)
         objective = dual = slack = 0.0
         for problem in self.problems.problems:
             pairs = slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
@@ -219,18 +221,18 @@ class GraftState:
             excess = squared_excess[problem.labels].sum() + (np.maximum(ratios[pairs] - l1, 0.0) ** 2).sum()
             part = self.active.of_labels(problem.first, problem.stop)
             restricted = self.restricted(problem, l1, Coupling.none(len(part)))
-            network = 0.5 * float(part.weights @ pull[pairs])
+            network = 0.5 * float(part.weights @ network_gradient[pairs])
             loss, p = problem.likelihood.loss_and_probabilities(self.scores[problem.labels])
             objective += loss + restricted.penalty(part) + network
             dual += dual_value(problem.likelihood, p, l1, restricted.ridge, peak, excess, network)
             slack += abs(float(self.intercepts[problem.labels] @ self.residuals[problem.labels].sum(axis=1)))
         return objective, dual - slack
 
-    def active_ratios(self, pull: np.ndarray) -> np.ndarray:
-        """|v| / λ of the active pairs, the network's ``pull`` (:meth:`pull_of_active`) taken from v."""
+    def active_ratios(self, network_gradient: np.ndarray) -> np.ndarray:
+        """|v| / λ of the active pairs, ``network_gradient`` (:meth:`active_network_gradient`) taken from v."""
         values = np.empty(len(self.active))
         kernels.collect(self.active.pairs, self.residuals * self.scale, values)
-        return np.abs(values - pull) / self.active.penalty
+        return np.abs(values - network_gradient) / self.active.penalty
 
     def tell(self, objective: float, dual: float) -> None:
         """Report an objective, a lower bound of the optimum and the size of the model."""

@@ -229,7 +229,7 @@ def assembled(
 
     Parameters
     ----------
-    similar, dissimilar : sparse (n_features + n_classes, n_features + n_classes)
+    similar, dissimilar : sparse (n_features + n_columns, n_features + n_columns)
         Edges from a class to a feature are left out: what its members say does not bind a class.
     report : dict, optional
         What the report says beside what every report says.

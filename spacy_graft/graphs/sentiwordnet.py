@@ -138,14 +138,14 @@ class SentiWordNet:
 def class_edges(members: list[np.ndarray]) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Edges of weight 1 from members to their classes, which come after the features, and between all classes.
 
-    ``members`` are bool (n_features,), one a class; both matrices are float64 (n_features + n_classes, likewise).
+    ``members`` are bool (n_features,), one a class; both matrices are float64 (n_features + n_columns, likewise).
     """
-    n, n_classes = len(members[0]), len(members)
+    n, n_columns = len(members[0]), len(members)
     own = sparse.csr_array(np.stack(members, axis=1).astype(np.float64))
     upper = sparse.hstack([sparse.csr_array((n, n)), own])
-    similar = sparse.vstack([upper, sparse.csr_array((n_classes, n + n_classes))], format="csr")
+    similar = sparse.vstack([upper, sparse.csr_array((n_columns, n + n_columns))], format="csr")
     occupied = np.array([its.any() for its in members])
-    between = np.outer(occupied, occupied) & ~np.eye(n_classes, dtype=np.bool_)
+    between = np.outer(occupied, occupied) & ~np.eye(n_columns, dtype=np.bool_)
     dissimilar = sparse.block_diag([sparse.csr_array((n, n)), between.astype(np.float64)], format="csr")
     return sparse.csr_array(similar), sparse.csr_array(dissimilar)
 

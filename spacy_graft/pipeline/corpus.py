@@ -91,7 +91,7 @@ class ExtractedCorpus:
             combinations={name: block for name, block in self.blocks.items() if is_product_block(block)},
             min_df={name: block.min_df for name, block in self.blocks.items()},
             max_length={name: block.max_length for name, block in ngram_blocks.items()},
-            penalty={name: block.penalty for name, block in self.blocks.items()},
+            penalty_factors={name: block.penalty_factor for name, block in self.blocks.items()},
             targets=targets,
             known=np.array([target.known for target in self._targets]),
             example_weights=np.array([target.weight for target in self._targets]),

@@ -19,7 +19,7 @@ def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_w
             "@graft_features": "spacy_graft.CharacterNgrams.v1",
             "min_df": characters_min_df,
             "within_words": within_words,
-            "penalty": 1.5,
+            "penalty_factor": 1.5,
         },
     }
 
@@ -28,21 +28,26 @@ def syntax_features(min_df: int = 3) -> BlockConfigs:
     """Parts of speech, head–modifier arcs, and pairs of words and arcs."""
     rarer = max(min_df, 5)
     return {
-        "tags": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "min_df": rarer, "penalty": 1.5},
+        "tags": {
+            "@graft_features": "spacy_graft.TokenNgrams.v1",
+            "attr": "POS",
+            "min_df": rarer,
+            "penalty_factor": 1.5,
+        },
         "arcs": {
             "@graft_features": "spacy_graft.HeadModifiers.v1",
             "head": ["LEMMA"],
             "modifier": ["LEMMA"],
             "relation": True,
             "min_df": min_df,
-            "penalty": 1.5,
+            "penalty_factor": 1.5,
         },
         "pairs": {
             "@graft_features": "spacy_graft.Combinations.v1",
             "of": ["words", "arcs"],
             "degree": 2,
             "min_df": rarer,
-            "penalty": 3.0,
+            "penalty_factor": 3.0,
         },
     }
 

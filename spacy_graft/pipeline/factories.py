@@ -141,8 +141,8 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
     check_combinations(name, blocks)
     if isinstance(learner, Grafting) and learner.takes_all and any(map(is_product_block, blocks.values())):
         raise ValueError(
-            f"[{name}] Without a threshold Grafting takes all features at once, but combinations are not written down. "
-            f"Give the learner a threshold, or leave the block of combinations out."
+            f"[{name}] Without a min_gradient Grafting takes all features at once, but combinations are not written "
+            f"down. Give the learner a min_gradient, or leave the block of combinations out."
         )
     if not is_learner(learner):
         raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")

@@ -84,7 +84,7 @@ def fit(
             for last in steps(component, train, options, progress, "all documents: "):
                 if position is not None and has_come_to(last, position):
                     break
-            component.take_over(last.solution(), last.report)
+            component.set_solution(last.solution(), last.report)
             record(component)
     component.training = None
     assert component.report is not None
@@ -98,7 +98,7 @@ def steps(
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
-    training.meet([])
+    training.add_examples([])
     task = progress.add_task(name, total=getattr(component.learner, "total_steps", None))
     fit = training.step()
     if fit is None:
@@ -129,13 +129,13 @@ def choose(
         raise ValueError("There are no dev examples to choose by. Give some, or None.")
     best_score = -1.0
     for fit in steps(component, train, options, progress):
-        component.take_over(fit.solution(), fit.report)
+        component.set_solution(fit.solution(), fit.report)
         record(component)
         score = dev_score(component, dev)
         if score > best_score:
             best_score = score
             solution, report = fit.solution(), fit.report.copy()
-    component.take_over(solution, report)
+    component.set_solution(solution, report)
 
 
 def record(component: TextCatGraft) -> None:
@@ -187,7 +187,7 @@ def along_path(component: TextCatGraft, path: Iterable[Fit], held_out: list[Exam
         # All of a rare label's documents may be held out; of the whole corpus, it will be said.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         for fit in path:
-            component.take_over(fit.solution(), fit.report)
+            component.set_solution(fit.solution(), fit.report)
             probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
     return probabilities
 

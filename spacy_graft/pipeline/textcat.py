@@ -250,7 +250,7 @@ class TextCatGraft(TrainablePipe):
         self.require_initialized()
         if self.training is None:
             self.training = self._resumed_training()
-        self.training.meet(examples)
+        self.training.add_examples(examples)
         fit = self.training.fit
         losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit)
         self.training.losses = losses
@@ -279,11 +279,11 @@ class TextCatGraft(TrainablePipe):
             return
         fit = self.training.step()
         if fit is not None:
-            self.take_over(fit.solution(), fit.report)
+            self.set_solution(fit.solution(), fit.report)
             self.record(self.training.reports)
             self.training.losses[self.name] = self.training.loss(fit)
 
-    def take_over(self, solution: Solution, report: Report) -> None:
+    def set_solution(self, solution: Solution, report: Report) -> None:
         """Make what a fit has found the component's own."""
         self._set_solution(solution)
         self.report = report.copy()

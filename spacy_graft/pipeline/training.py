@@ -71,7 +71,7 @@ class Training:
         """The objective of the present fit, a document."""
         return fit.report.objective / self._n_fitted
 
-    def meet(self, examples: Examples) -> None:
+    def add_examples(self, examples: Examples) -> None:
         """Read the corpus if that has not been done, and keep the examples that are not in it."""
         self._read_source()
         for example in examples:

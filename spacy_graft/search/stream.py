@@ -15,7 +15,7 @@ def best_by_stream(
     index: NgramIndex | ItemIndex | CoarseTree,
     residuals: np.ndarray,
     sought: kernels.Sought,
-    pull: np.ndarray | None = None,
+    network_gradient: np.ndarray | None = None,
 ) -> Violations:
     """The ``wanted`` pairs with the largest |v| / λ above the threshold, exactly.
 
@@ -25,13 +25,13 @@ def best_by_stream(
     residuals : float64 (documents, labels)
         a_i δ_iy.
     sought : Sought
-    pull : float64 (nodes, labels), optional
+    network_gradient : float64 (nodes, labels), optional
         What is taken from the gradient of each pair: that of a network.
     """
     candidates = Candidates(sought)
     for label, begin, end, sums in index.passes(residuals):
-        if pull is not None:
-            its = pull[begin:end, label : label + sums.shape[1]]
+        if network_gradient is not None:
+            its = network_gradient[begin:end, label : label + sums.shape[1]]
             sums[: end - begin, : its.shape[1]] -= its
         kernels.select(sums, begin, end, label, sought, candidates.found)
     return candidates.violations()

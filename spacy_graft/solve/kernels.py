@@ -121,12 +121,12 @@ def soft_threshold(x, threshold):
 
 
 @njit
-def descent_sweep(pairs, order, model, moved, mean_moved, weights, pull):
+def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradient):
     """One sweep of coordinate descent over the pairs in ``order``.
 
     The model's Hessian is that of the softmax, s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
     of the scores so far and ``mean_moved`` (documents) its mean under p. The gradient of pair (k, y) is then
-    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``pull`` (pairs) is 2 Q w and is kept so.
+    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``network_gradient`` (pairs) is 2 Q w and is kept so.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, pull):
     for j in order:
         y = labels[j]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
-        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j] - pull[j]
+        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j] - network_gradient[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
             change = slope[i] * (moved_y[i] - mean_moved[i])
@@ -157,7 +157,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, pull):
                 moved_y[i] += change
                 mean_moved[i] += probability[i] * change
             for e in range(model.joined_starts[j], model.joined_starts[j + 1]):
-                pull[model.joined[e]] += 2.0 * model.coupling[e] * step
+                network_gradient[model.joined[e]] += 2.0 * model.coupling[e] * step
             largest = max(largest, abs(step) * h / model.penalty[j])
     return largest
 

@@ -178,7 +178,7 @@ class QuadraticModel:
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
         mean_moved = np.einsum("yi,yi->i", self.probabilities, point.scores)
-        pull = self.coupling.gradient(point.weights)
+        network_gradient = self.coupling.gradient(point.weights)
         order = np.arange(len(point.weights))
         first = 0.0
         for sweep in range(SWEEPS):
@@ -191,7 +191,7 @@ class QuadraticModel:
                 point.intercepts,
             )
             change = kernels.descent_sweep(
-                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights, pull
+                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights, network_gradient
             )
             largest = max(largest, change)
             if sweep == 0:
@@ -270,8 +270,8 @@ class QuadraticFace:
         curved = model.likelihood.curve(model.probabilities, point.scores)
         sums = self.design.collect(curved * model.scale)
         weights = point.weights[support]
-        pull = 2.0 * self.l2 * weights + self.coupling.gradient(weights)
-        residual = model.gradient[support] - sums - pull - model.l1[support] * np.sign(weights)
+        network_gradient = 2.0 * self.l2 * weights + self.coupling.gradient(weights)
+        residual = model.gradient[support] - sums - network_gradient - model.l1[support] * np.sign(weights)
         return residual, model.intercept_gradient - curved.sum(axis=1)
 
     def precondition(self, residual: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
