@@ -3,16 +3,14 @@
 python benchmarks/accuracy.py --data DATA [--sets a,b] [--methods m1,m2] [--hours 1] [--curves] [--again]
     [--predictions FOLDER]
 
-Each result is measured in a process of its own and stored at once in accuracy.json beside this file, so that a second
-run does only what is missing; accuracy.md is written from it. What is measured, and how, is said there.
+Each result is measured in a process of its own and stored at once in accuracy.json.gz beside this file, so that a
+second run does only what is missing; accuracy.md is written from it. What is measured, and how, is said there.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
-import json
 import multiprocessing
 import os
 import resource
@@ -29,7 +27,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import peak_megabytes, pin_threads, print_table, texts_and_labels
+from common import (
+    beside,
+    load_results,
+    peak_megabytes,
+    pin_threads,
+    print_table,
+    replace_file,
+    texts_and_labels,
+    updated_results,
+)
 from peers import METHODS, Part, Task, counts, f1_scores, one_hot, size_on_disk
 
 EXCLUSIVE = (
@@ -54,7 +61,7 @@ Result = dict[str, Any]
 INTRODUCTION = f"""# Accuracy
 
 Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and the same with `--curves`, from
-`accuracy.json`; not to be edited. {{machine}}
+`accuracy.json.gz`; not to be edited. {{machine}}
 
 Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained again on
 train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
@@ -220,22 +227,13 @@ def _run(sender: Any, function: Callable[..., Iterator[Any]], arguments: Sequenc
 
 
 def load(path: Path) -> Result:
-    stored: Result = json.loads(path.read_text("utf8")) if path.exists() else {}
-    return {"results": {}, "curves": {}, "paired": {}} | stored
+    return {"results": {}, "curves": {}, "paired": {}} | load_results(path)
 
 
 def store(path: Path, kind: str, name: str, method: str, result: Result) -> None:
-    """Enter one result; the file is read again before, since another process may write to it as well."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        stored = load(path)
-        stored[kind].setdefault(name, {})[method] = result
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf8")
-        os.replace(temporary, path)
-    finally:
-        os.close(folder)
+    """Enter one result. Several processes may write to the same file."""
+    with updated_results(path) as stored:
+        stored.setdefault(kind, {}).setdefault(name, {})[method] = result
 
 
 def predictions_file(folder: Path, name: str, method: str) -> Path:
@@ -401,9 +399,7 @@ def render(path: Path) -> str:
 
 
 def write_tables(path: Path) -> None:
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}")
-    temporary.write_text(render(path), "utf8")
-    os.replace(temporary, path.with_suffix(".md"))
+    replace_file(beside(path, ".md"), render(path).encode("utf8"))
 
 
 def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -424,7 +420,7 @@ def main(
     predictions: Annotated[
         Path | None, typer.Option(help="Folder for test predictions, needed for paired ones.")
     ] = None,
-    results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE / "accuracy.json",
+    results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE / "accuracy.json.gz",
 ) -> None:
     """Measure what is missing, and write the tables."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -17,14 +17,12 @@ two words worth 0.06 the product is worth 0.004. So three kinds of values are tr
 documents of length 1, as is usual; tf-idf with the largest value of each document 1; presence.
 
 Each method chooses its C by cross-validation on the training part; the test part is scored once. Results are stored
-task by task in combinations_documents.json beside this file, so that a second run does only what is missing.
+task by task in combinations_documents.json.gz beside this file, so that a second run does only what is missing.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -36,7 +34,16 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from common import TooLong, cpu_limit, pin_threads, print_table, read_jsonl, texts_and_labels
+from common import (
+    TooLong,
+    cpu_limit,
+    load_results,
+    pin_threads,
+    print_table,
+    read_jsonl,
+    save_results,
+    texts_and_labels,
+)
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import fbeta_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -95,14 +102,7 @@ class L1:
 
     def figures(self, model: Any) -> Result:
         sizes = np.bincount([len(feature.names) for feature in model.features()], minlength=4)
-        report = model.report
-        return {
-            "features": sizes[1 : 1 + self.degree].tolist(),
-            "l1": round(report.l1, 6),
-            "gap": report.duality_gap,
-            "relative_gap": report.relative_gap,
-            "rounds": report.rounds,
-        }
+        return {"features": sizes[1 : 1 + self.degree].tolist(), "relative_gap": model.report.relative_gap}
 
 
 METHODS: dict[str, Svm | L1] = {
@@ -236,8 +236,7 @@ def measure(pair: Pair, kind: str, limit: float) -> Result:
         Fold.of(kind, counts, pair.labels, train[inner], train[outer])
         for inner, outer in splitter.split(train, pair.labels[train])
     ]
-    result: Result = {"train": len(train), "test": len(test), "vocabulary": whole.train.shape[1]}
-    return result | {name: outcome(method, whole, folds, limit) for name, method in METHODS.items()}
+    return {name: outcome(method, whole, folds, limit) for name, method in METHODS.items()}
 
 
 def outcome(method: Svm | L1, whole: Fold, folds: Sequence[Fold], limit: float) -> Result:
@@ -253,30 +252,11 @@ def outcome(method: Svm | L1, whole: Fold, folds: Sequence[Fold], limit: float) 
         "f2": score(whole.asked, predicted, 2.0),
         "accuracy": float((predicted == whole.asked).mean()),
         "c": c,
-        "fit_seconds": end - chosen_at,
-        "seconds": end - start,
+        "fit_seconds": round(end - chosen_at, 4),
+        "seconds": round(end - start, 3),
         **method.figures(model),
     }
     return found | ({"skipped": skipped} if skipped else {})
-
-
-def load(path: Path) -> Result:
-    return dict(json.loads(path.read_text("utf8"))) if path.exists() else {}
-
-
-def store(path: Path, results: Result) -> None:
-    """A line a task and kind of values."""
-    lines = [f"{json.dumps(key)}: {json.dumps(rounded(results[key]))}" for key in sorted(results)]
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf8")
-    os.replace(temporary, path)
-
-
-def rounded(value: Any) -> Any:
-    """To seven digits, so that files stay small."""
-    if isinstance(value, dict):
-        return {key: rounded(its) for key, its in value.items()}
-    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def column(rows: Sequence[Result], method: str, measure: str) -> np.ndarray:
@@ -349,13 +329,13 @@ def main(
     newsgroups: Annotated[int, typer.Option(help="Pairs of 20newsgroups_bydate; at most 190.")] = 100,
     reuters: Annotated[int, typer.Option(help="Pairs of topics of reuters_modapte.")] = 40,
     limit: Annotated[float, typer.Option(help="CPU seconds that a fit may take, on average over the folds.")] = 30.0,
-    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "combinations_documents.json",
+    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "combinations_documents.json.gz",
 ) -> None:
     """Measure what is missing, and print the tables."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
-    stored = load(results)
+    stored = load_results(results)
     pairs = [*newsgroup_pairs(data, newsgroups), *reuters_pairs(data, reuters)]
     jobs = [(pair, kind) for pair in pairs for kind in KINDS if f"{kind}; {pair.name}" not in stored]
     if jobs:
@@ -366,9 +346,9 @@ def main(
         for pair, kind in jobs:
             progress.update(bar, description=f"{kind}; {pair.name}")
             stored[f"{kind}; {pair.name}"] = {"date": str(date.today()), **measure(pair, kind, limit)}
-            store(results, stored)
+            save_results(results, stored)
             progress.advance(bar)
-    print_tables(stored)
+    print_tables(load_results(results))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""What the benchmarks share: data, measurement in a process of its own, and Markdown tables."""
+"""What the benchmarks share: data, measurement in a process of its own, kept results, and Markdown tables."""
 
 from __future__ import annotations
 
+import fcntl
 import gzip
+import io
 import json
 import multiprocessing
 import os
@@ -23,6 +25,12 @@ import numpy as np
 
 #: One thread everywhere, so that seconds can be compared. Set before numpy's libraries are loaded in a child.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: What the names of files of kept results end with; their tables and plots have the same names with other endings.
+KEPT = ".json.gz"
+#: Significant digits of kept numbers: more than tables show, so that what is rounded twice is the same.
+DIGITS = 8
+#: Dots an inch of plots, and how many colours they have.
+RESOLUTION, COLOURS = 130, 64
 
 
 def pin_threads() -> None:
@@ -137,6 +145,61 @@ def one_hot(labels: Sequence[str]) -> np.ndarray:
     """Float64 (documents, labels), labels sorted."""
     names, index = np.unique(labels, return_inverse=True)
     return np.eye(len(names))[index]
+
+
+def load_results(path: Path) -> dict[str, Any]:
+    """Results that :func:`save_results` wrote; empty if there is no file."""
+    return dict(json.loads(gzip.decompress(path.read_bytes()))) if path.exists() else {}
+
+
+def save_results(path: Path, results: dict[str, Any]) -> None:
+    """Write results as compact, compressed JSON. Equal results give equal bytes."""
+    text = json.dumps(rounded(results), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    replace_file(path, gzip.compress(text.encode("utf8"), mtime=0))
+
+
+@contextmanager
+def updated_results(path: Path) -> Iterator[dict[str, Any]]:
+    """Read results to change them, and write them back; other processes that do the same wait."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        results = load_results(path)
+        yield results
+        save_results(path, results)
+    finally:
+        os.close(folder)
+
+
+def rounded(value: Any) -> Any:
+    """The same with all floating-point numbers to :data:`DIGITS` digits."""
+    if isinstance(value, dict):
+        return {key: rounded(its) for key, its in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(its) for its in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a whole file or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def save_plot(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib as a small PNG file."""
+    from PIL import Image
+
+    drawn, written = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=RESOLUTION)
+    Image.open(drawn).convert("RGB").quantize(COLOURS).save(written, "PNG", optimize=True)
+    replace_file(path, written.getvalue())
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file of tables or of a plot that belongs to a file of kept results."""
+    return path.with_name(path.name.removesuffix(KEPT) + ending)
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -2,8 +2,8 @@
 
 python benchmarks/dependency.py --data DATA [--sets ud_japanese_gsd] [--methods m1,m2] [--minutes 10] [--again]
 
-Each result is measured in a process of its own and stored at once in dependency.json beside this file, so that a second
-run does only what is missing; the tables are printed.
+Each result is measured in a process of its own and stored at once in dependency.json.gz beside this file, so that a
+second run does only what is missing; the tables are printed.
 
 An *event* is a question that a parser asks: unit s is on top of the stack, unit b is next in the buffer; is b the head
 of s? Its originals are names such as ``m.upos=NOUN``, of s (``m``, the modifier), of b (``h``), of their neighbours and
@@ -23,11 +23,8 @@ whenever the stack is not empty; that other action follows the gold tree. Left o
 
 from __future__ import annotations
 
-import fcntl
 import gzip
-import json
 import multiprocessing
-import os
 import pickle
 import tempfile
 import time
@@ -41,7 +38,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from common import measured, pin_threads, print_table
+from common import load_results, measured, pin_threads, print_table, updated_results
 
 HERE = Path(__file__).parent
 #: Least number of training events of an original, and of a product.
@@ -669,23 +666,10 @@ def measure_triples(file: Path) -> Iterator[Any]:
 # Keeping and showing -------------------------------------------------------------------------------------------------
 
 
-def load(path: Path) -> Result:
-    stored: Result = json.loads(path.read_text("utf8")) if path.exists() else {}
-    return stored
-
-
 def store(path: Path, name: str, method: str, result: Result) -> None:
-    """Enter one result; the file is read again before, since another process may write to it as well."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        stored = load(path)
+    """Enter one result. Several processes may write to the same file."""
+    with updated_results(path) as stored:
         stored.setdefault(name, {})[method] = result
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf8")
-        os.replace(temporary, path)
-    finally:
-        os.close(folder)
 
 
 def rows_of(results: dict[str, Result], parses: bool) -> Iterator[list[str]]:
@@ -717,7 +701,7 @@ def two_digits(value: float) -> str:
 
 
 def show(path: Path, sets: Sequence[str]) -> None:
-    stored = load(path)
+    stored = load_results(path)
     for name in sets:
         results = stored.get(name)
         if not results:
@@ -770,7 +754,7 @@ def main(
     methods: Annotated[str | None, typer.Option(help=f"Of {', '.join([*METHODS, TRIPLES])}.")] = None,
     minutes: Annotated[float, typer.Option(help="CPU time after which no further setting is tried.")] = 10.0,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
-    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "dependency.json",
+    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "dependency.json.gz",
 ) -> None:
     """Measure what is missing, and print the tables."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -778,7 +762,7 @@ def main(
     pin_threads()
     chosen_sets = names_of(sets, tuple(LANGUAGES), "set")
     chosen_methods = names_of(methods, (*METHODS, TRIPLES), "method")
-    known = load(results)
+    known = load_results(results)
     jobs = [(name, method) for name in chosen_sets for method in chosen_methods]
     jobs = [job for job in jobs if again or job[1] not in known.get(job[0], {})]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

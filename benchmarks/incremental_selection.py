@@ -6,7 +6,7 @@ They tell the right parse of a sentence from the others, with features and data 
 and sentences are classified, with features of the same kind: explicit, linguistically motivated, of moderate redundancy
 (:data:`TEMPLATES`), every one that a training document has.
 
-Each cell is stored at once in incremental_selection.json beside this file, so that a second run does only what is
+Each cell is stored at once in incremental_selection.json.gz beside this file, so that a second run does only what is
 missing; incremental_selection.md and the plot in docs/images are written from it. What is measured is said there.
 """
 
@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
-import os
 import tempfile
 import time
 import zipfile
@@ -29,11 +27,22 @@ import numpy as np
 import scipy.sparse
 import typer
 from accuracy import RESAMPLES, interval, membership, names_of, paired_difference, resamples, with_interval
-from common import TooLong, cpu_limit, pin_threads, print_table, texts_and_labels
+from common import (
+    TooLong,
+    beside,
+    cpu_limit,
+    load_results,
+    pin_threads,
+    print_table,
+    replace_file,
+    save_plot,
+    save_results,
+    texts_and_labels,
+)
 from peers import counts, f1_scores
 
 HERE = Path(__file__).parent
-PLOT = HERE.parent / "docs" / "images" / "incremental_selection.svg"
+PLOT = HERE.parent / "docs" / "images" / "incremental_selection.png"
 SPLITS = ("train", "dev", "test")
 
 ATTRIBUTES = ("LOWER", "POS")
@@ -309,21 +318,6 @@ def measure(trials: Trials, stored: Result, method: str, n_best: int | None, lim
     return trials.run(METHODS[method], stored[method]["settings"], limit, n_best=n_best)
 
 
-def load(path: Path) -> Result:
-    return dict(json.loads(path.read_text("utf8"))) if path.exists() else {}
-
-
-def store(path: Path, results: Result) -> None:
-    replace_file(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write at once or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, "utf8")
-    os.replace(temporary, path)
-
-
 class Scores:
     """The scores of stored predictions for one set."""
 
@@ -360,7 +354,8 @@ class Scores:
 
 INTRODUCTION = f"""# Incremental feature selection
 
-Written by `python benchmarks/incremental_selection.py --data DATA` from `incremental_selection.json`; not to be edited.
+Written by `python benchmarks/incremental_selection.py --data DATA` from `incremental_selection.json.gz`; not to be
+edited.
 
 The experiment of Riezler & Vasserman, *Incremental Feature Selection and ℓ1 Regularization for Relaxed
 Maximum-Entropy Modeling* (EMNLP 2004), on data that can be had. Theirs is the choice among the parses of a sentence; of
@@ -395,7 +390,7 @@ and were not considered.
 
 
 def settings_text(settings: Settings) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in settings.items() if key != "standardised")
+    return ", ".join(f"{key} {value:g}" for key, value in sorted(settings.items()) if key != "standardised")
 
 
 def signed(difference: Result) -> str:
@@ -536,8 +531,8 @@ def draw(data: Path, results: Result) -> None:
     """Figure 2: score, iterations and time against the pairs that a round adds."""
     import matplotlib
 
-    # The same results are the same file.
-    matplotlib.rcParams.update({"svg.hashsalt": "figure 2", "svg.fonttype": "none", "font.size": 9})
+    matplotlib.use("agg")
+    matplotlib.rcParams["font.size"] = 9
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(len(results), 3, figsize=(10, 2.9 * len(results)), squeeze=False)
@@ -547,9 +542,7 @@ def draw(data: Path, results: Result) -> None:
         axis.set_xlabel("pairs a round")
     axes[0][0].legend(frameon=False)
     figure.tight_layout()
-    temporary = PLOT.with_name(f".{PLOT.name}.{os.getpid()}")
-    figure.savefig(temporary, format="svg", metadata={"Date": None})
-    os.replace(temporary, PLOT)
+    save_plot(figure, PLOT)
     pyplot.close(figure)
 
 
@@ -571,8 +564,11 @@ def draw_set(scores: Scores, name: str, axes: Sequence[Any]) -> None:
     axes[0].set_ylim(min(low, (low + high - SCORE_SPAN) / 2), max(high, (low + high + SCORE_SPAN) / 2))
 
 
-def write(data: Path, path: Path, results: Result) -> None:
-    replace_file(path.with_suffix(".md"), render(data, results))
+def write(data: Path, path: Path) -> None:
+    """Tables and plot of all sets that have results."""
+    stored = load_results(path)
+    results = {name: stored[name] for name in CURVES if name in stored}
+    replace_file(beside(path, ".md"), render(data, results).encode("utf8"))
     draw(data, results)
 
 
@@ -582,13 +578,13 @@ def main(
     limit: Annotated[float, typer.Option(help="CPU seconds that a fit of a curve may take.")] = 300.0,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
     results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE
-    / "incremental_selection.json",
+    / "incremental_selection.json.gz",
 ) -> None:
     """Measure what is missing, and write tables and plot; the latter needs the extra ``plots``."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
-    stored = load(results)
+    stored = load_results(results)
     jobs = {name: missing_cells(stored, name, again) for name in names_of(sets, tuple(CURVES), "set")}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns) as progress:
@@ -605,10 +601,10 @@ def main(
                 cell = method if n_best is None else cell_name(method, n_best)
                 progress.update(bar, description=f"{name}: {cell}")
                 found[cell] = measure(trials, found, method, n_best, limit)
-                store(results, stored)
+                save_results(results, stored)
                 progress.console.print(f"{name}: {cell}: {found[cell].get('seconds', 'stopped')} s", soft_wrap=True)
                 progress.advance(bar)
-    write(data, results, stored)
+    write(data, results)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ regression. Graph, embedding, components and idf see all documents, those of the
 
 Each method chooses its settings for each size by one more draw (draw 0) and 1,000 documents of the training part that
 are in no draw. Values are scaled such that the mean square of a document's length is 1, so that one grid of strengths
-serves all. Results are stored fit by fit in network_newsgroups.json beside this file, so that a second run does only
-what is missing; tables are beside it, too, and a plot in docs/images.
+serves all. Results are stored fit by fit in network_newsgroups.json.gz beside this file, so that a second run does
+only what is missing; tables are beside it, too, and a plot in docs/images.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import json
-import os
 import re
 import time
 import warnings
@@ -37,7 +35,16 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 import typer
-from common import pin_threads, print_table, texts_and_labels
+from common import (
+    beside,
+    load_results,
+    pin_threads,
+    print_table,
+    replace_file,
+    save_plot,
+    save_results,
+    texts_and_labels,
+)
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.stats import t as student
 from sklearn.decomposition import PCA
@@ -66,7 +73,7 @@ DIMENSIONS = (100, 200, 400)
 #: Digits of our fits: with 1e-2 those of few documents would stop early, and be up to 3 points better by that.
 TOLERANCE = 1e-3
 HERE = Path(__file__).parent
-PLOT = HERE.parent / "docs" / "images" / "network_newsgroups.svg"
+PLOT = HERE.parent / "docs" / "images" / "network_newsgroups.png"
 Values = scipy.sparse.csr_array | np.ndarray
 Setting = dict[str, float]
 Result = dict[str, Any]
@@ -308,7 +315,7 @@ COMPARED = (
 
 @dataclass
 class Results:
-    """Accuracies and CPU seconds, a line a fit.
+    """Accuracies and CPU seconds of every fit.
 
     Attributes
     ----------
@@ -322,7 +329,7 @@ class Results:
 
     @classmethod
     def load(cls, path: Path) -> Results:
-        return cls(path, json.loads(path.read_text("utf8")) if path.exists() else {})
+        return cls(path, load_results(path))
 
     @staticmethod
     def key(size: int, name: str, draw: int, setting: Setting) -> str:
@@ -330,10 +337,7 @@ class Results:
 
     def enter(self, key: str, result: Result) -> None:
         self.fits[key] = result
-        lines = [f"{json.dumps(key)}: {json.dumps(self.fits[key])}" for key in sorted(self.fits)]
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf8")
-        os.replace(temporary, self.path)
+        save_results(self.path, self.fits)
 
     def chosen(self, size: int, name: str) -> Setting:
         """The setting of the best accuracy on draw 0, the first of equal ones."""
@@ -451,9 +455,8 @@ def plot(results: Results, path: Path) -> None:
     """Mean accuracies with standard deviations."""
     import matplotlib
 
-    matplotlib.use("svg")
-    # The same file from the same results.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": path.stem, "font.size": 9})
+    matplotlib.use("agg")
+    matplotlib.rcParams["font.size"] = 9
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
@@ -469,14 +472,14 @@ def plot(results: Results, path: Path) -> None:
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    save_plot(figure, path)
     pyplot.close(figure)
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
     path: Annotated[Path, typer.Option("--results", help="Where results are; tables beside it.")] = HERE
-    / "network_newsgroups.json",
+    / "network_newsgroups.json.gz",
 ) -> None:
     """Measure what is missing; write tables and plot."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -493,7 +496,7 @@ def main(
             progress.update(bar, description=f"{size:,} documents, {METHODS[name].title}")
             complete(corpus, results, size, name)
             progress.advance(bar)
-    path.with_suffix(".md").write_text(tables(results), "utf8")
+    replace_file(beside(path, ".md"), tables(results).encode("utf8"))
     plot(results, PLOT)
 
 

@@ -4,8 +4,8 @@
 
 A ridge over words, or words and pairs of them, is compared with the same ridge and a network, trained on 2 to 1,000
 reviews of one domain; then L1 over words and products of two with WordNet, which the paper does not have. What is
-measured, and how, is said in network_sentiment.md, which is written from network_sentiment.json, both beside this
-file; the plots are in docs/images. Each draw is stored at once, so that a second run does only what is missing. 14
+measured, and how, is said in network_sentiment.md, which is written from network_sentiment.json.gz, both beside
+this file; the plots are in docs/images. Each draw is stored at once, so that a second run does only what is missing. 14
 CPU minutes.
 """
 
@@ -14,8 +14,6 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +24,17 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import scipy.sparse
 import typer
-from common import machine, pin_threads, print_rows, read_jsonl
+from common import (
+    beside,
+    load_results,
+    machine,
+    pin_threads,
+    print_rows,
+    read_jsonl,
+    replace_file,
+    save_plot,
+    save_results,
+)
 from scipy.stats import t as students
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -59,7 +67,7 @@ Result = dict[str, Any]
 
 INTRODUCTION = f"""# Networks of features for sentiment
 
-Written by `python benchmarks/network_sentiment.py --data DATA` from `network_sentiment.json`; not to be edited.
+Written by `python benchmarks/network_sentiment.py --data DATA` from `network_sentiment.json.gz`; not to be edited.
 {{machine}}
 
 Sandler, Talukdar, Ungar & Blitzer (NIPS 2008), Figures 2 and 3, on reviews of books, dvd and electronics (Blitzer et
@@ -384,17 +392,13 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.found: dict[str, dict[str, Result]] = json.loads(path.read_text("utf8")) if path.exists() else {}
+        self.found: dict[str, dict[str, Result]] = load_results(path)
 
     def of(self, method: str, domain: str, size: int, draw: int) -> dict[str, Result]:
         return self.found.setdefault(f"{method}; {domain}; {size}; {draw}", {})
 
     def store(self) -> None:
-        """A line a draw."""
-        lines = [f"{json.dumps(key)}: {json.dumps(self.found[key])}" for key in sorted(self.found) if self.found[key]]
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf8")
-        os.replace(temporary, self.path)
+        save_results(self.path, {key: found for key, found in self.found.items() if found})
 
     def chosen(self, method: str, size: int) -> Setting:
         """The setting of the best mean accuracy on the development domain."""
@@ -414,9 +418,10 @@ def name_of(setting: Setting) -> str:
     return " ".join(f"{option}={value:g}" for option, value in setting.items())
 
 
-def rounded(result: Result) -> Result:
-    """To five digits, so that files stay small."""
-    return {name: round(value, 5) if isinstance(value, float) else value for name, value in result.items()}
+def kept(domain: str, result: Result) -> Result:
+    """What the tables need of an outcome, to five digits: of the development domain, the accuracy alone."""
+    names = ["accuracy"] if domain == DEVELOPMENT else list(result)
+    return {name: round(result[name], 5) if isinstance(result[name], float) else result[name] for name in names}
 
 
 def measure(results: Results, corpora: Mapping[int, Corpus], method: str, domain: str, size: int, draw: int) -> None:
@@ -427,7 +432,7 @@ def measure(results: Results, corpora: Mapping[int, Corpus], method: str, domain
     if missing:
         corpus = corpora[its.longest]
         outcomes = its.outcomes(corpus, corpus.draw(domain, size, draw), missing)
-        there |= {name_of(setting): rounded(found) for setting, found in zip(missing, outcomes, strict=True)}
+        there |= {name_of(setting): kept(domain, found) for setting, found in zip(missing, outcomes, strict=True)}
         results.store()
 
 
@@ -535,7 +540,7 @@ def plot(results: Results, figure: str, path: Path) -> None:
     axes[0].set_ylabel("accuracy, %")
     panels.suptitle(title)
     panels.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
-    panels.savefig(path, dpi=110)
+    save_plot(panels, path)
     plt.close(panels)
 
 
@@ -546,14 +551,14 @@ def write(results: Results, page: Path) -> None:
         print(INTRODUCTION.replace("{machine}", machine()), end="")
         for figure in FIGURES:
             print_figure(results, figure)
-    page.write_text(text.getvalue(), "utf8")
+    replace_file(page, text.getvalue().encode("utf8"))
     for figure in FIGURES:
         plot(results, figure, IMAGES / image_of(figure))
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.")],
-    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "network_sentiment.json",
+    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "network_sentiment.json.gz",
 ) -> None:
     """Measure what is missing, and write the page and the plots."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -576,7 +581,7 @@ def main(
             progress.update(bar, description="; ".join(map(str, job)))
             measure(stored, corpora, *job)
             progress.advance(bar)
-    write(stored, HERE / "network_sentiment.md")
+    write(stored, beside(results, ".md"))
 
 
 if __name__ == "__main__":

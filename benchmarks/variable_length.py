@@ -3,17 +3,15 @@
 python benchmarks/variable_length.py --data DATA [--tasks a,b] [--again]
 
 Each cell (a task, an n, a family of methods) is measured in a process of its own and stored at once in
-variable_length.json beside this file, so that a second run does only what is missing; variable_length.md and, with
-matplotlib, variable_length.svg are written from it. What is measured, and how, is said there.
+variable_length.json.gz beside this file, so that a second run does only what is missing; variable_length.md and, with
+matplotlib, variable_length.png are written from it. What is measured, and how, is said there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
-import os
 import re
 import resource
 import signal
@@ -28,7 +26,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from accuracy import machine, paired_difference
-from common import Died, measured, one_hot, pin_threads, print_table, texts_and_labels
+from common import (
+    Died,
+    beside,
+    load_results,
+    measured,
+    one_hot,
+    pin_threads,
+    print_table,
+    replace_file,
+    save_plot,
+    save_results,
+    texts_and_labels,
+)
 from peers import counts, f1_scores
 
 #: Pairs of close groups of 20 newsgroups.
@@ -64,6 +74,8 @@ METHODS = {
     "svm": "linear SVM, C = 1",
     "svm-tuned": "linear SVM, C tuned",
 }
+#: Compared at any length with the peers below, and their strongest features are shown.
+OURS, PEERS = ("slr", "l1-tuned"), ("liblinear-tuned", "svm-tuned")
 HERE = Path(__file__).parent
 Result = dict[str, Any]
 
@@ -359,14 +371,14 @@ def facts(data: Path, task: str) -> Result:
 
 
 def load(path: Path) -> Result:
-    stored: Result = json.loads(path.read_text("utf8")) if path.exists() else {}
-    return {"facts": {}, "results": {}, "paired": {}} | stored
+    return {"facts": {}, "results": {}, "paired": {}} | load_results(path)
 
 
-def store(path: Path, stored: Result) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(stored, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf8")
-    os.replace(temporary, path)
+def kept(n: str, method: str, row: Result) -> Result:
+    """What tables and comparisons need of a row."""
+    ours = n == "any" and method in OURS
+    needed = {"top": ours, "predicted": ours or method in PEERS}
+    return {key: value for key, value in row.items() if needed.get(key, True)}
 
 
 def unpacked(packed: str, n: int) -> np.ndarray:
@@ -379,12 +391,12 @@ def comparisons(data: Path, task: str, results: Result) -> Result:
     """Macro-F1 of ours at any length minus that of peers at the n that is best on the documents held out."""
     gold = np.eye(2, dtype=np.bool_)[read(data, task, "test").labels]
     found: Result = {}
-    for theirs in ("liblinear-tuned", "svm-tuned"):
+    for theirs in PEERS:
         rows = {n: results[n][theirs] for n in LENGTHS[:-1] if "macro" in results.get(n, {}).get(theirs, {})}
         if not rows:
             continue
         n = max(rows, key=lambda n: rows[n]["held_out"])
-        for ours in ("slr", "l1-tuned"):
+        for ours in OURS:
             row = results.get("any", {}).get(ours, {})
             if "macro" in row:
                 predicted = [unpacked(one["predicted"], len(gold)) for one in (row, rows[n])]
@@ -568,7 +580,8 @@ def said(held: bool) -> str:
 
 INTRODUCTION = f"""# N-grams of any length
 
-Written by `python benchmarks/variable_length.py --data DATA` from `variable_length.json`; not to be edited. {{machine}}
+Written by `python benchmarks/variable_length.py --data DATA` from `variable_length.json.gz`; not to be edited.
+{{machine}}
 
 The experiments of Ifrim, Bakir & Weikum, *Fast Logistic Regression for Text Categorization with Variable-Length
 N-grams* (KDD 2008, doi:10.1145/1401890.1401936), Tables 1 to 5, on other data: their movie plots, book reviews and
@@ -605,8 +618,8 @@ def render(path: Path) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         print(INTRODUCTION.format(machine=machine()), end="")
-        if path.with_suffix(".svg").exists():
-            print(f"\n![CPU seconds against n]({path.with_suffix('.svg').name})")
+        if beside(path, ".png").exists():
+            print(f"\n![CPU seconds against n]({beside(path, '.png').name})")
         for title, table in tables(stored):
             print_table(title, *table)
     return out.getvalue()
@@ -618,12 +631,12 @@ def tables(stored: Result) -> Iterator[tuple[str, Table]]:
     yield "Tasks", tasks_table(stored)
     yield "CPU seconds", by_length(stored, ("slr", "l1", "liblinear", "svm"), "seconds", ".2f")
     yield "MB above start", by_length(stored, ("slr", "l1", "liblinear", "svm"), "megabytes", ",.0f")
-    tuned = ("slr", "l1-tuned", "liblinear-tuned", "svm-tuned")
+    tuned = (*OURS, *PEERS)
     yield "Micro-F1 on test", by_length(stored, tuned, "micro", ".3f")
     yield "Macro-F1 on test", by_length(stored, tuned, "macro", ".3f")
     yield "Macro-F1, ours minus peers, paired", differences(stored)
     yield "SLR at any length: stop at 0.005 / stop at 0.0005 / iterations by cross-validation", stops(stored)
-    for method in ("slr", "l1-tuned"):
+    for method in OURS:
         yield f"Strongest features of {METHODS[method]}, any length", top_features(stored, method)
     for task, results in in_order(stored["results"]):
         yield f"{task}, in full", details(results)
@@ -632,11 +645,9 @@ def tables(stored: Result) -> Iterator[tuple[str, Table]]:
 def draw(path: Path) -> None:
     """Time against n, if matplotlib is there."""
     try:
-        import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         return
-    matplotlib.rcParams.update({"svg.hashsalt": path.stem, "svg.fonttype": "none"})
     results = load(path)["results"]
     figure = Figure(figsize=(9.0, 8.0), layout="constrained")
     panels = figure.subplots(3, 3, sharex=True).ravel()
@@ -646,14 +657,12 @@ def draw(path: Path) -> None:
             axes.plot(LENGTHS, [seconds(of_task, n, method) for n in LENGTHS], style, label=METHODS[method])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.supylabel("CPU s")
-    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    save_plot(figure, beside(path, ".png"))
 
 
 def write(path: Path) -> None:
     draw(path)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}")
-    temporary.write_text(render(path), "utf8")
-    os.replace(temporary, path.with_suffix(".md"))
+    replace_file(beside(path, ".md"), render(path).encode("utf8"))
 
 
 def jobs(stored: Result, task: str, again: bool) -> list[tuple[str, str]]:
@@ -669,7 +678,8 @@ def main(
         str | None, typer.Option(help="Beginnings of tasks, separated by commas; all if not given.")
     ] = None,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
-    results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE / "variable_length.json",
+    results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE
+    / "variable_length.json.gz",
 ) -> None:
     """Measure what is missing, and write tables and plot."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -688,13 +698,13 @@ def main(
                 progress.update(bar, description=f"{task}, n = {n}, {METHODS[family]}")
                 found = measure(data, task, n, family)
                 stored["results"].setdefault(task, {}).setdefault(n, {}).update(
-                    {method: row | {"date": str(date.today())} for method, row in found.items()}
+                    {method: kept(n, method, row) | {"date": str(date.today())} for method, row in found.items()}
                 )
-                store(results, stored)
+                save_results(results, stored)
                 progress.console.print(f"{task}, n = {n}: " + "; ".join(map(finished, found.items())), soft_wrap=True)
                 progress.advance(bar)
             stored["paired"][task] = comparisons(data, task, stored["results"][task])
-            store(results, stored)
+            save_results(results, stored)
     write(results)
 
 

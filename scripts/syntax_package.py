@@ -17,6 +17,7 @@ import spacy
 import typer
 from spacy.language import Language
 from spacy.strings import StringStore
+from unpack import write_sum
 
 NAME = "graft_syntax"
 VERSION = "0.1.0"
@@ -98,7 +99,7 @@ def main(
     build: Annotated[Path, typer.Argument(help="Folder to build in.")] = Path("packages"),
     output: Annotated[Path, typer.Argument(help="Folder for the wheel.")] = Path("assets"),
 ) -> None:
-    """Build the wheel and put it where it is kept."""
+    """Build the wheel, put it where it is kept, and write its checksum."""
     pipeline = build / NAME
     # What an older pipeline left would go into the wheel as well.
     for folder in (pipeline, build / f"en_{NAME}-{VERSION}"):
@@ -108,7 +109,9 @@ def main(
     subprocess.run(command, check=True)
     (wheel,) = (build / f"en_{NAME}-{VERSION}" / "dist").glob("*.whl")
     output.mkdir(parents=True, exist_ok=True)
-    kept = shutil.copy(wheel, output)
+    kept = output / wheel.name
+    shutil.copy(wheel, kept)
+    write_sum(kept)
     typer.echo(f"{kept}: {wheel.stat().st_size / 1e6:.2f} MB")
 
 

@@ -110,6 +110,16 @@ def test_without_syntax_any_language_goes(project: Path, data: Path, tmp_path: P
     assert spacy.load(tmp_path / "clone" / "training" / "model-best").pipe_names == ["textcat_graft"]
 
 
+def test_an_altered_syntax_pipeline_is_not_unpacked(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "packages", "project.lock"))
+    (wheel,) = (tmp_path / "clone" / "assets").glob("*.whl")
+    wheel.write_bytes(wheel.read_bytes()[:-1])
+    result = run("-m", "spacy", "project", "run", "unpack", tmp_path / "clone", check=False)
+    assert result.returncode == 1
+    assert f"{wheel.name} is damaged or was changed" in result.stdout + result.stderr
+    assert not (tmp_path / "clone" / "packages").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib
 import io
 import json
 import sys
 import tarfile
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -195,3 +197,91 @@ def test_the_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert not evaluate.reliability_figure({"reliability": []}, tmp_path / "reliability.png")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def archive(tmp_path: Path, scripts: None) -> Path:
+    """A wheel, and its checksum beside it."""
+    path = tmp_path / "assets" / "a-1.0-py3-none-any.whl"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("a/meta.json", "{}")
+    importlib.import_module("unpack").write_sum(path)
+    return path
+
+
+def test_a_wheel_with_the_right_checksum_is_unpacked(archive: Path, tmp_path: Path) -> None:
+    run(SCRIPTS / "unpack.py", archive, tmp_path / "out")
+    assert (tmp_path / "out" / "a" / "meta.json").read_text(encoding="utf-8") == "{}"
+
+
+def test_an_altered_wheel_is_refused(archive: Path, tmp_path: Path) -> None:
+    """It is still an archive, so that nothing but its checksum tells."""
+    with zipfile.ZipFile(archive, "a") as wheel:
+        wheel.writestr("a/more.py", "")
+    result = run(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"error: {archive} is damaged or was changed")
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() in result.stderr
+    assert f"git checkout -- {archive}" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("sums", [None, "", "0" * 64 + "  another.whl\n"])
+def test_a_wheel_without_a_checksum_is_refused(archive: Path, tmp_path: Path, sums: str | None) -> None:
+    path = archive.with_name("SHA256SUMS")
+    path.unlink()
+    if sums is not None:
+        path.write_text(sums, encoding="utf-8")
+    result = run(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
+    assert result.returncode == 1
+    assert f"{path} has no checksum of {archive.name}" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_checksums_of_other_files_remain(archive: Path) -> None:
+    unpack, other = importlib.import_module("unpack"), archive.with_name("b.whl")
+    other.write_bytes(b"b")
+    unpack.write_sum(other)
+    path = archive.with_name("SHA256SUMS")
+    assert unpack.read_sums(path) == {
+        its.name: hashlib.sha256(its.read_bytes()).hexdigest() for its in (archive, other)
+    }
+    # As sha256sum writes them.
+    assert path.read_bytes().decode() == "".join(
+        f"{checksum}  {name}\n" for name, checksum in unpack.read_sums(path).items()
+    )
+
+
+def test_wheels_that_ship_have_their_checksum(scripts: None) -> None:
+    assets = REPOSITORY / "assets"
+    sums = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in assets.glob("*.whl")}
+    assert importlib.import_module("unpack").read_sums(assets / "SHA256SUMS") == sums
+
+
+def test_results_of_benchmarks_are_small() -> None:
+    """Tables in Markdown are the record; what is kept beside them is compact."""
+    benchmarks = REPOSITORY / "benchmarks"
+    kept = list(benchmarks.glob("*.json.gz"))
+    assert kept
+    assert sum(path.stat().st_size for path in kept) < 150_000
+    assert not [*benchmarks.glob("*.json"), *benchmarks.glob("*.svg"), *(REPOSITORY / "docs").rglob("*.svg")]
+
+
+def test_results_of_benchmarks_come_back_as_they_were_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fcntl")
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    common = importlib.import_module("common")
+    for path in sorted((REPOSITORY / "benchmarks").glob("*.json.gz")):
+        copy = tmp_path / path.name
+        common.save_results(copy, common.load_results(path))
+        assert common.load_results(copy) == common.load_results(path)
+    again = tmp_path / "again.json.gz"
+    assert common.load_results(again) == {}
+    common.save_results(again, {"b": [1 / 3, 2], "a": {"é": 123456789.0}})
+    assert common.load_results(again) == {"a": {"é": 123456790.0}, "b": [0.33333333, 2]}
+    first = again.read_bytes()
+    with common.updated_results(again) as results:
+        results["a"] = results.pop("a")
+    assert again.read_bytes() == first
+    assert [path.name for path in tmp_path.glob(".*")] == []

@@ -192,6 +192,8 @@ def test_the_workflow_makes_a_wheel(tmp_path: Path) -> None:
     figures = json.loads((project / "metrics" / "syntax.json").read_text(encoding="utf-8"))
     assert figures["gold words"]["token_f"] == 1.0
     (made,) = (project / "assets").glob("*.whl")
+    run(SCRIPTS / "unpack.py", made, tmp_path / "unpacked")
+    assert (tmp_path / "unpacked" / NAME / "__init__.py").exists()
     with zipfile.ZipFile(made) as archive:
         assert f"{NAME}/__init__.py" in archive.namelist()
 
