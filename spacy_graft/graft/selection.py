@@ -31,8 +31,8 @@ class SelectionFit:
         if self.min_gradient is None and data.combinations:
             raise ValueError(
                 f"{type(learner).__name__}: without a min_gradient all features enter the model at once, but the "
-                f"products of {', '.join(map(repr, data.combinations))} are not written down. Give min_gradient, or leave "
-                f"them out."
+                f"products of {', '.join(map(repr, data.combinations))} are not written down. Give min_gradient, or "
+                f"leave them out."
             )
         self.state = GraftState(data, learner, smallest_l1=self.min_gradient or 0.0)
         self.found: Found | None = None
