@@ -34,7 +34,7 @@ from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.design import Design
-from spacy_graft.solve.likelihood import Likelihood
+from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss
 
 VERTICES, EDGES, DOCUMENTS, WORDS = 100_000, 1_000_000, 5_000, 150
 #: β, and for each number of labels the values of α.
@@ -80,11 +80,11 @@ class Drawn:
     def names(self) -> list[str]:
         return [name for (name,) in self.graph.vertices]
 
-    def likelihood(self) -> Likelihood:
+    def loss(self) -> Loss:
         """Of one score for two labels, else of as many as there are labels."""
         targets = np.eye(self.labels.max() + 1)[self.labels].T
         binary = len(targets) == 2
-        return Likelihood(targets[1:] if binary else targets, np.ones(DOCUMENTS), binary)
+        return LogisticLoss(targets[1:], np.ones(DOCUMENTS)) if binary else SoftmaxLoss(targets, np.ones(DOCUMENTS))
 
 
 def ones(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> scipy.sparse.csr_array:
@@ -101,42 +101,42 @@ def learner(alpha: float) -> Grafting:
 
 def our_evaluation(problem: Drawn, alpha: float) -> Evaluation:
     """The objective and its gradient by the parts that our solver is made of; weights are sorted by label."""
-    likelihood = problem.likelihood()
-    n_labels = len(likelihood.targets)
+    loss = problem.loss()
+    n_labels = len(loss.targets)
     # One weight stands for two labels, ±w / 2, and is penalised half as much.
-    share = 0.5 if likelihood.reference else 1.0
+    share = 0.5 if len(loss.targets) == 1 else 1.0
     columns = scipy.sparse.csc_array(problem.present)
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
     starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
     none = np.zeros(len(features))
     active = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none)
-    design = Design(active, *likelihood.targets.shape)
-    coupling = NetworkPenalty(problem.graph, learner(alpha)).coupling(features, labels, share, written=False)
+    design = Design(active, *loss.targets.shape)
+    coupling = NetworkPenalty(problem.graph, learner(alpha)).coupling(features, labels, share)
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        loss, p = likelihood.loss_and_probabilities(design.spread(weights))
+        value, p = loss.value_and_probabilities(design.spread(weights))
         pull = 2.0 * share * RIDGE * weights + coupling.gradient(weights)
-        return loss + 0.5 * float(weights @ pull), pull - design.collect(likelihood.residuals(p))
+        return value + 0.5 * float(weights @ pull), pull - design.collect(loss.residuals(p))
 
     return evaluate
 
 
 def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
     """The same as somebody would write it; the intercepts, one a label, come after the weights."""
-    likelihood, matrix = problem.likelihood(), problem.present
-    n_labels = len(likelihood.targets)
-    share = 0.5 if likelihood.reference else 1.0
+    loss, matrix = problem.loss(), problem.present
+    n_labels = len(loss.targets)
+    share = 0.5 if len(loss.targets) == 1 else 1.0
     transposed = matrix.T.tocsr()
     rows, _ = problem.graph.penalty_rows()
     back = rows.T.tocsr()
 
     def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
         intercepts, weights = point[-n_labels:], point[:-n_labels].reshape(VERTICES, n_labels)
-        loss, p = likelihood.loss_and_probabilities((matrix @ weights + intercepts).T)
-        residuals = likelihood.residuals(p).T
+        value, p = loss.value_and_probabilities((matrix @ weights + intercepts).T)
+        residuals = loss.residuals(p).T
         pull = 2.0 * share * (RIDGE * weights + alpha * (back @ (rows @ weights)))
         gradient = np.concatenate([(pull - transposed @ residuals).ravel(), -residuals.sum(axis=0)])
-        return loss + 0.5 * float(np.vdot(weights, pull)), gradient
+        return value + 0.5 * float(np.vdot(weights, pull)), gradient
 
     return evaluate
 
@@ -144,7 +144,7 @@ def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
 def evaluations(n_labels: int, alpha: float) -> Iterator[Any]:
     """Median milliseconds of an evaluation, ours and the plain one."""
     problem = Drawn.of(n_labels)
-    n_scores = len(problem.likelihood().targets)
+    n_scores = len(problem.loss().targets)
     point = np.random.default_rng(0).normal(size=VERTICES * n_scores) / 10.0
     with_intercepts = np.concatenate([point.reshape(n_scores, VERTICES).T.ravel(), np.zeros(n_scores)])
     ours, plain = our_evaluation(problem, alpha), plain_evaluation(problem, alpha)
@@ -185,7 +185,7 @@ def plain_fit(n_labels: int, alpha: float) -> Iterator[Any]:
     problem = Drawn.of(n_labels)
     yield None
     evaluate = plain_evaluation(problem, alpha)
-    start = np.zeros((VERTICES + 1) * len(problem.likelihood().targets))
+    start = np.zeros((VERTICES + 1) * len(problem.loss().targets))
     largest = float(np.abs(evaluate(start)[1]).max())
     options = {"gtol": TOLERANCE * largest, "ftol": 0.0, "maxiter": 10_000, "maxfun": 10_000}
     found = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)

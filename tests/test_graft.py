@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 
 from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
+from spacy_graft.graft.objective import document_weights
 from spacy_graft.graft.settings import Grafting, GraftingPath
 from spacy_graft.graft.start import start
-from spacy_graft.graft.state import document_weights
-from spacy_graft.solve.likelihood import Likelihood
+from spacy_graft.solve.losses import SoftmaxLoss
+from spacy_graft.solve.penalties import ElasticNet
 from strategies import labelled, training_data
 
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
@@ -175,13 +176,13 @@ def test_dual_value_is_the_dual_over_enumerated_columns(corpus, l1, ridge):
     texts, targets = corpus
     _, matrix = distinct_columns(texts)
     n, labels = targets.shape
-    likelihood = Likelihood(targets.T.copy(), np.ones(n), False)
+    loss = SoftmaxLoss(targets.T.copy(), np.ones(n))
     scores = np.random.default_rng(0).normal(size=(labels, n))
-    scores += likelihood.optimal_intercepts(scores, 1e-13)[:, None]
+    scores += loss.optimal_intercepts(scores, 1e-13)[:, None]
     p = softmax(scores.T)
     v = matrix.T @ (targets - p)
     peak, excess = np.abs(v).max(initial=0.0), (np.maximum(np.abs(v) - l1, 0.0) ** 2).sum()
-    value = dual_value(likelihood, p.T, l1, ridge, peak, excess, 0.0)
+    value = dual_value(loss, p.T, ElasticNet(l1, ridge), peak, excess, 0.0)
 
     def dual(r):
         gradient = np.abs(matrix.T @ (targets - r))

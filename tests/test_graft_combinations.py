@@ -98,7 +98,7 @@ def test_the_optimum_over_the_whole_space(corpus, l1, ridge, value, degree, fact
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1 + optimum))
     assert fit.report.objective >= optimum - 1e-5 * (1 + optimum)
     if ridge == 0.0:
-        state = fit.state
+        state = fit.rounds.state
         residuals = targets - softmax(state.scores.T)
         assert (np.abs(matrix.T @ residuals) <= l1 * penalty * 1.05 + 1e-3).all()
 

@@ -125,9 +125,8 @@ def test_products_are_the_least_penalty_over_the_classes(seed, n_virtual, kind, 
 
 def written_and_not(penalty, features, labels):
     """The coupling as a matrix and as an operator, which few pairs do not get."""
-    written = penalty.coupling(features, labels, 0.5, True)
-    outside = 0.5 * penalty.outside * (features < 0)
-    return written, penalty._operator(features, labels, 0.5, np.flatnonzero(features >= 0), outside)
+    written = penalty.written_coupling(features, labels, 0.5)
+    return written, penalty._operator(features, labels, 0.5, np.flatnonzero(features >= 0))
 
 
 @given(seeds)

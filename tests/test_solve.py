@@ -1,4 +1,4 @@
-"""Likelihood, quadratic model and restricted problem against finite differences and a dense optimum."""
+"""Losses, penalties, quadratic model and restricted problem against finite differences and a dense optimum."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.design import Design
-from spacy_graft.solve.likelihood import Likelihood
+from spacy_graft.solve.losses import LogisticLoss, SoftmaxLoss
+from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
 
 seeds = st.integers(0, 10_000)
 
 
-def random_problem(seed, n_labels=3, n=12, n_columns=6, reference=False):
+def random_problem(seed, n_labels=3, n=12, n_columns=6):
     """Columns, all pairs active, soft targets, example and document weights; one document masked.
+
+    One label has the logistic loss, several have the softmax loss.
 
     Odd seeds give columns with values, even ones binary columns.
     """
@@ -33,11 +36,13 @@ def random_problem(seed, n_labels=3, n=12, n_columns=6, reference=False):
     rows = np.tile(np.arange(n_columns), n_labels)
     labels = np.repeat(np.arange(n_labels), n_columns)
     active = Active(starts, documents, values, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
-    raw = rng.uniform(0.05, 1.0, (n_labels + reference, n))
+    logistic = n_labels == 1
+    raw = rng.uniform(0.05, 1.0, (n_labels + logistic, n))
     targets = (raw / raw.sum(axis=0))[:n_labels]
     importance = rng.uniform(0.5, 2.0, n)
     importance[0] = 0.0
-    return matrix, active, Likelihood(targets, importance, reference), rng.uniform(0.5, 1.5, n)
+    loss = LogisticLoss(targets, importance) if logistic else SoftmaxLoss(targets, importance)
+    return matrix, active, loss, rng.uniform(0.5, 1.5, n)
 
 
 def scores_of(matrix, active, scale, weights, intercepts):
@@ -46,57 +51,55 @@ def scores_of(matrix, active, scale, weights, intercepts):
     return (matrix @ by_pair.T * scale[:, None] + intercepts).T
 
 
-@given(seeds, st.integers(1, 4), st.booleans())
-def test_residuals_are_minus_the_gradient_of_the_loss(seed, n_labels, reference):
-    _, _, likelihood, _ = random_problem(seed, n_labels, reference=reference)
-    scores = np.random.default_rng(seed).normal(size=likelihood.targets.shape)
-    _, p = likelihood.loss_and_probabilities(scores)
+@given(seeds, st.integers(1, 4))
+def test_residuals_are_minus_the_gradient_of_the_loss(seed, n_labels):
+    _, _, loss, _ = random_problem(seed, n_labels)
+    scores = np.random.default_rng(seed).normal(size=loss.targets.shape)
+    _, p = loss.value_and_probabilities(scores)
     direction = np.random.default_rng(seed + 1).normal(size=scores.shape)
     h = 1e-5
-    up, p_up = likelihood.loss_and_probabilities(scores + h * direction)
-    down, p_down = likelihood.loss_and_probabilities(scores - h * direction)
-    assert (up - down) / (2 * h) == pytest.approx(-np.vdot(likelihood.residuals(p), direction), abs=1e-7)
-    moved = likelihood.importance * (p_up - p_down) / (2 * h)
-    np.testing.assert_allclose(likelihood.curve(p, direction), moved, atol=1e-8)
+    up, p_up = loss.value_and_probabilities(scores + h * direction)
+    down, p_down = loss.value_and_probabilities(scores - h * direction)
+    assert (up - down) / (2 * h) == pytest.approx(-np.vdot(loss.residuals(p), direction), abs=1e-7)
+    moved = loss.importance * (p_up - p_down) / (2 * h)
+    np.testing.assert_allclose(loss.hessian_product(p, direction), moved, atol=1e-8)
 
 
 @given(seeds, st.integers(2, 4))
 def test_loss_is_that_of_the_naive_twin(seed, n_labels):
-    _, _, likelihood, _ = random_problem(seed, n_labels)
-    scores = 30.0 * np.random.default_rng(seed).normal(size=likelihood.targets.shape)
-    loss, p = likelihood.loss_and_probabilities(scores)
-    assert loss == pytest.approx(log_loss(scores.T, likelihood.targets.T, likelihood.importance))
+    _, _, loss, _ = random_problem(seed, n_labels)
+    scores = 30.0 * np.random.default_rng(seed).normal(size=loss.targets.shape)
+    value, p = loss.value_and_probabilities(scores)
+    assert value == pytest.approx(log_loss(scores.T, loss.targets.T, loss.importance))
     np.testing.assert_allclose(p.sum(axis=0), 1.0)
 
 
-def test_a_reference_class_is_a_label_of_score_zero():
-    _, _, likelihood, _ = random_problem(3, 2, reference=True)
-    scores = np.random.default_rng(3).normal(size=likelihood.targets.shape)
-    whole = Likelihood(
-        np.vstack([likelihood.targets, 1 - likelihood.targets.sum(axis=0)]), likelihood.importance, False
-    )
-    loss, p = likelihood.loss_and_probabilities(scores)
-    whole_loss, whole_p = whole.loss_and_probabilities(np.vstack([scores, np.zeros(scores.shape[1])]))
-    assert loss == pytest.approx(whole_loss)
-    np.testing.assert_allclose(p, whole_p[:2])
-    assert likelihood.entropy(p) == pytest.approx(whole.entropy(whole_p))
+def test_the_logistic_loss_is_the_softmax_of_two_labels_of_which_one_scores_zero():
+    _, _, loss, _ = random_problem(3, 1)
+    scores = np.random.default_rng(3).normal(size=loss.targets.shape)
+    whole = SoftmaxLoss(np.vstack([loss.targets, 1 - loss.targets]), loss.importance)
+    value, p = loss.value_and_probabilities(scores)
+    whole_value, whole_p = whole.value_and_probabilities(np.vstack([scores, np.zeros(scores.shape)]))
+    assert value == pytest.approx(whole_value)
+    np.testing.assert_allclose(p, whole_p[:1])
+    assert loss.entropy(p) == pytest.approx(whole.entropy(whole_p))
+    np.testing.assert_allclose(loss.variances(p), whole.variances(whole_p)[:1])
 
 
 def test_scores_beyond_the_range_of_exp_are_no_trouble():
-    likelihood = Likelihood(np.array([[1.0, 0.0]]), np.ones(2), True)
-    loss, p = likelihood.loss_and_probabilities(np.array([[800.0, -800.0]]))
-    assert loss == 0.0
+    loss = LogisticLoss(np.array([[1.0, 0.0]]), np.ones(2))
+    value, p = loss.value_and_probabilities(np.array([[800.0, -800.0]]))
+    assert value == 0.0
     np.testing.assert_array_equal(p, [[1.0, 0.0]])
 
 
-@given(seeds, st.integers(1, 4), st.booleans())
-def test_optimal_intercepts_leave_no_gradient(seed, n_labels, reference):
-    reference = reference or n_labels == 1
-    _, _, likelihood, _ = random_problem(seed, n_labels, reference=reference)
-    scores = 3.0 * np.random.default_rng(seed).normal(size=likelihood.targets.shape)
-    shifted = scores + likelihood.optimal_intercepts(scores)[:, None]
-    _, p = likelihood.loss_and_probabilities(shifted)
-    np.testing.assert_allclose(likelihood.residuals(p).sum(axis=1), 0.0, atol=1e-8)
+@given(seeds, st.integers(1, 4))
+def test_optimal_intercepts_leave_no_gradient(seed, n_labels):
+    _, _, loss, _ = random_problem(seed, n_labels)
+    scores = 3.0 * np.random.default_rng(seed).normal(size=loss.targets.shape)
+    shifted = scores + loss.optimal_intercepts(scores)[:, None]
+    _, p = loss.value_and_probabilities(shifted)
+    np.testing.assert_allclose(loss.residuals(p).sum(axis=1), 0.0, atol=1e-8)
 
 
 @given(seeds, st.integers(1, 3))
@@ -130,22 +133,22 @@ def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete
     assert design.some(np.arange(len(active))) is design
 
 
-def quadratic(seed, n_labels, reference, ridge=0.1):
-    matrix, active, likelihood, scale = random_problem(seed, n_labels, reference=reference)
+def quadratic(seed, n_labels, ridge=0.1):
+    matrix, active, loss, scale = random_problem(seed, n_labels)
     rng = np.random.default_rng(seed)
     active.weights[:] = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.5)
     scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels))
-    _, p = likelihood.loss_and_probabilities(scores)
+    _, p = loss.value_and_probabilities(scores)
     return matrix, QuadraticModel(
-        Design(active, *p.shape), likelihood, scale, p, 0.3 * active.penalty, ridge * active.penalty**2,
+        Design(active, *p.shape), loss, scale, p, ElasticNet(0.3, ridge).on(active.penalty_weights),
         Coupling.none(len(active)),
     )  # fmt: skip
 
 
-@given(seeds, st.integers(1, 3), st.booleans())
-def test_minimum_of_the_quadratic_model(seed, n_labels, reference):
+@given(seeds, st.integers(1, 3))
+def test_minimum_of_the_quadratic_model(seed, n_labels):
     """No small move lowers the model from what it calls its minimum."""
-    matrix, model = quadratic(seed, n_labels, reference or n_labels == 1)
+    matrix, model = quadratic(seed, n_labels)
     minimum = model.minimum(1e-9)
     at_minimum = model.change(minimum)
     np.testing.assert_allclose(
@@ -166,7 +169,7 @@ def test_minimum_of_the_quadratic_model(seed, n_labels, reference):
 
 @given(seeds, st.integers(1, 3), st.booleans())
 def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
-    matrix, model = quadratic(seed, n_labels, reference=True)
+    matrix, model = quadratic(seed, n_labels)
     support = np.flatnonzero(model.active.weights)
     if blocks:
         model.blocks = LabelBlocks(model, support)
@@ -177,55 +180,54 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     weights = point.weights.copy()
     weights[support] += towards.weights
     signs = np.sign(model.active.weights[support])
-    r = model.gradient[support] - model.l1[support] * signs - 2 * model.l2[support] * weights[support]
-    curved = model.likelihood.curve(model.probabilities, towards.scores) * model.scale
+    r = model.gradient[support] - model.penalty.upper[support] * signs
+    r -= 2 * model.penalty.quadratic[support] * weights[support]
+    curved = model.loss.hessian_product(model.probabilities, towards.scores) * model.scale
     r -= (curved @ matrix)[model.active.labels, model.active.rows][support]
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
 
 
 @given(seeds, st.integers(2, 4), st.sampled_from([0.0, 0.2]), st.sampled_from([0.1, 0.5, 2.0]))
 def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, ridge, l1):
-    matrix, active, likelihood, scale = random_problem(seed, n_labels)
-    intercepts, scores = np.zeros(n_labels), np.zeros(likelihood.targets.shape)
-    restricted = Restricted(likelihood, scale, l1, ridge, Coupling.none(len(active)))
+    matrix, active, loss, scale = random_problem(seed, n_labels)
+    intercepts, scores = np.zeros(n_labels), np.zeros(loss.targets.shape)
+    restricted = Restricted(loss, scale, ElasticNet(l1, ridge), Coupling.none(len(active)))
     assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
     np.testing.assert_allclose(scores, scores_of(matrix, active, scale, active.weights, intercepts), atol=1e-8)
-    objective = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+    objective = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
     penalty = np.zeros((matrix.shape[1], n_labels))
-    penalty[active.rows, active.labels] = active.penalty
-    expected, _, _ = dense_optimum(
-        matrix * scale[:, None], likelihood.targets.T, likelihood.importance, l1, ridge, penalty
-    )
+    penalty[active.rows, active.labels] = active.penalty_weights
+    expected, _, _ = dense_optimum(matrix * scale[:, None], loss.targets.T, loss.importance, l1, ridge, penalty)
     assert objective == pytest.approx(expected, rel=1e-6)
 
 
 @given(seeds)
 def test_objective_never_rises(seed):
-    _, active, likelihood, scale = random_problem(seed, 3)
+    _, active, loss, scale = random_problem(seed, 3)
     rng = np.random.default_rng(seed)
     active.weights[:] = 5.0 * rng.normal(size=len(active))
     intercepts = np.zeros(3)
-    scores = np.zeros(likelihood.targets.shape)
+    scores = np.zeros(loss.targets.shape)
     kernels.spread(active.pairs, active.weights, scores)
     scores *= scale
-    restricted = Restricted(likelihood, scale, 0.5, 0.0, Coupling.none(len(active)))
-    last = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+    restricted = Restricted(loss, scale, ElasticNet(0.5, 0.0), Coupling.none(len(active)))
+    last = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
     for tolerance in (10.0, 1.0, 0.1, 1e-3):
         restricted.minimise(active, intercepts, scores, tolerance)
-        now = likelihood.loss_and_probabilities(scores)[0] + restricted.penalty(active)
+        now = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
         assert now <= last + 1e-9
         last = now
 
 
 def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
-    """At scores of 40 the likelihood has slope 1 and no curvature: plain Newton would go 10^17 far."""
+    """At scores of 40 the loss has slope 1 and no curvature: plain Newton would go 10^17 far."""
     starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
     active = Active(
         starts, documents, np.empty(0), np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0])
     )
-    likelihood = Likelihood(np.array([[0.0, 1.0, 0.0]]), np.ones(3), True)
+    loss = LogisticLoss(np.array([[0.0, 1.0, 0.0]]), np.ones(3))
     scores = np.array([[40.0, 40.0, 0.0]])
-    violation = Restricted(likelihood, np.ones(3), 0.01, 0.0, Coupling.none(2)).minimise(
+    violation = Restricted(loss, np.ones(3), ElasticNet(0.01, 0.0), Coupling.none(2)).minimise(
         active, np.zeros(1), scores, 1e-8
     )
     assert violation <= 1e-6
@@ -242,4 +244,35 @@ def test_zeros_leave_and_columns_are_renumbered():
     np.testing.assert_array_equal(left.values, [3.0, 4.0])
     np.testing.assert_array_equal(left.rows, [0, 0])
     np.testing.assert_array_equal(left.labels, [0, 1])
-    np.testing.assert_array_equal(left.penalty, [2.0, 4.0])
+    np.testing.assert_array_equal(left.penalty_weights, [2.0, 4.0])
+
+
+@given(seeds, st.integers(1, 3))
+def test_positive_and_negative_weights_can_have_prices_of_their_own(seed, n_labels):
+    """The solver knows the penalty by its subgradients only: no move lowers a model whose two sides differ."""
+    _, model = quadratic(seed, n_labels)
+    rng = np.random.default_rng(seed)
+    upper, lower = rng.uniform(0.0, 1.0, len(model.active)), rng.uniform(0.0, 1.0, len(model.active))
+    upper[0], lower[0] = 0.2, 1e6
+    weights = np.maximum(model.active.weights, 0.0)
+    model.active.weights[:] = weights
+    signed = PairPenalty(upper, lower, model.penalty.quadratic)
+    model = QuadraticModel(
+        model.design, model.loss, model.scale, model.probabilities, signed, Coupling.none(len(weights))
+    )
+    minimum = model.minimum(1e-9)
+    at_minimum = model.change(minimum)
+    assert minimum.weights[0] >= 0.0
+    for _ in range(20):
+        moved = minimum.weights + 1e-4 * rng.normal(size=len(weights)) * (rng.random(len(weights)) < 0.3)
+        scores = model.scores_of(moved - weights, minimum.intercepts)
+        assert model.change(Point(moved, minimum.intercepts, scores)) >= at_minimum - 1e-11
+
+
+def test_subgradients_of_a_penalty():
+    penalty = PairPenalty(np.array([1.0, 1.0, 1.0]), np.array([2.0, 2.0, 2.0]), np.zeros(3))
+    weights = np.array([0.5, 0.0, -0.5])
+    assert penalty.value(weights) == 1.5
+    np.testing.assert_array_equal(penalty.slopes(weights), [1.0, 0.0, -2.0])
+    np.testing.assert_array_equal(penalty.violations(weights, np.array([1.0, 1.5, -2.0])), [0.0, 0.5, 0.0])
+    np.testing.assert_array_equal(penalty.violations(weights, np.array([0.5, -2.5, -1.0])), [0.5, 0.5, 1.0])

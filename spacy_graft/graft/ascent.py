@@ -8,22 +8,22 @@ coordinate move together, which does not change where any of them goes.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from ..search.request import SearchRequest
 from ..solve import kernels
 from ..solve.active import Active
 from .data import TrainingData
 from .indexing import feature_space
+from .model_state import solution_of
+from .objective import Objective
 from .problems import Problems
 from .report import Report
 from .settings import CoordinateAscent, PenaltySettings
 from .solution import Solution
 from .space import FeatureSpace
-from .state import solution_of
 
 #: Slope, in documents, that counts as flat: no label moves along it.
 FLAT = 1e-3
@@ -69,9 +69,9 @@ class Ascent:
         self.tolerance = tolerance
         self.limits = limits
         shape = (problems.n_trained, problems.data.n_documents)
-        likelihoods = [problem.likelihood for problem in problems.problems]
-        self.targets = np.array([likelihood.targets[0] for likelihood in likelihoods]).reshape(shape)
-        self.importance = np.array([likelihood.importance for likelihood in likelihoods]).reshape(shape) * kept
+        losses = [problem.loss for problem in problems.problems]
+        self.targets = np.array([loss.targets[0] for loss in losses]).reshape(shape)
+        self.importance = np.array([loss.importance for loss in losses]).reshape(shape) * kept
         self.scores = np.zeros(shape)
         self.active = Active.empty()
         self.iterations = np.zeros(shape[0], np.int64)
@@ -97,13 +97,15 @@ class Ascent:
         active, space = self.active, self.space
         values = np.empty(len(active))
         kernels.collect(active.pairs, residuals, values)
-        ratios = np.abs(values) / active.penalty
+        ratios = np.abs(values) / active.penalty_weights
         highest = np.zeros(len(residuals))
         np.maximum.at(highest, active.labels, ratios)
         wanted = WANTED * len(residuals)
         found = space.search(
-            residuals.T, float(highest[self.running].min()), wanted, active.by_row(len(residuals)), space.degree,
-            complete=False,
+            SearchRequest(
+                residuals.T, float(highest[self.running].min()), wanted, active.by_row(len(residuals)), space.degree,
+                count_all=False,
+            )
         )  # fmt: skip
         chosen = []
         for label in np.flatnonzero(self.running).tolist():
@@ -213,12 +215,13 @@ class AscentFit:
                 f"Grafting or GraftingPath, or initialize without a network."
             )
         self.learner = learner
-        self.problems = Problems(data, one_vs_all=True)
-        self.report = report = Report(min_df=dict(data.min_df))
+        # No penalty: λ is the factor of a block, by which the gradients of its features count for less.
+        objective = Objective(data, PenaltySettings(), one_vs_all=True)
+        self.problems = objective.problems
+        self.report = report = Report()
         with report.timed("index"):
-            # No penalty: λ is the factor of a block, by which the gradients of its features count for less.
-            self.space = feature_space(data, PenaltySettings(), self.problems, data.min_df)
-        report.n_columns = self.space.n_columns
+            self.space = feature_space(objective)
+        report.min_df, report.n_columns = self.space.min_df, self.space.n_columns
         limits = np.full(self.problems.n_trained, np.inf)
         if learner.iterations == "cv" and self.problems.problems:
             with report.timed("cross-validation"):
@@ -227,7 +230,7 @@ class AscentFit:
             limits[:] = learner.iterations
         self.ascent = self._ascent(np.ones(data.n_documents, np.bool_), limits)
         self.initial_objective = self._objective()
-        self._tell()
+        self._update_report()
 
     def _ascent(self, kept: np.ndarray, limits: np.ndarray) -> Ascent:
         return Ascent(self.space, self.problems, kept, self.learner.tolerance, limits)
@@ -261,8 +264,8 @@ class AscentFit:
         """Loss of each label on some documents."""
         losses = []
         for problem in self.problems.problems:
-            likelihood = replace(problem.likelihood, importance=problem.likelihood.importance * chosen)
-            losses.append(likelihood.loss_and_probabilities(ascent.scores[problem.labels])[0])
+            loss = problem.loss.of_documents(chosen)
+            losses.append(loss.value_and_probabilities(ascent.scores[problem.labels])[0])
         return losses
 
     def _objective(self) -> float:
@@ -279,15 +282,15 @@ class AscentFit:
                 break
             with self.report.timed("ascent"):
                 self.ascent.iterate()
-        self._tell()
+        self._update_report()
 
-    def _tell(self) -> None:
+    def _update_report(self) -> None:
         report, ascent = self.report, self.ascent
         report.rounds = int(ascent.iterations.sum())
         report.objective = self._objective()
         # No model can do better than the targets themselves, which is all that is known of the optimum.
         report.duality_gap = report.objective - sum(
-            problem.likelihood.entropy(problem.likelihood.targets) for problem in self.problems.problems
+            problem.loss.entropy(problem.loss.targets) for problem in self.problems.problems
         )
         report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
         report.n_active, report.n_pairs = ascent.active.n_rows, len(ascent.active)
@@ -305,7 +308,7 @@ class AscentFit:
         )
 
     def _tuned(self, label: int) -> float:
-        likelihood, scores = self.problems.problems[label].likelihood, self.ascent.scores[label]
-        likeliest = float(likelihood.optimal_intercepts(scores[None, :])[0])
-        known = likelihood.importance > 0.0
-        return best_intercept(scores[known], likelihood.targets[0, known], likelihood.importance[known], likeliest)
+        loss, scores = self.problems.problems[label].loss, self.ascent.scores[label]
+        likeliest = float(loss.optimal_intercepts(scores[None, :])[0])
+        known = loss.importance > 0.0
+        return best_intercept(scores[known], loss.targets[0, known], loss.importance[known], likeliest)

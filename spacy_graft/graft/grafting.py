@@ -1,12 +1,12 @@
-"""Grafting under L1 at one C, a round a step."""
+"""Grafting under L1 at one L1 strength, a round a step."""
 
 from __future__ import annotations
 
 from .data import TrainingData
 from .report import Report
+from .rounds import Rounds
 from .settings import Grafting
 from .solution import Solution
-from .state import GraftState
 
 
 class GraftingFit:
@@ -16,13 +16,13 @@ class GraftingFit:
         assert learner.l1 is not None
         self.learner = learner
         self.l1 = learner.l1
-        self.state = GraftState(data, learner, smallest_l1=self.l1)
-        self.state.start_at(self.l1, learner.n_best)
-        self.report.finished = not self.state.trainable or self.state.done()
+        self.rounds = Rounds(data, learner, smallest_l1=self.l1)
+        self.rounds.start_at(self.l1, learner.n_best)
+        self.report.finished = not self.rounds.trainable or self.rounds.done()
 
     @property
     def report(self) -> Report:
-        return self.state.report
+        return self.rounds.report
 
     @property
     def finished(self) -> bool:
@@ -32,8 +32,8 @@ class GraftingFit:
         """One grafting round; nothing once the certificate holds."""
         if self.finished:
             return
-        self.state.round(self.l1, self.learner.n_best)
-        self.report.finished = self.state.done()
+        self.rounds.round(self.l1, self.learner.n_best)
+        self.report.finished = self.rounds.done()
 
     def solution(self) -> Solution:
-        return self.state.solution()
+        return self.rounds.state.solution()

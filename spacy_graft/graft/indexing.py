@@ -13,47 +13,42 @@ from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
 from .data import TrainingData
 from .network import Network
+from .objective import Objective
 from .parts import CombinationPart, IndexedPart, Part, VertexPart
 from .penalty_weights import inverse_weights, label_weights
-from .problems import Problems
-from .settings import PenaltySettings
 from .space import FeatureSpace, distinct_columns
 
 Index = NgramIndex | ItemIndex
 
 
-def feature_space(
-    data: TrainingData, penalty: PenaltySettings, problems: Problems, min_df: Mapping[str, int]
-) -> FeatureSpace:
+def feature_space(objective: Objective, least_df: float = 0.0) -> FeatureSpace:
     """Index all blocks.
 
     Parameters
     ----------
-    data : TrainingData
-    penalty : PenaltySettings
-    problems : Problems
-    min_df : mapping of str to int
-        By block, in place of the data's own.
+    objective : Objective
+    least_df : float
+        Features of no more documents per unit of the block's penalty factor are left out, whatever its ``min_df``.
     """
+    data = objective.data
+    min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty_factors[name] for name in indexes]
-    vertices = [] if data.network is None else vertex_parts(data.network, data, penalty, problems)
+    vertices = [] if data.network is None else vertex_parts(data.network, objective)
     taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in vertices)])
     parts: list[Part] = [
-        IndexedPart(name, index, inverse_weights(penalty, factor, index, problems), distinct)
+        IndexedPart(name, index, inverse_weights(objective, factor, index), distinct, min_df[name])
         for (name, index), factor, distinct in zip(
             indexes.items(), factors, distinct_columns(list(indexes.values()), factors, taken), strict=True
         )
     ]
     parts += vertices
     for name, block in data.combinations.items():
-        parts.append(combination_part(name, block, indexes, data, penalty, problems, min_df[name]))
+        parts.append(combination_part(name, block, indexes, objective, min_df[name]))
     return FeatureSpace(parts)
 
 
-def vertex_parts(
-    network: Network, data: TrainingData, penalty: PenaltySettings, problems: Problems
-) -> list[VertexPart]:
+def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
     """The vertices of the network that are features, by block.
 
     Each is a feature of its own, whatever columns are equal: its neighbours tell it from others. A feature outside the
@@ -63,7 +58,7 @@ def vertex_parts(
     for name in dict.fromkeys(network.blocks.tolist()):
         chosen = np.flatnonzero(network.blocks == name)
         index = network.index.some(chosen)
-        inverse = inverse_weights(penalty, data.penalty_factors[name], index, problems)
+        inverse = inverse_weights(objective, objective.data.penalty_factors[name], index)
         parts.append(VertexPart(name, index, inverse, chosen))
     return parts
 
@@ -76,21 +71,16 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 
 
 def combination_part(
-    name: str,
-    block: ProductBlock,
-    indexes: Mapping[str, Index],
-    data: TrainingData,
-    penalty: PenaltySettings,
-    problems: Problems,
-    min_df: int,
+    name: str, block: ProductBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
 ) -> CombinationPart:
     """The products of the originals of some blocks. Of originals with equal columns the first stands for all."""
+    data = objective.data
     bags = {of: originals_of(data, of) for of in block.of}
     by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
         ItemIndex.joined(list(by_block.values())), np.concatenate(taken),
-        label_weights(penalty, data.penalty_factors[name], problems), block.degree, min_df,
+        label_weights(objective, data.penalty_factors[name]), block.degree, min_df,
     )  # fmt: skip
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})
 

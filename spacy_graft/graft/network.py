@@ -165,8 +165,8 @@ class NetworkPenalty:
             matrix - sparse.csr_array((shared.data, (members[shared.row], members[shared.col])), shape=matrix.shape)
         )
 
-    def coupling(self, features: np.ndarray, labels: np.ndarray, share: float, written: bool) -> Coupling:
-        """What joins pairs of a feature and a label.
+    def coupling(self, features: np.ndarray, labels: np.ndarray, share: float) -> Coupling:
+        """What joins pairs of a feature and a label: a matrix as long as it is small enough to precondition by.
 
         Parameters
         ----------
@@ -174,31 +174,33 @@ class NetworkPenalty:
             −1 for a feature that is no vertex.
         share : float
             Factor of M, as of the ridge (:class:`spacy_graft.graft.problems.Problem`).
-        written : bool
-            Whether Q must be a matrix; otherwise it is one as long as it is small enough to precondition by.
         """
-        outside = share * self.outside * (features < 0)
+        joined = np.flatnonzero(features >= 0)
+        if len(joined) and np.bincount(labels[joined]).max() > LARGEST_BLOCK:
+            return self._operator(features, labels, share, joined)
+        return self.written_coupling(features, labels, share)
+
+    def written_coupling(self, features: np.ndarray, labels: np.ndarray, share: float) -> Coupling:
+        """The same, always as a matrix, whose rows coordinate descent needs."""
+        outside = sparse.diags_array(share * self.outside * (features < 0))
         joined = np.flatnonzero(features >= 0)
         if not len(joined):
-            return Coupling.of_matrix(sparse.csr_array(sparse.diags_array(outside)))
-        if not written and np.bincount(labels[joined]).max() > LARGEST_BLOCK:
-            return self._operator(features, labels, share, joined, outside)
+            return Coupling.of_matrix(sparse.csr_array(outside))
         chosen, place = np.unique(features[joined], return_inverse=True)
         matrix = share * self.among(chosen)
         rows, columns, values = [], [], []
         for label in np.unique(labels[joined]):
-            its = labels[joined] == label
-            part = matrix[place[its]][:, place[its]].tocoo()
-            rows.append(joined[its][part.row])
-            columns.append(joined[its][part.col])
+            of_label = labels[joined] == label
+            part = matrix[place[of_label]][:, place[of_label]].tocoo()
+            rows.append(joined[of_label][part.row])
+            columns.append(joined[of_label][part.col])
             values.append(part.data)
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         matrix = sparse.csr_array(entries, shape=(len(features), len(features)))
-        return Coupling.of_matrix(sparse.csr_array(matrix + sparse.diags_array(outside)))
+        return Coupling.of_matrix(sparse.csr_array(matrix + outside))
 
-    def _operator(
-        self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray, outside: np.ndarray
-    ) -> Coupling:
+    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray) -> Coupling:
+        outside = share * self.outside * (features < 0)
         n, n_labels = len(features), int(labels.max()) + 1
         places = features[joined], labels[joined]
         rows = features[: n // n_labels]

@@ -14,6 +14,7 @@ from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch, members, simplest_first
 from ..search.kernels import EQUAL, FREE, Sought
+from ..search.request import SearchRequest
 from ..search.search import Search
 from ..search.stream import best_by_stream
 from ..search.violations import Violations
@@ -25,16 +26,13 @@ class Part(Protocol):
     name: str
     #: Features that can be told, each column once.
     n_columns: int
-    #: Of how many originals the largest product is made.
+    #: Of how many items the largest combination is made.
     degree: int
+    #: Features of fewer documents were left out; None where there is no such cut-off.
+    min_df: int | None
 
-    def best(
-        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
-    ) -> Violations:
-        """The ``wanted`` pairs with the largest |v| / λ; see :class:`CombinationSearch` for the arguments.
-
-        ``active`` is by the rows of the active set.
-        """
+    def best(self, request: SearchRequest) -> Violations:
+        """The pairs with the largest scaled gradients; ``request.active`` is by the rows of the active set."""
 
     def features(self) -> np.ndarray:
         """All nodes that are features, where they can be told."""
@@ -75,12 +73,22 @@ class IndexedPart:
         1 / λ.
     distinct : bool (n_nodes)
         Which nodes are features of their own.
+    min_df : int, optional
+        The least documents of a node of the index.
     """
 
     degree = 1
 
-    def __init__(self, name: str, index: NgramIndex | ItemIndex, inverse: np.ndarray, distinct: np.ndarray) -> None:
+    def __init__(
+        self,
+        name: str,
+        index: NgramIndex | ItemIndex,
+        inverse: np.ndarray,
+        distinct: np.ndarray,
+        min_df: int | None = None,
+    ) -> None:
         self.name = name
+        self.min_df = min_df
         self.index = index
         self.inverse = inverse
         self.n_columns = int(distinct.sum())
@@ -88,13 +96,13 @@ class IndexedPart:
         self.nodes = np.empty(0, np.int64)
         self.search = Search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
 
-    def best(
-        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
-    ) -> Violations:
+    def best(self, request: SearchRequest) -> Violations:
         if self.search is not None:
-            return self.search.best(residuals, threshold, wanted, active)
-        sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
-        return best_by_stream(self.index, residuals, sought)
+            return self.search.best(request.residuals, request.min_gradient, request.n_best, request.active)
+        sought = Sought(
+            self.inverse, self.row_of_node, request.active, request.min_gradient, request.n_best, request.n_labels
+        )
+        return best_by_stream(self.index, request.residuals, sought)
 
     def features(self) -> np.ndarray:
         return np.flatnonzero(self.row_of_node != EQUAL)
@@ -151,11 +159,11 @@ class VertexPart(IndexedPart):
         self.network_features = features
         self.network_gradient = np.zeros((0, 0))
 
-    def best(
-        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
-    ) -> Violations:
-        sought = Sought(self.inverse, self.row_of_node, active, threshold, wanted, residuals.shape[1])
-        return best_by_stream(self.index, residuals, sought, self.network_gradient)
+    def best(self, request: SearchRequest) -> Violations:
+        sought = Sought(
+            self.inverse, self.row_of_node, request.active, request.min_gradient, request.n_best, request.n_labels
+        )
+        return best_by_stream(self.index, request.residuals, sought, self.network_gradient)
 
 
 class CombinationPart:
@@ -175,15 +183,17 @@ class CombinationPart:
     def __init__(self, name: str, search: CombinationSearch, symbols: Mapping[str, np.ndarray]) -> None:
         self.name = name
         self.search = search
+        self.min_df: int | None = search.min_df
         self.degree = search.degree
         self.symbols = list(symbols.items())
         #: Active codes, ascending, the keys of their columns, and their rows.
         self.nodes = self.keys = self.rows = np.empty(0, np.int64)
 
-    def best(
-        self, residuals: np.ndarray, threshold: float, wanted: int, active: np.ndarray, degree: int, complete: bool
-    ) -> Violations:
-        found, keys = self.search.best(residuals, threshold, wanted, self.keys, active[self.rows], degree, complete)
+    def best(self, request: SearchRequest) -> Violations:
+        found, keys = self.search.best(
+            request.residuals, request.min_gradient, request.n_best, self.keys, request.active[self.rows],
+            request.degree, request.count_all,
+        )  # fmt: skip
         return replace(found, nodes=self._representatives(found.nodes, keys))
 
     def _representatives(self, codes: np.ndarray, keys: np.ndarray) -> np.ndarray:

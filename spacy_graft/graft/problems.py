@@ -1,4 +1,4 @@
-"""From labels to softmax problems, and back to weights by label.
+"""From labels to problems with a loss each, and back to weights by label.
 
 Exclusive labels are one multinomial problem, two of them one logistic problem; labels of a multilabel component are one
 logistic problem each. Labels whose optimum is not finite (never positive, or never negative) are left out of training
@@ -12,26 +12,26 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from ..solve.likelihood import Likelihood
+from ..solve.losses import LogisticLoss, Loss, SoftmaxLoss
 from .data import TrainingData
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Labels that share one softmax.
+    """Labels that share one loss.
 
     Attributes
     ----------
     first, stop : int
         Its range among the trained labels.
-    likelihood : Likelihood
+    loss : Loss
     ridge_share : float
         Factor of β: ½ where one weight stands for two labels, w/2 and -w/2 (their squares sum to w²/2).
     """
 
     first: int
     stop: int
-    likelihood: Likelihood
+    loss: Loss
     ridge_share: float
 
     @property
@@ -40,7 +40,7 @@ class Problem:
 
 
 class Problems:
-    """All softmax problems of a corpus.
+    """All problems of a corpus.
 
     Parameters
     ----------
@@ -76,16 +76,16 @@ class Problems:
             return [], self.present[:0]
         if len(self.present) == 2:
             trained = self.present[1:]
-            return [Problem(0, 1, Likelihood(targets[trained].copy(), importance, True), 0.5)], trained
-        likelihood = Likelihood(targets[self.present].copy(), importance, False)
-        return [Problem(0, len(self.present), likelihood, 1.0)], self.present
+            return [Problem(0, 1, LogisticLoss(targets[trained].copy(), importance), 0.5)], trained
+        loss = SoftmaxLoss(targets[self.present].copy(), importance)
+        return [Problem(0, len(self.present), loss, 1.0)], self.present
 
     def _independent(self, importance: np.ndarray) -> tuple[list[Problem], np.ndarray]:
         problems = []
         for i, label in enumerate(self.present):
             known = importance[:, label]
             targets = np.where(known > 0.0, self.data.targets[:, label], 0.0)
-            problems.append(Problem(i, i + 1, Likelihood(targets[None, :], known.copy(), True), 1.0))
+            problems.append(Problem(i, i + 1, LogisticLoss(targets[None, :], known.copy()), 1.0))
         return problems, self.present
 
     @property

@@ -86,6 +86,12 @@ class Report:
         """C / C_max."""
         return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
 
+    def update_gap(self, objective: float, dual: float, initial: float) -> None:
+        """Take an objective, a lower bound of the optimum, and the objective at zero weights."""
+        self.objective = float(objective)
+        self.duality_gap = float(objective - dual)
+        self.relative_gap = self.duality_gap / initial if initial > 0.0 else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         derived = {name: getattr(self, name) for name in ("l1_ratio", "iterations", "compression")}

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..search.request import SearchRequest
 from ..solve import kernels
+from .certificate import objective_and_dual
 from .data import TrainingData
+from .objective import Objective
 from .problems import Problem
 from .report import Report
+from .rounds import NO_GRADIENT, indexed, n_added
 from .settings import Grafting
 from .solution import Solution
-from .space import Found
-from .state import GraftState
+from .space import SpaceViolations
 
 #: To what gradient a document intercepts are optimal; a feature of all documents, a second intercept, keeps as much.
 INTERCEPT_DIGITS = 1e-9
@@ -34,15 +37,14 @@ class SelectionFit:
                 f"products of {', '.join(map(repr, data.combinations))} are not written down. Give min_gradient, or "
                 f"leave them out."
             )
-        self.state = GraftState(data, learner, smallest_l1=self.min_gradient or 0.0)
-        self.found: Found | None = None
+        self.report = Report(network=None if data.network is None else data.network.graph.report)
+        self.state = indexed(Objective(data, learner), self.min_gradient or 0.0, self.report)
+        self._initial = self.state.loss()
+        self._degree = 1
+        self._found: SpaceViolations | None = None
         self._search()
-        self._tell(optimal=True)
+        self._update_report(optimal=True)
         self.report.finished = self.report.converged
-
-    @property
-    def report(self) -> Report:
-        return self.state.report
 
     @property
     def finished(self) -> bool:
@@ -55,10 +57,10 @@ class SelectionFit:
         before = self.report.objective
         with self.report.timed("solve"):
             self._enter()
-            left = self.state.solve(0.0, self.tolerance)
+            left = self.state.optimise(0.0, self.tolerance, keep_zeros=True)
         self._search()
         self.report.rounds += 1
-        self._tell(optimal=left <= self.tolerance)
+        self._update_report(optimal=left <= self.tolerance)
         # Digits that float64 does not have are given up.
         stuck = not self._n_waiting() and self.report.objective >= before - 1e-13 * abs(before)
         self.report.finished = self.report.converged or stuck
@@ -67,14 +69,14 @@ class SelectionFit:
     def tolerance(self) -> float:
         """The largest |v| / λ that an optimal weight may keep."""
         unit = self.report.l1_max if self.min_gradient is None else self.min_gradient
-        return max(self.learner.tol * unit, INTERCEPT_DIGITS * float(self.state.data.example_weights.sum()))
+        return max(self.learner.tol * unit, INTERCEPT_DIGITS * float(self.state.objective.data.example_weights.sum()))
 
     def _enter(self) -> None:
-        if self.found is not None:
-            self.state.enter(self.found.blocks, self.found.nodes, self.found.labels)
+        if self._found is not None:
+            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
         elif not len(self.state.active):
             blocks, nodes = self.state.space.everything()
-            n_trained = self.state.problems.n_trained
+            n_trained = self.state.objective.n_labels
             labels = np.tile(np.arange(n_trained), len(nodes))
             self.state.enter(np.repeat(blocks, n_trained), np.repeat(nodes, n_trained), labels)
 
@@ -85,45 +87,49 @@ class SelectionFit:
             return
         with self.report.timed("search"):
             while True:
-                self.found = state.space.search(
-                    (state.residuals * state.scale).T, self.min_gradient, state.wanted(self.learner.n_best),
-                    state.active_labels(), state.degree, complete=False,
+                self._found = state.space.search(
+                    SearchRequest(
+                        state.weighted_residuals, self.min_gradient, n_added(self.learner.n_best, state),
+                        state.active_labels(), self._degree, count_all=False,
+                    )
                 )  # fmt: skip
-                if self.found.count or state.degree >= state.space.degree:
+                if self._found.count or self._degree >= state.space.degree:
                     return
-                state.degree += 1
+                self._degree += 1
 
     def _n_waiting(self) -> int:
         """Pairs that have yet to enter."""
-        if self.found is not None:
-            return self.found.count
+        if self._found is not None:
+            return self._found.count
         return 0 if len(self.state.active) else self.state.space.n_columns
 
-    def _tell(self, optimal: bool) -> None:
+    def _update_report(self, optimal: bool) -> None:
         state, report = self.state, self.report
-        none = np.zeros(state.problems.n_trained)
-        state.tell(*state.objective_and_dual(0.0, none, none))
+        none = np.zeros(state.objective.n_labels)
+        objective, dual = objective_and_dual(state, 0.0, none, none)
+        report.update_gap(objective, dual, self._initial)
+        report.n_active, report.n_pairs = state.active.n_rows, len(state.active)
         report.l1 = 0.0
-        if self.min_gradient is not None and self.found is not None:
-            report.max_violation = max(float(self.found.peaks.max(initial=0.0)) / self.min_gradient - 1.0, 0.0)
+        if self.min_gradient is not None and self._found is not None:
+            report.max_violation = max(float(self._found.peaks.max(initial=0.0)) / self.min_gradient - 1.0, 0.0)
+        trainable = bool(state.objective.n_labels) and report.l1_max > NO_GRADIENT * self._initial
         # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
-        report.converged = not state.trainable or (optimal and not self._n_waiting())
+        report.converged = not trainable or (optimal and not self._n_waiting())
         if self.learner.penalty == "none":
-            report.separated = any(self._is_separated(problem) for problem in state.problems.problems)
+            report.separated = any(self._is_separated(problem) for problem in state.objective)
 
     def _is_separated(self, problem: Problem) -> bool:
         """Whether a direction is at hand along which the likelihood of a problem rises for ever."""
-        return self._has_one_sided_column(problem) or problem.likelihood.is_told_apart(
-            self.state.scores[problem.labels]
-        )
+        scores = self.state.scores[problem.labels]
+        return self._has_one_sided_column(problem) or problem.loss.is_separated_by(scores)
 
     def _has_one_sided_column(self, problem: Problem) -> bool:
         """Whether all documents of an active pair have its label, or none of them."""
-        likelihood, part = problem.likelihood, self.state.active.of_labels(problem.first, problem.stop)
-        known = likelihood.importance > 0.0
+        loss, part = problem.loss, self.state.active.of_labels(problem.first, problem.stop)
+        known = loss.importance > 0.0
         with_label, without = np.empty(len(part)), np.empty(len(part))
-        kernels.collect(part.pairs, (known & (likelihood.targets > 0.0)).astype(np.float64), with_label)
-        kernels.collect(part.pairs, (known & (likelihood.targets < 1.0)).astype(np.float64), without)
+        kernels.collect(part.pairs, (known & (loss.targets > 0.0)).astype(np.float64), with_label)
+        kernels.collect(part.pairs, (known & (loss.targets < 1.0)).astype(np.float64), without)
         return bool(((with_label == 0.0) ^ (without == 0.0)).any())
 
     def solution(self) -> Solution:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..search.penalty_kinds import PenaltyWeightKind
+
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
-PENALTY_WEIGHTS = ("none", "idf", "standard", "ratio", "ratio_idf")
+PENALTY_WEIGHTS = tuple(kind.name.lower() for kind in PenaltyWeightKind)
 #: Kinds of the rows of a network (see :meth:`spacy_graft.graphs.graph.FeatureGraph.penalty_factor`).
 NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
 NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
@@ -33,7 +35,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class PenaltySettings(Settings):
-    """How weights are penalised, and what documents weigh (design §3).
+    """How weights are penalised, and what documents weigh.
 
     Attributes
     ----------

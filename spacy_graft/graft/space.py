@@ -11,12 +11,13 @@ from ..extract.terms import SymbolTerm
 from ..index.columns import Columns, joined
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
+from ..search.request import SearchRequest
 from ..solve.active import Active
 from .parts import Part, VertexPart
 
 
 @dataclass(frozen=True)
-class Found:
+class SpaceViolations:
     """Violating pairs over all parts, worst first (see :class:`spacy_graft.search.violations.Violations`)."""
 
     blocks: np.ndarray
@@ -53,36 +54,25 @@ class FeatureSpace:
         return sum(part.n_columns for part in self.parts)
 
     @property
+    def min_df(self) -> dict[str, int]:
+        """The cut-off of each block: features of fewer documents were left out."""
+        return {part.name: part.min_df for part in self.parts if part.min_df is not None}
+
+    @property
     def degree(self) -> int:
         """Of how many originals the largest product is made; 1 without combinations."""
         return max((part.degree for part in self.parts), default=1)
 
-    def search(
-        self,
-        residuals: np.ndarray,
-        threshold: float,
-        wanted: int,
-        active: np.ndarray,
-        degree: int,
-        complete: bool,
-    ) -> Found:
-        """The ``wanted`` worst violations over all parts with features of no more than ``degree`` originals.
-
-        Parameters
-        ----------
-        residuals, threshold, wanted, active, complete
-            As for :class:`spacy_graft.search.combinations.CombinationSearch`.
-        degree : int
-            1: no combinations.
-        """
-        searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= degree]
-        found = [part.best(residuals, threshold, wanted, active, degree, complete) for _, part in searched]
+    def search(self, request: SearchRequest) -> SpaceViolations:
+        """The worst violations over all parts with features of no more than ``request.degree`` items."""
+        searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
+        found = [part.best(request) for _, part in searched]
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])
         labels = np.concatenate([of_part.labels for of_part in found])
         ratios = np.concatenate([of_part.ratios for of_part in found])
-        best = np.lexsort((labels, nodes, blocks, -ratios))[:wanted]
-        return Found(
+        best = np.lexsort((labels, nodes, blocks, -ratios))[: request.n_best]
+        return SpaceViolations(
             blocks[best], nodes[best], labels[best], ratios[best],
             sum(of_part.count for of_part in found),
             np.max([of_part.peaks for of_part in found], axis=0),
@@ -108,7 +98,7 @@ class FeatureSpace:
     def entered(self, active: Active, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> Active:
         """The active set with more pairs at weight zero, which are not in it yet."""
         active = active.with_columns(self.add_rows(blocks, nodes))
-        return active.with_pairs(self.rows_of(blocks, nodes), labels, self.penalty(blocks, nodes, labels))
+        return active.with_pairs(self.rows_of(blocks, nodes), labels, self.penalty_weights(blocks, nodes, labels))
 
     def keep_rows(self, kept: np.ndarray) -> None:
         """Free the nodes of the rows that are not ``kept`` (bool), and renumber the others."""
@@ -125,7 +115,7 @@ class FeatureSpace:
         """Rows of active nodes (int64)."""
         return self._by_part(blocks, np.int64, lambda part, here: part.rows_of(nodes[here]))
 
-    def penalty(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def penalty_weights(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """λ_ky of pairs."""
         return 1.0 / self._by_part(
             blocks, np.float64, lambda part, here: part.inverse_weights(nodes[here], labels[here])
@@ -173,7 +163,7 @@ class FeatureSpace:
 
 
 def distinct_columns(
-    indexes: Sequence[NgramIndex | ItemIndex], penalty: Sequence[float], taken: np.ndarray
+    indexes: Sequence[NgramIndex | ItemIndex], penalty_factors: Sequence[float], taken: np.ndarray
 ) -> list[np.ndarray]:
     """Which nodes of each index are features: bool (n_nodes), one array an index.
 
@@ -184,7 +174,7 @@ def distinct_columns(
     if len(indexes) == 1 and not len(taken):
         return distinct
     seen = taken
-    for b in sorted(range(len(indexes)), key=lambda b: penalty[b]):
+    for b in sorted(range(len(indexes)), key=lambda b: penalty_factors[b]):
         keys = indexes[b].column_keys()
         distinct[b] = distinct[b] & ~np.isin(keys, seen)
         seen = np.concatenate([seen, keys[distinct[b]]])

@@ -1,13 +1,14 @@
-"""The formulas of 1 / λ (design §3): of one column, of many, and bounds over the parts of a column."""
+"""The formulas of 1 / λ: of one column, of many, and bounds over the parts of a column."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .._numba import njit
+from .penalty_kinds import PenaltyWeightKind
 
-# Kinds, in the order of :data:`spacy_graft.graft.settings.PENALTY_WEIGHTS`.
-NONE, IDF, STANDARD, RATIO, RATIO_IDF = range(5)
+# Plain integers for the kernels.
+NONE, IDF, STANDARD, RATIO, RATIO_IDF = map(int, PenaltyWeightKind)
 #: Bounds of 1 / λ, but for the factor of the block.
 SMALLEST, LARGEST = 0.05, 20.0
 

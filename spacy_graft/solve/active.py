@@ -21,7 +21,7 @@ class Active:
     starts : int64, documents : int32, values : float64
         The column of row ``r`` is at ``starts[r] : starts[r + 1]`` of the other two; no values where all are 1.
     rows, labels : int64 (pairs)
-    penalty : float64 (pairs)
+    penalty_weights : float64 (pairs)
         λ_ky.
     weights : float64 (pairs)
     """
@@ -31,7 +31,7 @@ class Active:
     values: np.ndarray
     rows: np.ndarray
     labels: np.ndarray
-    penalty: np.ndarray
+    penalty_weights: np.ndarray
     weights: np.ndarray
 
     @classmethod
@@ -64,24 +64,28 @@ class Active:
     def of_labels(self, first: int, stop: int) -> Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
         part = slice(*np.searchsorted(self.labels, (first, stop)))
-        return Active(*self.columns, self.rows[part], self.labels[part] - first, self.penalty[part], self.weights[part])
+        return Active(
+            *self.columns, self.rows[part], self.labels[part] - first, self.penalty_weights[part], self.weights[part]
+        )
 
     def some(self, chosen: np.ndarray) -> Active:
         """The chosen pairs, with all columns."""
-        return Active(*self.columns, self.rows[chosen], self.labels[chosen], self.penalty[chosen], self.weights[chosen])
+        return Active(
+            *self.columns, self.rows[chosen], self.labels[chosen], self.penalty_weights[chosen], self.weights[chosen]
+        )
 
     def with_columns(self, columns: Columns) -> Active:
         """More columns after those that are here, without pairs yet."""
-        return Active(*joined([self.columns, columns]), self.rows, self.labels, self.penalty, self.weights)
+        return Active(*joined([self.columns, columns]), self.rows, self.labels, self.penalty_weights, self.weights)
 
-    def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty: np.ndarray) -> Active:
+    def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty_weights: np.ndarray) -> Active:
         """More pairs, at weight zero."""
         rows = np.concatenate([self.rows, rows])
         labels = np.concatenate([self.labels, labels])
         order = np.lexsort((rows, labels))
-        penalty = np.concatenate([self.penalty, penalty])[order]
+        penalty_weights = np.concatenate([self.penalty_weights, penalty_weights])[order]
         weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
-        return Active(*self.columns, rows[order], labels[order], penalty, weights)
+        return Active(*self.columns, rows[order], labels[order], penalty_weights, weights)
 
     def without_zeros(self) -> tuple[Active, np.ndarray]:
         """The pairs with a weight and their columns, renumbered; and which rows are left (bool)."""
@@ -94,7 +98,7 @@ class Active:
         values = self.values[entries] if len(self.values) else self.values
         row_of = np.cumsum(used) - 1
         active = Active(
-            starts, self.documents[entries], values, row_of[self.rows[kept]], self.labels[kept], self.penalty[kept],
-            self.weights[kept],
+            starts, self.documents[entries], values, row_of[self.rows[kept]], self.labels[kept],
+            self.penalty_weights[kept], self.weights[kept],
         )  # fmt: skip
         return active, used

@@ -24,35 +24,39 @@ class Pairs(NamedTuple):
 
 
 class Quadratic(NamedTuple):
-    """A quadratic model of the likelihood, and the penalty; one entry a pair where nothing else is said.
+    """A quadratic model of the loss, and the penalty; one entry a pair where nothing else is said.
 
     Attributes
     ----------
     gradient, curvature : float64
         v, and the diagonal of the Hessian.
-    penalty, l1, l2 : float64
-        λ, C λ and β λ².
+    penalty_weights : float64
+        λ.
+    upper, lower, quadratic : float64
+        The penalty, see :class:`spacy_graft.solve.penalties.PairPenalty`.
     scale, importance : float64 (documents)
         a_i and s_i.
     probabilities, slope : float64 (labels, documents)
         p, and s a p.
-    joined_starts, joined, coupling
-        The rows of Q: what pair ``j`` is joined to is at ``joined_starts[j] : joined_starts[j + 1]`` of the other two.
+    neighbour_starts, neighbours, coupling
+        The rows of Q: the entries of pair ``j`` are at ``neighbour_starts[j] : neighbour_starts[j + 1]`` of the other
+        two.
     own : float64
         The diagonal of Q.
     """
 
     gradient: np.ndarray
     curvature: np.ndarray
-    penalty: np.ndarray
-    l1: np.ndarray
-    l2: np.ndarray
+    penalty_weights: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    quadratic: np.ndarray
     scale: np.ndarray
     importance: np.ndarray
     probabilities: np.ndarray
     slope: np.ndarray
-    joined_starts: np.ndarray
-    joined: np.ndarray
+    neighbour_starts: np.ndarray
+    neighbours: np.ndarray
     coupling: np.ndarray
     own: np.ndarray
 
@@ -111,12 +115,12 @@ def collect(pairs, totals, sums, squared=False):
 
 
 @njit
-def soft_threshold(x, threshold):
-    """The minimum of (w - x)² / 2 + threshold |w|."""
-    if x > threshold:
-        return x - threshold
-    if x < -threshold:
-        return x + threshold
+def proximal_step(x, upper, lower):
+    """The minimum of (w - x)² / 2 + upper max(w, 0) + lower max(-w, 0)."""
+    if x > upper:
+        return x - upper
+    if x < -lower:
+        return x + lower
     return 0.0
 
 
@@ -124,7 +128,7 @@ def soft_threshold(x, threshold):
 def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradient):
     """One sweep of coordinate descent over the pairs in ``order``.
 
-    The model's Hessian is that of the softmax, s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
+    The Hessian in the scores is s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
     of the scores so far and ``mean_moved`` (documents) its mean under p. The gradient of pair (k, y) is then
     ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``network_gradient`` (pairs) is 2 Q w and is kept so.
 
@@ -139,13 +143,13 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
     for j in order:
         y = labels[j]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
-        v = model.gradient[j] - 2.0 * model.l2[j] * weights[j] - network_gradient[j]
+        v = model.gradient[j] - 2.0 * model.quadratic[j] * weights[j] - network_gradient[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
             change = slope[i] * (moved_y[i] - mean_moved[i])
             v -= change * values[e] if values.shape[0] else change
-        h = model.curvature[j] + 2.0 * (model.l2[j] + model.own[j])
-        weight = soft_threshold(weights[j] + v / h, model.l1[j] / h)
+        h = model.curvature[j] + 2.0 * (model.quadratic[j] + model.own[j])
+        weight = proximal_step(weights[j] + v / h, model.upper[j] / h, model.lower[j] / h)
         step = weight - weights[j]
         if step != 0.0:
             weights[j] = weight
@@ -156,9 +160,9 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
                     change *= values[e]
                 moved_y[i] += change
                 mean_moved[i] += probability[i] * change
-            for e in range(model.joined_starts[j], model.joined_starts[j + 1]):
-                network_gradient[model.joined[e]] += 2.0 * model.coupling[e] * step
-            largest = max(largest, abs(step) * h / model.penalty[j])
+            for e in range(model.neighbour_starts[j], model.neighbour_starts[j + 1]):
+                network_gradient[model.neighbours[e]] += 2.0 * model.coupling[e] * step
+            largest = max(largest, abs(step) * h / model.penalty_weights[j])
     return largest
 
 

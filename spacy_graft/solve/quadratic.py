@@ -1,9 +1,9 @@
 """The quadratic model of one proximal Newton step, and its minimum.
 
-Around weights w the objective is, to second order, with v the gradient of the likelihood, H = s (diag p - p pᵀ) its
-Hessian in the scores and X the active columns,
+Around weights w the objective is, to second order, with v minus the gradient of the loss, H its Hessian in the scores,
+X the active columns and Ω the penalty,
 
-    m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + C Σ λ |w + d| + β Σ λ² (w + d)² + (w + d)ᵀ Q (w + d),
+    m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + Ω(w + d) + (w + d)ᵀ Q (w + d),
 
 where Q is the coupling of a network, if there is one. Coordinate descent finds the support and conjugate gradients
 finish the linear system on it, preconditioned by the labels' own blocks where the diagonal is not enough; without L1
@@ -24,7 +24,8 @@ from . import kernels
 from .active import Active
 from .coupling import Coupling
 from .design import Design
-from .likelihood import Likelihood
+from .losses import Loss
+from .penalties import PairPenalty
 
 #: Where the curvature is taken, from the probabilities (0) to the targets (1).
 TOWARDS_TARGETS = 0.05
@@ -57,23 +58,22 @@ class QuadraticModel:
     ----------
     design : Design
         Of the active pairs.
-    likelihood : Likelihood
+    loss : Loss
     scale : float64 (documents)
         Document weights a_i.
     probabilities : float64 (labels, documents)
         Of the model as it is; kept as those at which the curvature is taken.
-    l1, l2 : float64 (pairs)
-        C λ and β λ².
+    penalty : PairPenalty
+        Of the active pairs.
     coupling : Coupling
         Q.
     """
 
     design: Design
-    likelihood: Likelihood
+    loss: Loss
     scale: np.ndarray
     probabilities: np.ndarray
-    l1: np.ndarray
-    l2: np.ndarray
+    penalty: PairPenalty
     coupling: Coupling
     active: Active = field(init=False)
     gradient: np.ndarray = field(init=False)
@@ -85,23 +85,24 @@ class QuadraticModel:
 
     def __post_init__(self) -> None:
         self.active = self.design.active
-        residuals = self.likelihood.residuals(self.probabilities)
+        residuals = self.loss.residuals(self.probabilities)
         # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
         # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
-        self.probabilities = self.probabilities + TOWARDS_TARGETS * (self.likelihood.targets - self.probabilities)
-        p, importance = self.probabilities, self.likelihood.importance
+        self.probabilities = self.probabilities + TOWARDS_TARGETS * (self.loss.targets - self.probabilities)
+        p, importance = self.probabilities, self.loss.importance
         self.gradient = self.collect(residuals)
         self.intercept_gradient = residuals.sum(axis=1)
-        variance = importance * p * (1.0 - p)
+        variance = self.loss.variances(p)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides.
         self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), 1e-12)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
         self.arrays = kernels.Quadratic(
             self.gradient,
             self.curvature,
-            self.active.penalty,
-            self.l1,
-            self.l2,
+            self.active.penalty_weights,
+            self.penalty.upper,
+            self.penalty.lower,
+            self.penalty.quadratic,
             self.scale,
             importance,
             p,
@@ -131,27 +132,26 @@ class QuadraticModel:
     def violation(self) -> float:
         """Largest violation of the optimality conditions, over pairs (in units of |v| / λ) and intercepts."""
         weights = self.active.weights
-        v = self.gradient - 2.0 * self.l2 * weights - self.coupling.gradient(weights)
-        of_pairs = np.where(
-            weights == 0.0, np.maximum(np.abs(v) - self.l1, 0.0), np.abs(v - self.l1 * np.sign(weights))
-        )
-        return float(max((of_pairs / self.active.penalty).max(initial=0.0), np.abs(self.intercept_gradient).max()))
+        v = self.gradient - 2.0 * self.penalty.quadratic * weights - self.coupling.gradient(weights)
+        of_pairs = self.penalty.violations(weights, v) / self.active.penalty_weights
+        return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max()))
 
-    def penalty(self, weights: np.ndarray) -> float:
-        return float(self.l1 @ np.abs(weights) + self.l2 @ weights**2) + self.coupling.penalty(weights)
+    def penalty_value(self, weights: np.ndarray) -> float:
+        """Ω(w) + wᵀ Q w."""
+        return self.penalty.value(weights) + self.coupling.penalty(weights)
 
     def change(self, point: Point) -> float:
         """m(d) - m(0)."""
         weights = self.active.weights
         linear = self.gradient @ (point.weights - weights) + self.intercept_gradient @ point.intercepts
-        curved = np.vdot(point.scores, self.likelihood.curve(self.probabilities, point.scores))
-        return float(-linear + 0.5 * curved + self.penalty(point.weights) - self.penalty(weights))
+        curved = np.vdot(point.scores, self.loss.hessian_product(self.probabilities, point.scores))
+        return float(-linear + 0.5 * curved + self.penalty_value(point.weights) - self.penalty_value(weights))
 
     def minimum(self, tolerance: float) -> Point:
         """The minimum, to a violation of about ``tolerance``."""
         labels = len(self.probabilities)
         point = Point(self.active.weights.copy(), np.zeros(labels), np.zeros(self.probabilities.shape))
-        if not self.l1.any():
+        if self.penalty.is_smooth:
             return self.smooth_minimum(point, tolerance)
         for _ in range(ALTERNATIONS):
             if self.descend(point, tolerance) <= tolerance:
@@ -177,7 +177,7 @@ class QuadraticModel:
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
-        mean_moved = np.einsum("yi,yi->i", self.probabilities, point.scores)
+        mean_moved = self.loss.means(self.probabilities, point.scores)
         network_gradient = self.coupling.gradient(point.weights)
         order = np.arange(len(point.weights))
         first = 0.0
@@ -250,9 +250,9 @@ class QuadraticFace:
         self.support = support
         self.design = model.design.some(support)
         self.active = self.design.active
-        self.l2 = model.l2[support]
+        self.penalty = model.penalty.some(support)
         self.coupling = model.coupling.some(support)
-        self.diagonal = model.curvature[support] + 2.0 * (self.l2 + self.coupling.diagonal)
+        self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
 
     def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -260,29 +260,32 @@ class QuadraticFace:
         scores = self.design.spread(weights)
         scores *= self.model.scale
         scores += intercepts[:, None]
-        curved = self.model.likelihood.curve(self.model.probabilities, scores)
+        curved = self.model.loss.hessian_product(self.model.probabilities, scores)
         sums = self.design.collect(curved * self.model.scale)
-        return scores, sums + 2.0 * self.l2 * weights + self.coupling.gradient(weights), curved.sum(axis=1)
+        return (
+            scores,
+            sums + 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights),
+            curved.sum(axis=1),
+        )
 
     def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient of the model at ``point``, on the support."""
         model, support = self.model, self.support
-        curved = model.likelihood.curve(model.probabilities, point.scores)
+        curved = model.loss.hessian_product(model.probabilities, point.scores)
         sums = self.design.collect(curved * model.scale)
         weights = point.weights[support]
-        network_gradient = 2.0 * self.l2 * weights + self.coupling.gradient(weights)
-        residual = model.gradient[support] - sums - network_gradient - model.l1[support] * np.sign(weights)
+        quadratic = 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights)
+        residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
         return residual, model.intercept_gradient - curved.sum(axis=1)
 
     def precondition(self, residual: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By the diagonal, or by the blocks of each label once the model has them.
 
-        Intercepts without a reference class are kept at mean 0, where the Hessian is regular.
+        Intercepts are kept from moving where the loss is flat, so that the Hessian is regular.
         """
-        scaled = intercepts / self.model.intercept_curvature
-        if not self.model.likelihood.reference:
-            share = 1.0 / self.model.intercept_curvature
-            scaled -= share * (scaled.sum() / share.sum())
+        scaled = self.model.loss.fixed(
+            intercepts / self.model.intercept_curvature, 1.0 / self.model.intercept_curvature
+        )
         solved = residual / self.diagonal
         for members, factor in self.factors or []:
             solved[members] = cho_solve(factor, residual[members], check_finite=False)
@@ -296,7 +299,7 @@ class QuadraticFace:
         d, d0 = z, z0
         rz = r @ z + r0 @ z0
         for _ in range(products):
-            if max((np.abs(r) / self.active.penalty).max(initial=0.0), np.abs(r0).max()) <= tolerance:
+            if max((np.abs(r) / self.active.penalty_weights).max(initial=0.0), np.abs(r0).max()) <= tolerance:
                 return total, True
             scores, hd, hd0 = self.product(d, d0)
             curvature = d @ hd + d0 @ hd0
@@ -343,7 +346,7 @@ class LabelBlocks:
         """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network."""
         model, active = self.model, self.model.active
         p = model.probabilities[label]
-        root = np.sqrt(model.likelihood.importance * p * (1.0 - p)) * model.scale
+        root = np.sqrt(model.loss.importance * p * (1.0 - p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
         for column, j in zip(dense, members, strict=True):
             entries = slice(active.starts[active.rows[j]], active.starts[active.rows[j] + 1])
@@ -353,7 +356,7 @@ class LabelBlocks:
                 column[documents] *= active.values[entries]
         gram = (dense @ dense.T).astype(np.float64) + 2.0 * model.coupling.block(members)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
-        own = model.curvature[members] + 2.0 * (model.l2[members] + model.coupling.diagonal[members])
+        own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
         np.fill_diagonal(gram, own * (1.0 + JITTER))
         return gram
 

@@ -9,7 +9,8 @@ import numpy as np
 from .active import Active
 from .coupling import Coupling
 from .design import Design
-from .likelihood import Likelihood
+from .losses import Loss
+from .penalties import ElasticNet
 from .quadratic import QuadraticModel
 
 #: Newton steps of one call; three to five are usual.
@@ -22,30 +23,26 @@ SHORTEST = 1e-8
 
 @dataclass(frozen=True)
 class Restricted:
-    """The objective over the active pairs of labels that share one softmax.
+    """The objective over the active pairs of labels that share one loss.
 
     Attributes
     ----------
-    likelihood : Likelihood
+    loss : Loss
     scale : float64 (documents)
         Document weights a_i.
-    l1, ridge : float
-        C and β.
+    penalty : ElasticNet
     coupling : Coupling
         Of the pairs that it is given.
     """
 
-    likelihood: Likelihood
+    loss: Loss
     scale: np.ndarray
-    l1: float
-    ridge: float
+    penalty: ElasticNet
     coupling: Coupling
 
-    def penalty(self, active: Active) -> float:
-        """C Σ λ |w| + β Σ λ² w² + wᵀ Q w."""
-        weighted = active.penalty * active.weights
-        own = float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
-        return own + self.coupling.penalty(active.weights)
+    def penalty_value(self, active: Active) -> float:
+        """The penalty and wᵀ Q w."""
+        return self.penalty.value(active.weights, active.penalty_weights) + self.coupling.penalty(active.weights)
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
         """Move ``active.weights``, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
@@ -63,16 +60,16 @@ class Restricted:
         float
             The violation that is left.
         """
-        loss, p = self.likelihood.loss_and_probabilities(scores)
-        l1, l2 = self.l1 * active.penalty, self.ridge * active.penalty**2
+        value, p = self.loss.value_and_probabilities(scores)
+        penalty = self.penalty.on(active.penalty_weights)
         design = Design(active, *scores.shape)
         for _ in range(NEWTON_STEPS):
-            model = QuadraticModel(design, self.likelihood, self.scale, p, l1, l2, self.coupling)
+            model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling)
             violation = model.violation()
             if violation <= tolerance:
                 break
             minimum = model.minimum(max(0.1 * violation, 0.7 * tolerance))
-            before = loss + model.penalty(active.weights)
+            before = value + model.penalty_value(active.weights)
             promised = min(model.change(minimum), 0.0)
             length = 1.0
             while length > SHORTEST:
@@ -80,14 +77,14 @@ class Restricted:
                     minimum.weights if length == 1.0 else active.weights + length * (minimum.weights - active.weights)
                 )
                 new_scores = scores + length * minimum.scores
-                new_loss, p = self.likelihood.loss_and_probabilities(new_scores)
-                if new_loss + model.penalty(weights) <= before + SUFFICIENT * length * promised:
+                new_value, p = self.loss.value_and_probabilities(new_scores)
+                if new_value + model.penalty_value(weights) <= before + SUFFICIENT * length * promised:
                     break
                 length /= 2
             else:
                 # No descent left that floating point can see.
                 break
-            loss = new_loss
+            value = new_value
             scores[:] = new_scores
             active.weights[:] = weights
             intercepts += length * minimum.intercepts

@@ -1,0 +1,88 @@
+"""What a fit minimises: losses, penalties and the network, over the documents of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..solve.active import Active
+from ..solve.coupling import Coupling
+from ..solve.penalties import ElasticNet
+from .data import TrainingData
+from .network import NetworkPenalty
+from .problems import Problem, Problems
+from .settings import PenaltySettings
+
+
+class Objective:
+    """The objective of a learner on a corpus; nothing here depends on weights.
+
+    Parameters
+    ----------
+    data : TrainingData
+    settings : PenaltySettings
+    one_vs_all : bool
+        Whether more than two exclusive labels are a logistic problem each as well.
+
+    Attributes
+    ----------
+    problems : Problems
+    mean_scale : float
+    scale : float64 (documents)
+        Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1.
+    network : NetworkPenalty, optional
+    """
+
+    def __init__(self, data: TrainingData, settings: PenaltySettings, one_vs_all: bool = False) -> None:
+        self.data = data.balanced(settings.balance)
+        self.settings = settings
+        self.problems = Problems(self.data, one_vs_all)
+        self.mean_scale, self.scale = document_weights(data.lengths, settings.length_normalisation)
+        self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.problems.problems)
+
+    @property
+    def n_labels(self) -> int:
+        """Trained labels."""
+        return self.problems.n_trained
+
+    def penalty(self, problem: Problem, l1: float) -> ElasticNet:
+        """The penalty of one problem at an L1 strength."""
+        return ElasticNet(l1, self.settings.ridge * problem.ridge_share)
+
+    def coupling(self, problem: Problem, part: Active, features: np.ndarray, smooth: bool) -> Coupling:
+        """What the network joins the active pairs of a problem by.
+
+        Parameters
+        ----------
+        problem : Problem
+        part : Active
+            Its pairs.
+        features : int (rows)
+            The number of each row among the features of the network, −1 if it is none.
+        smooth : bool
+            Whether conjugate gradients do all of the work: they need products only, coordinate descent needs rows.
+        """
+        if self.network is None:
+            return Coupling.none(len(part))
+        couple = self.network.coupling if smooth else self.network.written_coupling
+        return couple(features[part.rows], part.labels, problem.ridge_share)
+
+    def largest_rare_df(self, l1: float) -> float:
+        """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and l1 λ < |v|."""
+        if self.settings.penalty_weights != "none" or not self.data.n_documents:
+            return 0.0
+        largest = float((self.data.example_weights * self.scale).max())
+        return l1 / largest if largest > 0.0 else 0.0
+
+
+def document_weights(lengths: np.ndarray, normalise: bool) -> tuple[float, np.ndarray]:
+    """(m, a) with a_i = m / sqrt(length_i) of mean 1; all 1 if not asked to normalise."""
+    if not normalise or not len(lengths):
+        return 1.0, np.ones(len(lengths))
+    scale = 1.0 / np.sqrt(lengths)
+    mean_scale = float(1.0 / scale.mean())
+    return mean_scale, mean_scale * scale

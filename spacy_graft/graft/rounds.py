@@ -1,0 +1,207 @@
+"""Grafting rounds (Perkins, Lacker & Theiler 2003; n-best: Riezler & Vasserman 2004).
+
+A round adds the worst violations that the last search found, optimises the active weights, and searches again. The
+search gives the certificate of the model as well.
+"""
+
+from __future__ import annotations
+
+from ..search.request import SearchRequest
+from .certificate import Certificate
+from .data import TrainingData
+from .indexing import feature_space
+from .model_state import Checkpoint, ModelState
+from .objective import Objective
+from .report import Report
+from .settings import PenaltySettings
+from .solution import Solution
+from .space import SpaceViolations
+
+#: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
+#: support that the next round changes.
+ROUND_ACCURACY = 0.3
+#: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
+FEWEST_ADDED = 100
+#: A largest gradient under this, in units of the objective at zero weights, is what rounding leaves of none.
+NO_GRADIENT = 1e-13
+#: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
+ROUNDS_WITHOUT_PROGRESS = 8
+
+
+class Rounds:
+    """Grafting rounds of one fit, at one L1 strength after the other.
+
+    Memory: the indexes (see :class:`spacy_graft.index.ngrams.NgramIndex`), and the model (:class:`ModelState`).
+
+    Parameters
+    ----------
+    data : TrainingData
+    settings : PenaltySettings
+    smallest_l1 : float
+        The least L1 strength that there will be: features too rare for it are left out of the index.
+
+    Attributes
+    ----------
+    state : ModelState
+    report : Report
+    """
+
+    def __init__(self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0) -> None:
+        self.settings = settings
+        self.report = Report(network=None if data.network is None else data.network.graph.report)
+        self.state = indexed(Objective(data, settings), smallest_l1, self.report)
+        self._certificate = Certificate(self.state.loss())
+        self._found: SpaceViolations | None = None
+        self._degree = 1
+        self._without_progress = 0
+        self._accuracy = float("inf")
+        self.report.update_gap(self._certificate.objective, self._certificate.dual, self._certificate.initial)
+        self.report.converged = True
+
+    @property
+    def trainable(self) -> bool:
+        """Whether there are labels to tell apart and features to tell them by."""
+        return bool(self.state.objective.n_labels) and self.report.l1_max > NO_GRADIENT * self._certificate.initial
+
+    def done(self) -> bool:
+        """Whether rounds at this L1 strength have nothing left to do."""
+        return self.report.converged or self._without_progress >= ROUNDS_WITHOUT_PROGRESS
+
+    def start_at(self, l1: float, n_best: int | None = None) -> None:
+        """Begin with a new L1 strength: what is known of the dual of another one no longer holds."""
+        self._degree = 1
+        self._forget_dual()
+        self._search(l1, self._n_added(n_best))
+
+    def round(self, l1: float, n_best: int | None = None) -> None:
+        """Add the ``n_best`` worst violations, optimise, drop zeros, search again.
+
+        Parameters
+        ----------
+        l1 : float
+            L1 strength; it must have been started with (:meth:`start_at`).
+        n_best : int, optional
+            Pairs to add; by default as many as are active.
+        """
+        if self._found is None:
+            raise RuntimeError("A round needs a search before it: call start_at first.")
+        before = self.report.objective
+        with self.report.timed("solve"):
+            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
+            self._accuracy = self._tolerance(l1)
+            self.state.optimise(l1, self._accuracy)
+        n_added = self._n_added(n_best)
+        self._search_degree(l1, n_added)
+        progress = self.report.objective < before - 1e-13 * abs(before)
+        self._without_progress = 0 if progress else self._without_progress + 1
+        self._deepen(l1, n_added)
+        self.report.rounds += 1
+
+    def optimise(self, l1: float) -> None:
+        """Rounds at one L1 strength until the certificate holds."""
+        self.start_at(l1)
+        while not self.done():
+            self.round(l1)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
+        self.state.restore(checkpoint)
+
+    def refitted(self, strength: float) -> Solution:
+        """The features of the model under an L2 penalty of this strength alone; the state stays as it is."""
+        with self.report.timed("refit"):
+            return self.state.refitted(strength)
+
+    def _n_added(self, n_best: int | None) -> int:
+        """Pairs that the next round adds."""
+        return n_added(n_best, self.state)
+
+    def _tolerance(self, l1: float) -> float:
+        """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
+        violation = self.report.max_violation * l1
+        if violation == 0.0:
+            # Nothing enters any more: only more digits of what is there close the gap.
+            return 0.1 * min(self._accuracy, l1)
+        # What is left outside may be tiny while the gap comes from the restricted problem itself.
+        return max(ROUND_ACCURACY * violation, 0.1 * min(self._accuracy, l1))
+
+    def _search(self, l1: float, n_added: int) -> None:
+        """Find the next candidates, and with them the certificate of the model as it is.
+
+        Combinations of more items are looked for once those of fewer leave nothing to do (Okanohara & Tsujii 2009).
+        """
+        self._search_degree(l1, n_added)
+        self._deepen(l1, n_added)
+
+    def _deepen(self, l1: float, n_added: int) -> None:
+        while self.done() and self._degree < self.state.space.degree:
+            # What bounds the optimum over fewer features does not bound that over more.
+            self._degree += 1
+            self._forget_dual()
+            self._search_degree(l1, n_added)
+
+    def _search_degree(self, l1: float, n_added: int) -> None:
+        state = self.state
+        with self.report.timed("search"):
+            self._found = state.space.search(
+                SearchRequest(
+                    state.weighted_residuals, l1, n_added, state.active_labels(), self._degree,
+                    count_all=self.settings.ridge > 0.0,
+                )
+            )  # fmt: skip
+            self._certify(l1, self._found)
+
+    def _certify(self, l1: float, found: SpaceViolations) -> None:
+        certificate, report, active = self._certificate, self.report, self.state.active
+        certificate.update(self.state, l1, found.peaks, found.squared_excess)
+        report.l1 = float(l1)
+        report.update_gap(certificate.objective, certificate.dual, certificate.initial)
+        report.n_active, report.n_pairs = active.n_rows, len(active)
+        report.converged = report.relative_gap <= self.settings.tol
+        report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
+
+    def _forget_dual(self) -> None:
+        self._certificate.forget()
+        self._without_progress = 0
+        self._accuracy = float("inf")
+
+
+def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelState:
+    """The empty model over the space of features, and what a report tells of this space.
+
+    Parameters
+    ----------
+    objective : Objective
+    smallest_l1 : float
+        Features too rare for this L1 strength are left out, unless the model is empty at it: what was cut off would not
+        change that, but the largest scaled gradient may lie in it.
+    report : Report
+    """
+    least_df = objective.largest_rare_df(smallest_l1)
+    state = over_features(objective, least_df, report)
+    if report.l1_max <= smallest_l1 and least_df > 0.0:
+        state = over_features(objective, 0.0, report)
+    return state
+
+
+def over_features(objective: Objective, least_df: float, report: Report) -> ModelState:
+    """The empty model over the features of more than ``least_df`` documents per unit of λ."""
+    with report.timed("index"):
+        space = feature_space(objective, least_df)
+        state = ModelState(objective, space)
+    report.min_df = space.min_df
+    report.n_columns = space.n_columns
+    with report.timed("search"):
+        # At an L1 strength of 0 every pair violates; the largest scaled gradient of the empty model is l1_max.
+        everything = space.search(
+            SearchRequest(state.weighted_residuals, 0.0, 1, state.active_labels(), space.degree, count_all=False)
+        )
+    report.l1_max = float(everything.peaks.max(initial=0.0))
+    # There the empty model is the optimum.
+    report.l1 = report.l1_max
+    return state
+
+
+def n_added(n_best: int | None, state: ModelState) -> int:
+    """Pairs that a round adds: a number, or as many as are active."""
+    return max(FEWEST_ADDED, len(state.active)) if n_best is None else n_best

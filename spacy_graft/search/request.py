@@ -1,0 +1,41 @@
+"""What a search over all features is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """The pairs of a feature and a label with the largest scaled gradients |v| / λ.
+
+    Attributes
+    ----------
+    residuals : float64 (documents, labels)
+        a_i δ_iy.
+    min_gradient : float
+        Only pairs whose scaled gradient is above this are wanted.
+    n_best : int
+        How many of them.
+    active : bool (rows, labels)
+        The pairs that are in the model, and not looked for.
+    degree : int
+        No combinations of more items; 1: none at all.
+    count_all : bool
+        Whether the sums over all that exceed ``min_gradient`` are wanted; else a search over combinations is faster,
+        and its sum of squares may be infinite.
+    """
+
+    residuals: np.ndarray
+    min_gradient: float
+    n_best: int
+    active: np.ndarray
+    degree: int
+    count_all: bool
+
+    @property
+    def n_labels(self) -> int:
+        """Trained labels."""
+        return self.residuals.shape[1]

@@ -1,0 +1,102 @@
+"""Penalties: what weights cost, and what the search, the solver and the certificate need to know of it.
+
+A penalty is one object: the certificate asks it for its value and conjugate, and the solver for the penalty on the
+active pairs (:class:`PairPenalty`), whose proximal step is in the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PairPenalty:
+    """Σ_k (upper_k max(w_k, 0) + lower_k max(−w_k, 0) + quadratic_k w_k²) over some pairs.
+
+    At w_k = 0 its subgradients are the interval [−lower_k, upper_k]: a weight leaves 0 where v is outside of it.
+
+    Attributes
+    ----------
+    upper, lower, quadratic : float64 (pairs)
+        At least 0.
+    """
+
+    upper: np.ndarray
+    lower: np.ndarray
+    quadratic: np.ndarray
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it has a gradient everywhere."""
+        return not (self.upper.any() or self.lower.any())
+
+    def value(self, weights: np.ndarray) -> float:
+        slopes = np.where(weights > 0.0, self.upper, self.lower)
+        return float(slopes @ np.abs(weights) + self.quadratic @ weights**2)
+
+    def slopes(self, weights: np.ndarray) -> np.ndarray:
+        """Return the derivative of the part that is not smooth; 0 where a weight is 0."""
+        return np.where(weights > 0.0, self.upper, np.where(weights < 0.0, -self.lower, 0.0))
+
+    def violations(self, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return by how much the optimality conditions are violated.
+
+        Parameters
+        ----------
+        weights : float64 (pairs)
+        gradient : float64 (pairs)
+            v, from which the gradients of all quadratic penalties have been taken.
+        """
+        outside = np.maximum(np.maximum(gradient - self.upper, -gradient - self.lower), 0.0)
+        return np.where(weights == 0.0, outside, np.abs(gradient - self.slopes(weights)))
+
+    def some(self, chosen: np.ndarray) -> PairPenalty:
+        """Return the penalty on some of the pairs (int)."""
+        return PairPenalty(self.upper[chosen], self.lower[chosen], self.quadratic[chosen])
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """L1 and ridge with penalty weights: Σ_k (l1 λ_k |w_k| + ridge λ_k² w_k²).
+
+    Attributes
+    ----------
+    l1 : float
+        L1 strength, the papers' C; 0 for the ridge alone.
+    ridge : float
+        β.
+    """
+
+    l1: float
+    ridge: float
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it has a gradient everywhere."""
+        return self.l1 == 0.0
+
+    def value(self, weights: np.ndarray, penalty_weights: np.ndarray) -> float:
+        """Return the penalty of weights with penalty weights λ: float64 (pairs), both."""
+        weighted = penalty_weights * weights
+        return float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
+
+    def on(self, penalty_weights: np.ndarray) -> PairPenalty:
+        """Return the penalty on pairs with these λ: float64 (pairs)."""
+        l1 = self.l1 * penalty_weights
+        return PairPenalty(l1, l1, self.ridge * penalty_weights**2)
+
+    def squared_excess(self, scaled_gradients: np.ndarray) -> float:
+        """Return Σ max(|v| / λ − l1, 0)², the conjugate of the penalty at v but for a factor."""
+        return float((np.maximum(scaled_gradients - self.l1, 0.0) ** 2).sum())
+
+    def conjugate(self, squared_excess: float) -> float:
+        """Return the conjugate of the penalty at v; infinite without a ridge, unless no scaled gradient exceeds l1."""
+        if self.ridge > 0.0:
+            return squared_excess / (4.0 * self.ridge)
+        return 0.0 if squared_excess == 0.0 else float("inf")
+
+    def feasible_share(self, largest: float) -> float:
+        """Return the largest c for which c v is within l1 λ everywhere, where ``largest`` is max |v| / λ."""
+        return min(1.0, self.l1 / largest) if largest > 0.0 else 1.0
