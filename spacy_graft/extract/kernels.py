@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 from .hashing import EMPTY
 
 SPACE = ord(" ")
@@ -11,7 +11,7 @@ SPACE = ord(" ")
 CHUNK = 8
 
 
-@njit
+@inlined
 def find(key, slots, keys):
     """Row of a key, or EMPTY."""
     mask = slots.shape[0] - 1

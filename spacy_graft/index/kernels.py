@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 
 
 class Tree(NamedTuple):
@@ -85,7 +85,7 @@ def common_prefixes(symbols, suffixes, max_length):
     return lcp
 
 
-@njit
+@inlined
 def lowest_open(stack, top, leaf):
     """The deepest open interval that holds ``leaf``: the last slot whose left bound is not right of it."""
     low = 0
@@ -99,7 +99,7 @@ def lowest_open(stack, top, leaf):
     return low
 
 
-@njit
+@inlined
 def open_interval(stack, top, depth, leaf, n_nodes, n_waiting):
     """Push the interval of ``depth`` that begins at ``leaf``."""
     stack[top, DEPTH] = depth
@@ -111,7 +111,7 @@ def open_interval(stack, top, depth, leaf, n_nodes, n_waiting):
     stack[top, TAIL] = -1
 
 
-@njit
+@inlined
 def add_cancel(stack, top, chain, leaf, previous):
     """Note at the lowest common ancestor of two suffixes of one document that it counts once."""
     slot = lowest_open(stack, top, previous)
@@ -122,7 +122,7 @@ def add_cancel(stack, top, chain, leaf, previous):
         stack[slot, TAIL] = leaf
 
 
-@njit
+@inlined
 def hand_down(stack, top, chain):
     """Give what still waits in the closing interval to the one around it."""
     stack[top - 1, CANCELS] += stack[top, CANCELS]
@@ -133,7 +133,7 @@ def hand_down(stack, top, chain):
             stack[top - 1, TAIL] = stack[top, TAIL]
 
 
-@njit
+@inlined
 def net_events(adds, chain, cancelled, documents, net, events, n_events):
     """Write one node's events without the adds and cancels that meet in the same document; returns (middle, end)."""
     for d in adds:
@@ -159,7 +159,7 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 
 @njit
-def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, nodes, bounds, events):
+def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
     """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
@@ -176,6 +176,8 @@ def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, n
     run_lengths : int32
         Longest n-gram that begins at each suffix. Looked at only if ``min_df`` is 1, where a suffix by itself is a
         node of one document; may be empty otherwise.
+    stack : int32 (largest of ``lcp`` + 3, 7)
+        Room for the open intervals.
     nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * suffixes)
         Filled here; a row of ``nodes`` is (first, longest, df, place), ``place`` a position in ``symbols`` where the
         n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1); pages that are
@@ -186,7 +188,6 @@ def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, n
     int
         The number of nodes.
     """
-    stack = np.empty((lcp.max() + 3, 7), np.int32)
     chain = np.empty(suffixes.shape[0], np.int32)
     waiting = np.empty(suffixes.shape[0], np.int32)
     n_waiting = 0
@@ -253,17 +254,13 @@ def levels_and_shortest(first, longest):
 
 
 @njit
-def columns(tree, chosen, n_documents):
-    """Documents of the chosen nodes, sorted, one after the other; returns (starts, documents)."""
-    starts = np.zeros(chosen.shape[0] + 1, np.int64)
-    for c in range(chosen.shape[0]):
-        starts[c + 1] = starts[c] + tree.df[chosen[c]]
+def columns(first, bounds, events, chosen, starts, n_documents):
+    """Documents of the chosen nodes, one node's after another's from ``starts`` on, in no order."""
     documents = np.empty(starts[-1], np.int32)
-    bounds, events = tree.bounds, tree.events
     net = np.zeros(n_documents, np.int32)
     for c in range(chosen.shape[0]):
         filled = starts[c]
-        runs = range(2 * tree.first[chosen[c]], 2 * chosen[c] + 2)
+        runs = range(2 * first[chosen[c]], 2 * chosen[c] + 2)
         for run in runs:
             sign = 1 - 2 * (run & 1)
             for e in range(bounds[run], bounds[run + 1]):
@@ -274,25 +271,21 @@ def columns(tree, chosen, n_documents):
                     net[events[e]] = 0
                     documents[filled] = events[e]
                     filled += 1
-        documents[starts[c] : filled].sort()
-    return starts, documents
+    return documents
 
 
 @njit
-def equal_columns(fingerprints, df, shortest, longest):
+def equal_columns(fingerprints, df, shortest, longest, simplest, longest_node):
     """Group nodes of equal documents.
 
     Parameters
     ----------
     fingerprints : float64 (nodes, 2)
         Sums of random numbers over the documents: equal where the columns are.
-
-    Returns
-    -------
     simplest : bool (nodes)
-        True for the one node of each group with the shortest n-gram, the first of them.
+        Becomes true for the one node of each group with the shortest n-gram, the first of them; all false before.
     longest_node : int32 (nodes)
-        Of such a node, the node of its group with the longest n-gram, the first of them.
+        Becomes, of such a node, the node of its group with the longest n-gram, the first of them; itself before.
 
     Open addressing, at least half of the table empty.
     """
@@ -300,8 +293,6 @@ def equal_columns(fingerprints, df, shortest, longest):
     while size < 2 * fingerprints.shape[0]:
         size *= 2
     table = np.full(size, -1, np.int32)
-    simplest = np.zeros(fingerprints.shape[0], np.bool_)
-    longest_node = np.arange(fingerprints.shape[0]).astype(np.int32)
     for k in range(fingerprints.shape[0]):
         slot = np.int64(fingerprints[k, 0] + fingerprints[k, 1]) & (size - 1)
         while table[slot] >= 0:
@@ -323,17 +314,15 @@ def equal_columns(fingerprints, df, shortest, longest):
             longest_node[k] = longer
         table[slot] = k
         simplest[k] = True
-    return simplest, longest_node
 
 
 @njit
-def node_sums(tree, lanes, carried, begin, end, sums):
+def node_sums(level, bounds, events, lanes, carried, begin, end, sums):
     """Sums over the distinct documents of nodes ``begin .. end`` into ``sums``, in post-order.
 
     ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
     all zero before the first call. Costs one row of ``lanes`` an event.
     """
-    level, bounds, events = tree.level, tree.bounds, tree.events
     for k in range(begin, end):
         # Rows are indexed and never sliced: a slice would count references, once an event.
         below, above = level[k] + 1, level[k]

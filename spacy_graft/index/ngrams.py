@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from pydivsufsort import divsufsort
@@ -81,7 +82,8 @@ class NgramIndex:
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
         fingerprints = sums_by_node(tree, fingerprint_numbers(stream.n_documents))
-        distinct, longest_node = kernels.equal_columns(fingerprints, nodes[:, 2], shortest, nodes[:, 1])
+        distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
+        kernels.equal_columns(fingerprints, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
         return cls(
             symbols=symbols,
             alphabet=alphabet,
@@ -118,7 +120,11 @@ class NgramIndex:
 
     def columns(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Columns of the chosen nodes: (starts int64, documents int32, no values), each node's documents sorted."""
-        starts, documents = kernels.columns(self.tree, np.asarray(chosen, np.int64), self.n_documents)
+        chosen = np.asarray(chosen, np.int64)
+        starts = np.concatenate([[0], np.cumsum(self.df[chosen], dtype=np.int64)])
+        documents = kernels.columns(self.first, self.bounds, self.events, chosen, starts, self.n_documents)
+        for start, stop in pairwise(starts.tolist()):
+            documents[start:stop].sort()
         return starts, documents, np.empty(0)
 
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
@@ -216,7 +222,8 @@ def interval_nodes(
     nodes = np.empty((capacity, 4), np.int32)
     bounds = np.empty(2 * capacity + 1, np.int64)
     events = np.empty(2 * len(suffixes), np.int32)
-    n_nodes = kernels.interval_nodes(suffixes, lcp, documents, runs, n_documents, min_df, nodes, bounds, events)
+    stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
+    n_nodes = kernels.interval_nodes(suffixes, lcp, documents, runs, n_documents, min_df, stack, nodes, bounds, events)
     nodes.resize((n_nodes, 4), refcheck=False)
     bounds.resize(2 * n_nodes + 1, refcheck=False)
     events.resize(int(bounds[-1]), refcheck=False)

@@ -34,7 +34,7 @@ def passes(tree: kernels.Tree, values: np.ndarray) -> Iterator[tuple[int, int, i
         carried = np.zeros((int(tree.level.max(initial=0)) + 2, kernels.LANES))
         for begin in range(0, n_nodes, kernels.CHUNK):
             end = min(begin + kernels.CHUNK, n_nodes)
-            kernels.node_sums(tree, lanes, carried, begin, end, sums)
+            kernels.node_sums(tree.level, tree.bounds, tree.events, lanes, carried, begin, end, sums)
             yield i * kernels.LANES, begin, end, sums
 
 

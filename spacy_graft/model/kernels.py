@@ -23,7 +23,7 @@ the state if its OWNER is the state, and then leads to NEXT. No two states have 
 and owns nothing.
 """
 
-from .._numba import njit
+from .._numba import inlined, njit
 from ..extract.hashing import EMPTY
 from ..extract.kernels import find
 
@@ -37,7 +37,7 @@ FREE = -1
 PATIENCE = 8
 
 
-@njit
+@inlined
 def child(trie, root, state, letter):
     """Child of a state by a letter; 0 if there is none."""
     if state == 0:
@@ -48,14 +48,14 @@ def child(trie, root, state, letter):
     return 0
 
 
-@njit(inline="always")
+@inlined
 def follow(trie, root, state, letter):
     """State of the longest suffix of (state, letter) that begins an n-gram."""
-    target = child(trie, root, state, letter)
-    while target == 0 and state != 0:
-        state = trie[state, FAIL]
+    while True:
         target = child(trie, root, state, letter)
-    return target
+        if target != 0 or state == 0:
+            return target
+        state = trie[state, FAIL]
 
 
 @njit
@@ -95,7 +95,7 @@ def grow_trie(letters, bounds, root, trie, shorter):
     return n_states
 
 
-@njit(inline="always")
+@inlined
 def row_of(trie, state, cells, row):
     """Transitions of a state, into the rows of ``row``: letters and targets; returns their number.
 
@@ -121,7 +121,7 @@ def row_of(trie, state, cells, row):
     return size
 
 
-@njit
+@inlined
 def fits(cells, place, row, size):
     """Whether all cells of a row are free at this place."""
     k = 0
@@ -163,7 +163,7 @@ def place_rows(trie, n_states, cells, output, row):
     return end
 
 
-@njit(inline="always")
+@inlined
 def step(cells, state, alone, previous, letter):
     """Next state. ``alone`` and ``previous`` are the states of this letter and of the one before by themselves.
 

@@ -65,5 +65,8 @@ class Descent:
         """The ``wanted`` pairs with the largest |v| / λ above the threshold, as :func:`best_by_stream` finds them."""
         candidates = Candidates(sought)
         bounds = self.remembered(residuals)
-        kernels.descend(self.index.tree, np.ascontiguousarray(residuals), sought, bounds, candidates.found)
+        residuals = np.ascontiguousarray(residuals)
+        place = self.index.n_nodes - 1
+        while (place := kernels.descend(place, self.index.tree, residuals, sought, bounds, candidates.found)) >= 0:
+            candidates.keep_best()
         return candidates.violations()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 from ..index.kernels import LANES
 
 #: What ``row_of_node`` says of a node that is in the model for no label, and of one that has another node's documents.
@@ -80,22 +80,7 @@ class Remembered(NamedTuple):
     movement: np.ndarray
 
 
-@njit
-def keep_best(found, count, wanted):
-    """Move the ``wanted`` best of ``count`` candidates to the front, by (ratio, then key); returns the worst kept."""
-    ratios, keys = found.ratios[:count], found.keys[:count]
-    # Sorting costs a little more than a partition would, and seconds less to compile.
-    worst = np.sort(ratios)[count - wanted]
-    above = np.flatnonzero(ratios > worst)
-    tied = np.sort(keys[ratios == worst])[: wanted - above.shape[0]]
-    keys[: above.shape[0]] = keys[above]
-    ratios[: above.shape[0]] = ratios[above]
-    keys[above.shape[0] : wanted] = tied
-    ratios[above.shape[0] : wanted] = worst
-    return worst
-
-
-@njit
+@inlined
 def weigh(value, inverse_weights, node, label):
     """|v| / λ."""
     if inverse_weights.shape[1] == 0:
@@ -103,29 +88,29 @@ def weigh(value, inverse_weights, node, label):
     return abs(value) * inverse_weights[node, label if inverse_weights.shape[1] > 1 else 0]
 
 
-@njit
+@inlined
 def offer(value, node, label, sought, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
     ratio = weigh(value, sought.inverse_weights, node, label)
     row = sought.row_of_node[node]
-    if ratio <= sought.threshold or (row >= 0 and sought.active[row, label]):
-        return
-    found.counters[1] += 1.0
-    found.excess[label] += (ratio - sought.threshold) ** 2
-    found.peaks[label] = max(found.peaks[label], ratio)
-    if ratio < found.counters[2]:
-        return
-    count = int(found.counters[0])
-    found.ratios[count] = ratio
-    found.keys[count] = np.int64(node) * sought.n_labels + label
-    count += 1
-    if count == found.ratios.shape[0]:
-        found.counters[2] = keep_best(found, count, sought.wanted)
-        count = sought.wanted
-    found.counters[0] = count
+    if ratio > sought.threshold and not (row >= 0 and sought.active[row, label]):
+        found.counters[1] += 1.0
+        found.excess[label] += (ratio - sought.threshold) ** 2
+        found.peaks[label] = max(found.peaks[label], ratio)
+        if ratio >= found.counters[2]:
+            count = int(found.counters[0])
+            found.ratios[count] = ratio
+            found.keys[count] = np.int64(node) * sought.n_labels + label
+            found.counters[0] = count + 1
 
 
-@njit
+@inlined
+def has_room(found, n_pairs):
+    """Whether so many candidates can be added."""
+    return int(found.counters[0]) + n_pairs <= found.ratios.shape[0]
+
+
+@inlined
 def any_above(sums, row, lanes, weight, bound):
     """Whether one of the first lanes of a row, weighted, is above the bound; without a branch a lane.
 
@@ -139,7 +124,7 @@ def any_above(sums, row, lanes, weight, bound):
     return above
 
 
-@njit
+@inlined
 def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
     """The same where each label has a weight of its own."""
     above = False
@@ -153,24 +138,26 @@ def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
 
 
 @njit
-def select(sums, begin, end, label, sought, found):
-    """Offer the pairs of nodes ``begin .. end``, whose sums for labels ``label ..`` are in ``sums``.
+def select(sums, begin, start, end, label, sought, found):
+    """Offer the pairs of nodes ``start .. end``; ``sums`` are those of nodes from ``begin`` on for labels ``label ..``.
 
-    Nearly all nodes are turned away by one look.
+    Nearly all nodes are turned away by one look. Returns the node to go on from: before ``end`` if candidates have no
+    room left.
     """
     lanes = min(LANES, sought.n_labels - label)
     shared = sought.inverse_weights.shape[1] < 2
-    for k in range(begin, end):
+    for k in range(start, end):
         if shared:
             weight = weigh(1.0, sought.inverse_weights, k, 0)
             above = any_above(sums, k - begin, lanes, weight, sought.threshold)
         else:
             above = any_above_by_label(sums, k - begin, lanes, sought.inverse_weights, k, label, sought.threshold)
-        if not above:
-            continue
-        if sought.row_of_node[k] != EQUAL:
+        if above and sought.row_of_node[k] != EQUAL:
+            if not has_room(found, lanes):
+                return k
             for j in range(lanes):
                 offer(sums[k - begin, j], k, label + j, sought, found)
+    return end
 
 
 @njit
@@ -184,32 +171,36 @@ def note_peaks(sums, begin, end, label, sought, peaks):
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
 
 
-@njit
 def peaks_below(level, peaks):
-    """Largest value of each node's subtree, itself included."""
-    below = np.empty(peaks.shape[0], np.float32)
-    carried = np.zeros(level.max() + 2 if level.shape[0] else 2, np.float32)
-    for k in range(peaks.shape[0]):
-        below[k] = max(peaks[k], carried[level[k] + 1])
-        carried[level[k] + 1] = 0.0
-        carried[level[k]] = max(carried[level[k]], below[k])
+    """Largest value of each node's subtree, itself included: float32."""
+    below = np.empty(len(level), np.float32)
+    raise_parents(level, peaks, np.zeros(int(level.max(initial=0)) + 2, np.float32), below)
     return below
 
 
 @njit
+def raise_parents(level, peaks, carried, below):
+    """Fill ``below``; ``carried`` (levels + 1) is what finished nodes of each level give to their parent: all zero."""
+    for k in range(peaks.shape[0]):
+        below[k] = max(peaks[k], carried[level[k] + 1])
+        carried[level[k] + 1] = 0.0
+        carried[level[k]] = max(carried[level[k]], below[k])
+
+
+@inlined
 def drift(node, tree, remembered):
     """How far a ratio in the subtree can have moved: its sum is over ``df`` documents at most."""
     df, movement = tree.df[node], remembered.movement
     return min(movement[0], np.sqrt(df) * movement[1], df * movement[2]) * largest_inverse_weight(remembered, node)
 
 
-@njit
+@inlined
 def largest_inverse_weight(remembered, node):
     """Largest 1 / λ in the subtree of a node."""
     return remembered.largest_inverse[node] if remembered.largest_inverse.shape[0] else np.float32(1.0)
 
 
-@njit
+@inlined
 def is_worth_reading(node, moved, sought, remembered):
     """Whether a node's own documents may hold a violation: not if only an active or equal column is tested there."""
     row = sought.row_of_node[node]
@@ -233,7 +224,7 @@ def events_to_read(tree, sought, remembered):
     return events
 
 
-@njit
+@inlined
 def sums_of_node(node, tree, net, residuals, sums):
     """Sum residuals over the documents of a node: in the rows of ``sums`` all, the positive, minus the negative."""
     bounds, events = tree.bounds, tree.events
@@ -253,16 +244,17 @@ def sums_of_node(node, tree, net, residuals, sums):
 
 
 @njit
-def descend(tree, residuals, sought, remembered, found):
-    """Offer every pair that no bound rules out, on a walk from the last node to the first (parents before children).
+def descend(start, tree, residuals, sought, remembered, found):
+    """Offer every pair that no bound rules out, on a walk from node ``start`` to the first (parents before children).
 
     A subtree that is ruled out is skipped by going on left of its first node. The prefix bound is μ of Ifrim, Bakir &
-    Weikum, theorem 1: the larger of the sums over the positive and over the negative residuals.
+    Weikum, theorem 1: the larger of the sums over the positive and over the negative residuals. Returns the node to go
+    on from: -1, or a node if candidates have no room left.
     """
     net = np.zeros(residuals.shape[0], np.int32)
     sums = np.empty((3, sought.n_labels))
-    k = tree.first.shape[0] - 1
-    while k >= 0:
+    k = start
+    while k >= 0 and has_room(found, sought.n_labels):
         moved = drift(k, tree, remembered)
         if remembered.peaks_below[k] + moved <= sought.threshold:
             k = tree.first[k] - 1
@@ -275,38 +267,51 @@ def descend(tree, residuals, sought, remembered, found):
                 k = tree.first[k] - 1
                 continue
         k -= 1
+    return k
 
 
-@njit
 def moved_events(tree, kept, rank, n_documents):
     """Bounds and events of the ``kept`` nodes, numbered by ``rank``, with those of the others below them.
 
     What is not kept is whole subtrees; those of the tree's roots vanish.
     """
-    n_nodes = kept.shape[0]
-    n_kept = rank[n_nodes - 1] + kept[n_nodes - 1] if n_nodes else 0
-    owner = np.empty(n_nodes, np.int32)
-    owner_at = np.full(tree.level.max() + 2 if n_nodes else 2, -1, np.int32)  # by level + 1, of the last node met there
+    n_kept = np.count_nonzero(kept)
     bounds = np.zeros(2 * n_kept + 1, tree.bounds.dtype)
-    for k in range(n_nodes - 1, -1, -1):
-        owner[k] = rank[k] if kept[k] else owner_at[tree.level[k]]
-        owner_at[tree.level[k] + 1] = owner[k]
+    events = np.empty(len(tree.events), np.int32)
+    owner = owners(tree.level, kept, rank, int(tree.level.max(initial=0)) + 2)
+    move_events(tree.bounds, tree.events, owner, bounds, bounds[:-1].copy(), events)
+    n_left = leave_net(bounds, events, np.zeros(n_documents, np.int32))
+    return bounds, events[:n_left].copy()
+
+
+@njit
+def owners(level, kept, rank, n_levels):
+    """Of each node the rank of the nearest kept one of its ancestors and itself, or -1."""
+    owner = np.empty(level.shape[0], np.int32)
+    owner_at = np.full(n_levels, -1, np.int32)  # by level + 1, of the last node met there
+    for k in range(level.shape[0] - 1, -1, -1):
+        owner[k] = rank[k] if kept[k] else owner_at[level[k]]
+        owner_at[level[k] + 1] = owner[k]
+    return owner
+
+
+@njit
+def move_events(old_bounds, old_events, owner, bounds, place, events):
+    """Fill bounds (zeros before) and events of the owners; ``place`` is room for as many bounds, but the last."""
+    for k in range(owner.shape[0]):
         if owner[k] >= 0:
             for part in range(2):
                 run = 2 * k + part
-                bounds[2 * owner[k] + part + 1] += tree.bounds[run + 1] - tree.bounds[run]
-    for run in range(2 * n_kept):
+                bounds[2 * owner[k] + part + 1] += old_bounds[run + 1] - old_bounds[run]
+    for run in range(place.shape[0]):
+        place[run] = bounds[run]
         bounds[run + 1] += bounds[run]
-    place = bounds[: 2 * n_kept].copy()
-    events = np.empty(bounds[2 * n_kept], tree.events.dtype)
-    for k in range(n_nodes):
+    for k in range(owner.shape[0]):
         for part in range(2 if owner[k] >= 0 else 0):
             run = 2 * owner[k] + part
-            for e in range(tree.bounds[2 * k + part], tree.bounds[2 * k + part + 1]):
-                events[place[run]] = tree.events[e]
+            for e in range(old_bounds[2 * k + part], old_bounds[2 * k + part + 1]):
+                events[place[run]] = old_events[e]
                 place[run] += 1
-    n_left = leave_net(bounds, events, np.zeros(n_documents, np.int32))
-    return bounds, events[:n_left].copy()
 
 
 @njit

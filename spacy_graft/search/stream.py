@@ -33,5 +33,7 @@ def best_by_stream(
         if network_gradient is not None:
             its = network_gradient[begin:end, label : label + sums.shape[1]]
             sums[: end - begin, : its.shape[1]] -= its
-        kernels.select(sums, begin, end, label, sought, candidates.found)
+        place = begin
+        while (place := kernels.select(sums, begin, place, end, label, sought, candidates.found)) < end:
+            candidates.keep_best()
     return candidates.violations()

@@ -40,11 +40,11 @@ class Candidates:
     Memory: 16 bytes for each of :attr:`ROOM` times the pairs wanted, whatever the number that violates.
     """
 
-    #: Room in units of the number wanted, and at the least: choosing the best costs a sort of the room.
+    #: Room in units of the number wanted, and at the least, beside that for all labels of one node.
     ROOM, SMALLEST_ROOM = 8, 4096
 
     def __init__(self, sought: Sought) -> None:
-        room = max(self.ROOM * sought.wanted, self.SMALLEST_ROOM)
+        room = max(self.ROOM * sought.wanted, self.SMALLEST_ROOM) + sought.n_labels
         self.sought = sought
         self.found = Found(
             ratios=np.empty(room),
@@ -53,6 +53,18 @@ class Candidates:
             peaks=np.zeros(sought.n_labels),
             excess=np.zeros(sought.n_labels),
         )
+
+    def keep_best(self) -> None:
+        """Move the ``wanted`` best to the front, by (ratio, then key); the worst of them is the new floor."""
+        found, wanted = self.found, self.sought.wanted
+        count = int(found.counters[0])
+        ratios, keys = found.ratios[:count], found.keys[:count]
+        worst = np.partition(ratios, count - wanted)[count - wanted]
+        above = np.flatnonzero(ratios > worst)
+        tied = np.sort(keys[ratios == worst])[: wanted - len(above)]
+        keys[:wanted] = np.concatenate([keys[above], tied])
+        ratios[:wanted] = np.concatenate([ratios[above], np.full(len(tied), worst)])
+        found.counters[0], found.counters[2] = wanted, worst
 
     def violations(self) -> Violations:
         """The ``wanted`` best by (ratio, then node and label)."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 from .penalty_kinds import PenaltyWeightKind
 
 # Plain integers for the kernels.
@@ -36,32 +36,32 @@ class Weighting(NamedTuple):
     n_outside: float
 
 
-@njit
+@inlined
 def idf(weighting, df):
     """log((1 + n) / (1 + df))."""
     return np.log((1.0 + weighting.n_documents) / (1.0 + df))
 
 
-@njit
+@inlined
 def log_ratio(weighting, inside, outside):
     """log of the ratio of a column's smoothed document rates inside and outside the label."""
     return np.log((inside + 1.0) / (weighting.n_inside + 2.0)) - np.log((outside + 1.0) / (weighting.n_outside + 2.0))
 
 
-@njit
+@inlined
 def within_bounds(weighting, inverse):
     """1 / λ between its bounds, with the factor of the block."""
     return min(max(inverse, SMALLEST), LARGEST) * weighting.factor
 
 
-@njit
+@inlined
 def deviation(n, total, squares):
     """Standard deviation of n numbers with this sum and sum of squares."""
     mean = total / n
     return np.sqrt(max(squares / n - mean * mean, 0.0))
 
 
-@njit
+@inlined
 def inverse_weight(weighting, df, inside, outside, total, squares):
     """1 / λ of a column.
 

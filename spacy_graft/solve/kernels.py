@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 
 
 class Pairs(NamedTuple):
@@ -73,7 +73,7 @@ def spread(pairs, weights, sums):
                 out[documents[e]] += weight * values[e] if values.shape[0] else weight
 
 
-@njit
+@inlined
 def column_sum(values, documents, start, stop):
     """Sum of ``values`` over ``documents[start:stop]``, in four interleaved sums that need not wait for one another."""
     a = b = c = d = 0.0
@@ -90,7 +90,7 @@ def column_sum(values, documents, start, stop):
     return (a + b) + (c + d)
 
 
-@njit
+@inlined
 def weighted_column_sum(totals, documents, values, start, stop, squared):
     """The same with each document's total times the feature's value, or the square of that."""
     total = 0.0
@@ -99,12 +99,18 @@ def weighted_column_sum(totals, documents, values, start, stop, squared):
     return total
 
 
-@njit
 def collect(pairs, totals, sums, squared=False):
     """Sum totals (labels, documents) over each pair's documents: sums = Xᵀ totals, document weights already in it.
 
     If asked, with the features' values squared.
     """
+    # numba would compile calls with and without the last argument.
+    collect_columns(pairs, totals, sums, squared)
+
+
+@njit
+def collect_columns(pairs, totals, sums, squared):
+    """As :func:`collect`."""
     starts, documents, values, rows, labels = pairs
     for j in range(rows.shape[0]):
         first, last = starts[rows[j]], starts[rows[j] + 1]
@@ -114,7 +120,7 @@ def collect(pairs, totals, sums, squared=False):
             sums[j] = column_sum(totals[labels[j]], documents, first, last)
 
 
-@njit
+@inlined
 def proximal_step(x, upper, lower):
     """The minimum of (w - x)² / 2 + upper max(w, 0) + lower max(-w, 0)."""
     if x > upper:

@@ -1,0 +1,100 @@
+"""How kernels are kept on disk: code that was compiled from older sources is never run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import spacy_graft
+from conftest import run
+from spacy_graft._numba import kernel_sources
+
+PACKAGE = Path(spacy_graft.__file__).parent
+#: A kernel that calls one of another file, which takes a constant from a third; and how often it came from the cache.
+CALL = """
+import numpy as np
+from spacy_graft.extract.hashing import EMPTY
+from spacy_graft.model.product_kernels import rows_of_keys
+
+slots = np.full(4, EMPTY, np.int32)
+slots[3] = 0
+rows = rows_of_keys(np.array([3, 2]), slots, np.array([3]))
+print(*rows.tolist(), sum(rows_of_keys.stats.cache_hits.values()), rows_of_keys.stats.cache_path)
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The package, to be edited; nothing compiled."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(PACKAGE, tmp_path / "code" / "spacy_graft", ignore=ignored))
+
+
+def called(package: Path, cache: Path | None, before: str = "") -> tuple[list[int], int, Path]:
+    """Rows, hits of the cache, and where that is, from a process of its own."""
+    environment = {"NUMBA_CACHE_DIR": str(cache or ""), "NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(package.parent)}
+    *numbers, folder = run("-c", before + CALL, **environment).stdout.split()
+    *rows, hits = map(int, numbers)
+    return rows, hits, Path(folder)
+
+
+def compiled(folder: Path) -> set[Path]:
+    return set(folder.rglob("*.nb[ic]"))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf8")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "module", "old", "new", "rows"),
+    [
+        (True, "extract/kernels.py", "return slots[slot]\n", "return slots[slot] + 5\n", [5, -1]),
+        (False, "extract/hashing.py", "EMPTY = -1", "EMPTY = -2", [0, -2]),
+    ],
+    ids=["a callee, NUMBA_CACHE_DIR", "its constant, default folder"],
+)
+def test_edits_of_other_files_are_seen(
+    copy: Path, tmp_path: Path, chosen: bool, module: str, old: str, new: str, rows: list[int]
+) -> None:
+    cache = tmp_path / "cache" if chosen else None
+    assert called(copy, cache)[:2] == ([0, -1], 0)
+    edit(copy / "extract" / "arcs.py", "are arcs of the dependency tree", "are arcs; no kernel")
+    found, hits, folder = called(copy, cache)
+    assert (found, hits) == ([0, -1], 1)
+    assert folder.is_relative_to(cache or copy)
+    before = compiled(folder)
+    assert before
+
+    edit(copy / module, old, new)
+    assert called(copy, cache)[:2] == (rows, 0)
+    assert called(copy, cache)[:2] == (rows, 1)
+    after = compiled(folder)
+    assert len(after) == len(before)
+    assert not after & before
+
+
+def test_nothing_is_kept_of_code_that_is_edited_meanwhile(copy: Path, tmp_path: Path) -> None:
+    source = copy / "extract" / "kernels.py"
+    meanwhile = f"import spacy_graft.extract.kernels\nopen({str(source)!r}, 'a').write('# more')\n"
+    assert called(copy, tmp_path / "cache", meanwhile)[:2] == ([0, -1], 0)
+    assert not compiled(tmp_path / "cache")
+
+
+def test_all_sources_of_kernels_count() -> None:
+    sources = kernel_sources(PACKAGE)
+    for path in PACKAGE.rglob("*.py"):
+        if re.search(r"^@njit", path.read_text("utf8"), re.MULTILINE):
+            assert path.relative_to(PACKAGE).as_posix() in sources
+    for path, text in sources.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                target = PurePosixPath(path).parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                modules = [target, *(target / name.name for name in node.names)]
+                assert any(f"{module}.py" in sources for module in modules)
