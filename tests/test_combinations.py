@@ -16,6 +16,7 @@ from spacy_graft.index.fingerprints import column_numbers
 from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.search.combinations import CombinationSearch, LabelWeights, members
+from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.weighting import Weighting
 
 #: Keys wrap around; uncompiled, numpy says so.
@@ -122,7 +123,7 @@ def test_search_finds_what_enumeration_finds(
         if not (name in active_names and active[active_names.index(name), y])
     }
     keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
-    found, found_keys = search.best(residuals, threshold, wanted, keys, active, degree, complete)
+    found, found_keys = search.best(SearchRequest(residuals, threshold, wanted, active, degree, complete), keys)
 
     pairs = {(members(code), y): ratio for code, y, ratio in zip(found.nodes, found.labels, found.ratios, strict=True)}
     assert len(pairs) == min(wanted, len(expected))

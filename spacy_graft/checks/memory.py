@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from ..extract.blocks import ProductBlock
 from ..graft.data import TrainingData
-from ..graft.indexing import Index, index_of, originals_of
+from ..graft.indexing import Index, index_of, items_of
 from ..graft.space import distinct_columns
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
@@ -130,7 +130,7 @@ def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:
 
 def combination_size(data: TrainingData, name: str, block: ProductBlock) -> BlockSize:
     """The originals, of which all products of some are features."""
-    bags = [originals_of(data, of) for of in block.of]
+    bags = [items_of(data, of) for of in block.of]
     kept = [bag.df >= block.min_df for bag in bags]
     entries = sum(int(bag.df[own].sum()) for bag, own in zip(bags, kept, strict=True))
     return BlockSize(name, block.feature_kind, int(sum(own.sum() for own in kept)), 0, 0, 4 * entries)

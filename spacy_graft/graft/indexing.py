@@ -1,4 +1,4 @@
-"""From training data to the feature space: an index for each block, and the originals of combinations."""
+"""From training data to the feature space: an index for each block, and the items of combinations."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 def combination_part(
     name: str, block: ProductBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
 ) -> CombinationPart:
-    """The products of the originals of some blocks. Of originals with equal columns the first stands for all."""
+    """The products of the items of some blocks. Of items with equal columns the first stands for all."""
     data = objective.data
-    bags = {of: originals_of(data, of) for of in block.of}
+    bags = {of: items_of(data, of) for of in block.of}
     by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
@@ -85,7 +85,7 @@ def combination_part(
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})
 
 
-def originals_of(data: TrainingData, block: str) -> Bags:
+def items_of(data: TrainingData, block: str) -> Bags:
     """What a block has to combine: its items, or the single symbols of its stream."""
     if block in data.bags:
         return data.bags[block]

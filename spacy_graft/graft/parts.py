@@ -167,14 +167,14 @@ class VertexPart(IndexedPart):
 
 
 class CombinationPart:
-    """Products of originals. A node is a code, see :class:`CombinationSearch`.
+    """Products of items. A node is a code, see :class:`CombinationSearch`.
 
     Parameters
     ----------
     name : str
     search : CombinationSearch
     symbols : mapping of str to ndarray
-        By block, what its originals are named by: the symbols of the search's originals are numbers of block and row.
+        By block, what its items are named by: the symbols of the search's items are numbers of block and row.
     """
 
     #: Nobody knows how many columns are distinct.
@@ -190,10 +190,8 @@ class CombinationPart:
         self.nodes = self.keys = self.rows = np.empty(0, np.int64)
 
     def best(self, request: SearchRequest) -> Violations:
-        found, keys = self.search.best(
-            request.residuals, request.min_gradient, request.n_best, self.keys, request.active[self.rows],
-            request.degree, request.count_all,
-        )  # fmt: skip
+        own_rows = replace(request, active=request.active[self.rows])
+        found, keys = self.search.best(own_rows, self.keys)
         return replace(found, nodes=self._representatives(found.nodes, keys))
 
     def _representatives(self, codes: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -235,11 +233,11 @@ class CombinationPart:
         return np.diff(self.search.of_codes(nodes)[0])
 
     def terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return tuple(self._term(original) for original in members(node))
+        return tuple(self._term(item) for item in members(node))
 
     longest_terms = terms
 
-    def _term(self, original: int) -> SymbolTerm:
-        block, row = self.search.originals.symbols[original]
+    def _term(self, item: int) -> SymbolTerm:
+        block, row = self.search.items.symbols[item]
         name, symbols = self.symbols[block]
         return SymbolTerm(name, np.atleast_1d(symbols[row]))

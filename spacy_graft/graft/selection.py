@@ -81,7 +81,7 @@ class SelectionFit:
             self.state.enter(np.repeat(blocks, n_trained), np.repeat(nodes, n_trained), labels)
 
     def _search(self) -> None:
-        """Products of more originals are looked for once those of fewer do not exceed the threshold."""
+        """Combinations of more items are looked for once those of fewer do not exceed ``min_gradient``."""
         state = self.state
         if self.min_gradient is None:
             return

@@ -60,7 +60,7 @@ class FeatureSpace:
 
     @property
     def degree(self) -> int:
-        """Of how many originals the largest product is made; 1 without combinations."""
+        """Of how many items the largest combination is made; 1 without combinations."""
         return max((part.degree for part in self.parts), default=1)
 
     def search(self, request: SearchRequest) -> SpaceViolations:

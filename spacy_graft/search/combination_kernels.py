@@ -1,10 +1,10 @@
-"""Kernels of the search over products of originals: a depth-first walk of the item-set tree.
+"""Kernels of the search over combinations of items: a depth-first walk of the item-set tree.
 
-Originals are ranked once and for all, rare ones first; a combination belongs to the subtree of its member of the lowest
-rank, its *anchor*. For one label, the walk sums the residuals over what an anchor shares with each original of a higher
+Items are ranked once and for all, rare ones first; a combination belongs to the subtree of its member of the lowest
+rank, its *anchor*. For one label, the walk sums the residuals over what an anchor shares with each item of a higher
 rank, positive and negative ones apart. So it has the gradients t⁺ - t⁻ of all pairs of the anchor and, with
 max(t⁺, t⁻), the bounds of everything below them (Okanohara & Tsujii 2009, eq. 5). For triples the same is done once
-more over the documents of the anchor alone, with the originals whose pairs are not ruled out.
+more over the documents of the anchor alone, with the items whose pairs are not ruled out.
 """
 
 from typing import NamedTuple
@@ -23,17 +23,17 @@ POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = range(5)
 LOOK_FIRST = 0.5
 #: What rounding may add to a sum, relative to it.
 ROUNDING = 1e-9
-#: Bits of an original in the code of a combination, and the mask of as many.
+#: Bits of an item in the code of a combination, and the mask of as many.
 BITS = 21
 MASK = (1 << BITS) - 1
 
 
-class Originals(NamedTuple):
-    """The columns of all originals, and what tells columns apart.
+class ItemColumns(NamedTuple):
+    """The columns of all items, and what tells columns apart.
 
     Attributes
     ----------
-    starts : int64 (originals + 1), documents : int32, values : float64 (as many as documents, or none)
+    starts : int64 (items + 1), documents : int32, values : float64 (as many as documents, or none)
         See :class:`spacy_graft.index.items.ItemIndex`.
     numbers : int64 (documents)
         What each document adds to the key of a column.
@@ -48,22 +48,22 @@ class Originals(NamedTuple):
     taken: np.ndarray
 
 
-class Query(NamedTuple):
+class WalkQuery(NamedTuple):
     """What one label's walk looks for.
 
     Attributes
     ----------
-    label, degree, min_df, wanted : int
+    label, degree, min_df, n_best : int
     residuals : float64 (documents)
         a_i δ_iy.
     shares : float64 (documents, 2)
         What of each document is inside and outside the label; no rows where weights do not depend on it.
     weighting : Weighting
         1 / λ of a combination.
-    threshold : float
-        C.
-    complete : bool
-        Whether all violations are counted; otherwise only those that may be among the wanted.
+    min_gradient : float
+        What a scaled gradient must exceed.
+    count_all : bool
+        Whether all violations are counted; otherwise only those that may be among the best.
     active_keys : int64, active : bool (as many)
         Sorted keys of active combinations, and whether the label has them.
     """
@@ -71,44 +71,48 @@ class Query(NamedTuple):
     label: int
     degree: int
     min_df: int
-    wanted: int
+    n_best: int
     residuals: np.ndarray
     shares: np.ndarray
     weighting: Weighting
-    threshold: float
-    complete: bool
+    min_gradient: float
+    count_all: bool
     active_keys: np.ndarray
     active: np.ndarray
 
 
-class Products(NamedTuple):
+class CombinationCandidates(NamedTuple):
     """What the walks fill, label after label: the best combinations so far, no column twice for a label.
 
     Attributes
     ----------
-    ratios : float64, codes, keys, labels : int64 (room)
-        Candidates. A code has the members in ascending order, + 1, :data:`BITS` bits each, the last ones lowest; 0 for
-        none.
+    gradients : float64, codes, keys, labels : int64 (room)
+        Candidates with their scaled gradients. A code has the members in ascending order, + 1, :data:`BITS` bits each,
+        the last ones lowest; 0 for none.
     slots : int32
         Hash table of the candidates by key and label.
-    counters : float64 (3)
-        Candidates, violations, floor: a ratio below the floor is not among the best.
-    peaks, excess : float64 (labels)
-        Largest ratio, and Σ (ratio - C)², of the violations.
+    n_candidates, n_violations : int64 (1)
+        How many candidates there are, and how many violations have been met.
+    floor : float64 (1)
+        A scaled gradient below it is not among the best.
+    peaks, squared_excess : float64 (labels)
+        Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
     """
 
-    ratios: np.ndarray
+    gradients: np.ndarray
     codes: np.ndarray
     keys: np.ndarray
     labels: np.ndarray
     slots: np.ndarray
-    counters: np.ndarray
+    n_candidates: np.ndarray
+    n_violations: np.ndarray
+    floor: np.ndarray
     peaks: np.ndarray
-    excess: np.ndarray
+    squared_excess: np.ndarray
 
 
 class Database(NamedTuple):
-    """Documents and the originals in them, some of each; an original is a column here.
+    """Documents and the items in them, some of each; an item is a column here.
 
     Attributes
     ----------
@@ -154,7 +158,7 @@ def with_columns(row_starts, columns, row_values, n_columns, weights, shares):
 
 @njit
 def database_of(starts, documents, values, chosen, order, residuals, shares):
-    """The database of the chosen originals, numbered in their order, and of the documents in theirs, for one label.
+    """The database of the chosen items, numbered in their order, and of the documents in theirs, for one label.
 
     Documents whose residual is 0 are left out where no shares are asked for.
     """
@@ -168,8 +172,8 @@ def database_of(starts, documents, values, chosen, order, residuals, shares):
             n_rows += 1
     kept = kept[:n_rows]
     row_starts = np.zeros(n_rows + 1, np.int64)
-    for original in chosen:
-        for e in range(starts[original], starts[original + 1]):
+    for item in chosen:
+        for e in range(starts[item], starts[item + 1]):
             if row_of[documents[e]] >= 0:
                 row_starts[row_of[documents[e]] + 1] += 1
     for row in range(n_rows):
@@ -178,8 +182,8 @@ def database_of(starts, documents, values, chosen, order, residuals, shares):
     columns = np.empty(row_starts[n_rows], np.int32)
     row_values = np.empty(row_starts[n_rows] if values.shape[0] > 0 else 0)
     for column in range(chosen.shape[0]):
-        original = chosen[column]
-        for e in range(starts[original], starts[original + 1]):
+        item = chosen[column]
+        for e in range(starts[item], starts[item + 1]):
             row = row_of[documents[e]]
             if row >= 0:
                 columns[place[row]] = column
@@ -252,12 +256,12 @@ def add_shared(column, database, limit, sums, touched):
                     touched[n_touched] = columns[q]
                     n_touched += 1
         if shares.shape[0] > 0:
-            add(sums[INSIDE], columns, first, last, shares[row, 0], row_values[:0])
-            add(sums[OUTSIDE], columns, first, last, shares[row, 1], row_values[:0])
+            add_weight(sums[INSIDE], columns, first, last, shares[row, 0], row_values[:0])
+            add_weight(sums[OUTSIDE], columns, first, last, shares[row, 1], row_values[:0])
         weight = weights[row]
         if row_values.shape[0] > 0:
             weight *= row_values[place]
-        add(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight), row_values)
+        add_weight(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight), row_values)
         remaining -= abs(weights[row])
         if remaining <= look_at and not note:
             if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
@@ -284,7 +288,7 @@ def largest_after(column, n_columns, sums):
 
 
 @njit
-def add(sums, columns, first, last, weight, row_values):
+def add_weight(sums, columns, first, last, weight, row_values):
     """Add a weight to the sums of the columns of a part of a row, times their values."""
     if row_values.shape[0] > 0:
         for q in range(first, last):
@@ -296,7 +300,7 @@ def add(sums, columns, first, last, weight, row_values):
 
 @njit
 def coded(a, b, c):
-    """The code of originals a < b < c; c is -1 for a pair. Pairs come before triples of the same members."""
+    """The code of items a < b < c; c is -1 for a pair. Pairs come before triples of the same members."""
     return ((a + 1) << (2 * BITS)) | ((b + 1) << BITS) | (c + 1)
 
 
@@ -324,9 +328,9 @@ def is_active(key, query):
 
 
 @njit
-def product_column(a, b, c, originals, documents, values):
-    """Write the column of a combination; returns how many documents it has. Values only where originals have them."""
-    starts, of_all, values_of_all = originals.starts, originals.documents, originals.values
+def combination_column(a, b, c, items, documents, values):
+    """Write the column of a combination; returns how many documents it has. Values only where items have them."""
+    starts, of_all, values_of_all = items.starts, items.documents, items.values
     real = values_of_all.shape[0] > 0
     i, j, k = starts[a], starts[b], starts[max(c, 0)]
     df = 0
@@ -363,22 +367,22 @@ def key_of(documents, values, numbers):
 
 
 @njit
-def products(codes, originals):
+def combination_columns(codes, items):
     """Columns of combinations, and their keys."""
     starts = np.zeros(codes.shape[0] + 1, np.int64)
     keys = np.empty(codes.shape[0], np.int64)
     room = 0
     for code in codes:
         a = (code >> (2 * BITS)) - 1
-        room += originals.starts[a + 1] - originals.starts[a]
+        room += items.starts[a + 1] - items.starts[a]
     documents = np.empty(room, np.int32)
-    values = np.empty(room if originals.values.shape[0] else 0)
+    values = np.empty(room if items.values.shape[0] else 0)
     for r in range(codes.shape[0]):
         a, b, c = (codes[r] >> (2 * BITS)) - 1, ((codes[r] >> BITS) & MASK) - 1, (codes[r] & MASK) - 1
-        df = product_column(a, b, c, originals, documents[starts[r] :], values[starts[r] :])
+        df = combination_column(a, b, c, items, documents[starts[r] :], values[starts[r] :])
         starts[r + 1] = starts[r] + df
         of_row = slice(starts[r], starts[r + 1])
-        keys[r] = key_of(documents[of_row], values[of_row], originals.numbers)
+        keys[r] = key_of(documents[of_row], values[of_row], items.numbers)
     return starts, documents[: starts[-1]].copy(), values[: starts[-1]].copy(), keys
 
 
@@ -406,9 +410,9 @@ def gradient_of(documents, values, residuals):
 
 
 @njit
-def inverse_weights(codes, originals, shares, weighting):
+def combination_inverse_weights(codes, items, shares, weighting):
     """1 / λ of combinations for one label."""
-    starts, documents, values, _ = products(codes, originals)
+    starts, documents, values, _ = combination_columns(codes, items)
     inverse = np.empty(codes.shape[0])
     for r in range(codes.shape[0]):
         of_row = slice(starts[r], starts[r + 1])
@@ -417,9 +421,9 @@ def inverse_weights(codes, originals, shares, weighting):
 
 
 @njit
-def bounds_below(originals, shares, query):
-    """max(t⁺, t⁻) / λ of each original with the smallest λ that a combination with it can have; and this 1 / λ."""
-    starts, documents, values = originals.starts, originals.documents, originals.values
+def bounds_below(items, shares, query):
+    """max(t⁺, t⁻) / λ of each item with the smallest λ that a combination with it can have; and this 1 / λ."""
+    starts, documents, values = items.starts, items.documents, items.values
     bounds = np.empty(starts.shape[0] - 1)
     inverses = np.empty(bounds.shape[0])
     for k in range(bounds.shape[0]):
@@ -447,41 +451,41 @@ def slot_of(key, label, found):
 
 
 @njit
-def keep_best_products(found, wanted):
-    """Move the ``wanted`` best candidates to the front, by (ratio, then code and label), and raise the floor."""
-    count = int(found.counters[0])
-    ratios = found.ratios[:count]
-    worst = np.sort(ratios)[count - wanted]
-    above = np.flatnonzero(ratios > worst)
-    tied = np.flatnonzero(ratios == worst)
-    n_tied = wanted - above.shape[0]
+def keep_best_combinations(found, n_best):
+    """Move the ``n_best`` best candidates to the front, by (scaled gradient, code, label), and raise the floor."""
+    count = found.n_candidates[0]
+    gradients = found.gradients[:count]
+    worst = np.sort(gradients)[count - n_best]
+    above = np.flatnonzero(gradients > worst)
+    tied = np.flatnonzero(gradients == worst)
+    n_tied = n_best - above.shape[0]
     codes = found.codes[tied]
     last_code = np.sort(codes)[n_tied - 1]
     # The labels of one code come in their order.
     tied = np.concatenate((tied[codes < last_code], tied[codes == last_code]))[:n_tied]
     kept = np.concatenate((above, tied))
-    found.ratios[:wanted] = ratios[kept]
-    found.codes[:wanted] = found.codes[kept]
-    found.keys[:wanted] = found.keys[kept]
-    found.labels[:wanted] = found.labels[kept]
+    found.gradients[:n_best] = gradients[kept]
+    found.codes[:n_best] = found.codes[kept]
+    found.keys[:n_best] = found.keys[kept]
+    found.labels[:n_best] = found.labels[kept]
     found.slots[:] = -1
-    for candidate in range(wanted):
+    for candidate in range(n_best):
         found.slots[slot_of(found.keys[candidate], found.labels[candidate], found)] = candidate
-    found.counters[0] = wanted
-    found.counters[2] = worst
+    found.n_candidates[0] = n_best
+    found.floor[0] = worst
 
 
 @njit
-def offer_product(bound, a, b, c, originals, query, found):
+def offer_combination(bound, a, b, c, items, query, found):
     """Count a combination if it violates and, if it is among the best so far, put it with the candidates.
 
-    ``bound`` is its ratio or more. One that cannot be among the best is counted as it is bounded: with documents of
-    unknown labels or together with others of the same column, a little too high.
+    ``bound`` is its scaled gradient or more. One that cannot be among the best is counted as it is bounded: with
+    documents of unknown labels or together with others of the same column, a little too high.
     """
-    floor = found.counters[2]
+    floor = found.floor[0]
     if bound < floor:
-        found.counters[1] += 1.0
-        found.excess[query.label] += (bound - query.threshold) ** 2
+        found.n_violations[0] += 1
+        found.squared_excess[query.label] += (bound - query.min_gradient) ** 2
         found.peaks[query.label] = max(found.peaks[query.label], bound)
         return
     if b < a:
@@ -490,14 +494,14 @@ def offer_product(bound, a, b, c, originals, query, found):
         b, c = c, b
         if b < a:
             a, b = b, a
-    size = originals.starts[a + 1] - originals.starts[a]
-    documents, values = np.empty(size, np.int32), np.empty(size if originals.values.shape[0] else 0)
-    df = product_column(a, b, c, originals, documents, values)
+    size = items.starts[a + 1] - items.starts[a]
+    documents, values = np.empty(size, np.int32), np.empty(size if items.values.shape[0] else 0)
+    df = combination_column(a, b, c, items, documents, values)
     documents, values = documents[:df], values[:df]
-    gradient = gradient_of(documents, values, query.residuals)
-    ratio = abs(gradient) * inverse_weight_of(documents, values, query.shares, query.weighting)
-    key = key_of(documents, values, originals.numbers)
-    if ratio <= query.threshold or df < query.min_df or is_in(key, originals.taken) or is_active(key, query):
+    inverse = inverse_weight_of(documents, values, query.shares, query.weighting)
+    scaled = abs(gradient_of(documents, values, query.residuals)) * inverse
+    key = key_of(documents, values, items.numbers)
+    if scaled <= query.min_gradient or df < query.min_df or is_in(key, items.taken) or is_active(key, query):
         return
     code = coded(a, b, c)
     slot = slot_of(key, query.label, found)
@@ -506,31 +510,31 @@ def offer_product(bound, a, b, c, originals, query, found):
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return
-    found.counters[1] += 1.0
-    found.excess[query.label] += (ratio - query.threshold) ** 2
-    found.peaks[query.label] = max(found.peaks[query.label], ratio)
-    if ratio < floor:
+    found.n_violations[0] += 1
+    found.squared_excess[query.label] += (scaled - query.min_gradient) ** 2
+    found.peaks[query.label] = max(found.peaks[query.label], scaled)
+    if scaled < floor:
         return
-    candidate = int(found.counters[0])
+    candidate = found.n_candidates[0]
     found.slots[slot] = candidate
-    found.ratios[candidate] = ratio
+    found.gradients[candidate] = scaled
     found.codes[candidate] = code
     found.keys[candidate] = key
     found.labels[candidate] = query.label
-    found.counters[0] = candidate + 1
-    if candidate + 1 == found.ratios.shape[0]:
-        keep_best_products(found, query.wanted)
+    found.n_candidates[0] = candidate + 1
+    if candidate + 1 == found.gradients.shape[0]:
+        keep_best_combinations(found, query.n_best)
 
 
 @njit
 def lowest_of_use(query, found):
     """What a bound must be above to matter."""
-    return query.threshold if query.complete else max(query.threshold, found.counters[2])
+    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0])
 
 
 @njit
-def ratio_bounds(sums, column, query):
-    """Of a combination, its ratio (or a little more), and the bound of everything below it."""
+def scaled_gradient_bounds(sums, column, query):
+    """The scaled gradient of a combination (or a little more), and the bound of everything below it."""
     positive, negative = sums[POSITIVE, column], sums[NEGATIVE, column]
     inside, outside = sums[INSIDE, column], sums[OUTSIDE, column]
     own = inverse_weight(query.weighting, inside + outside, inside, outside, -1.0, -1.0)
@@ -539,7 +543,7 @@ def ratio_bounds(sums, column, query):
 
 
 @njit
-def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
+def walk(anchors, bounds, inverses, chosen, database, items, query, found):
     """Offer every combination of a label that no bound rules out.
 
     Parameters
@@ -549,9 +553,9 @@ def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
     bounds, inverses : float64 (columns)
         Of everything below each column, and the largest 1 / λ there.
     chosen : int64
-        The original of each column.
+        The item of each column.
     database : Database
-    originals, query, found
+    items, query, found
         As above.
     """
     n_columns = chosen.shape[0]
@@ -569,9 +573,9 @@ def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
         n_below = 0
         for t in range(n_touched):
             other = touched[t]
-            ratio, bound_below = ratio_bounds(sums, other, query)
-            if ratio > lowest_of_use(query, found):
-                offer_product(ratio, chosen[anchor], chosen[other], -1, originals, query, found)
+            scaled, bound_below = scaled_gradient_bounds(sums, other, query)
+            if scaled > lowest_of_use(query, found):
+                offer_combination(scaled, chosen[anchor], chosen[other], -1, items, query, found)
             if query.degree > 2 and bound_below > lowest_of_use(query, found):
                 below[n_below] = other
                 n_below += 1
@@ -583,12 +587,12 @@ def walk(anchors, bounds, inverses, chosen, database, originals, query, found):
             part = part_of(database, anchor, number_of, n_below)
             number_of[ascending] = -1
             first, inverse = chosen[anchor], inverses[anchor]
-            walk_below(first, chosen[ascending], part, inverse, inner_sums, inner_touched, originals, query, found)
+            walk_below(first, chosen[ascending], part, inverse, inner_sums, inner_touched, items, query, found)
 
 
 @njit
-def walk_below(first, below, part, inverse, sums, touched, originals, query, found):
-    """Offer the triples of an original and two of those ``below`` it.
+def walk_below(first, below, part, inverse, sums, touched, items, query, found):
+    """Offer the triples of an item and two of those ``below`` it.
 
     ``part`` (Database) has the documents of the first and the columns of the others; 1 / λ is at most ``inverse``.
     """
@@ -597,7 +601,7 @@ def walk_below(first, below, part, inverse, sums, touched, originals, query, fou
         n_touched = add_shared(second, part, limit, sums, touched)
         for t in range(n_touched):
             third = touched[t]
-            ratio, _ = ratio_bounds(sums, third, query)
-            if ratio > lowest_of_use(query, found):
-                offer_product(ratio, first, below[second], below[third], originals, query, found)
+            scaled, _ = scaled_gradient_bounds(sums, third, query)
+            if scaled > lowest_of_use(query, found):
+                offer_combination(scaled, first, below[second], below[third], items, query, found)
             sums[:, third] = 0.0

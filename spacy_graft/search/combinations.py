@@ -1,9 +1,9 @@
-"""Exact n-best searches over all products of two or three originals.
+"""Exact n-best searches over all combinations of two or three items.
 
 Which combinations there are is never written down: the walk of :mod:`spacy_graft.search.combination_kernels` meets
-those that no bound rules out. Three things keep it short: only originals whose own bound is above C take part (*anchors
-first*), ranked by document frequency, so that an anchor meets the rare others rarely; the threshold rises to the worst
-of the n best when their room is full; and the bounds of pairs cut down what triples are made of.
+those that no bound rules out. Three things keep it short: only items whose own bound is above the least gradient take
+part (*anchors first*), ranked by document frequency, so that an anchor meets the rare others rarely; the least gradient
+rises to the worst of the n best when their room is full; and the bounds of pairs cut down what triples are made of.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
 from . import combination_kernels as kernels
+from .request import SearchRequest
 from .violations import Violations
 from .weighting import Weighting
 
 #: Originals that a code has room for.
-MOST_ORIGINALS = kernels.MASK - 1
+MOST_ITEMS = kernels.MASK - 1
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,16 @@ class LabelWeights:
 
 
 class CombinationSearch:
-    """Searches over the products of some originals.
+    """Searches over the combinations of some items.
 
     Columns that several combinations share are one feature, named by the simplest of them: a pair before a triple, then
-    by the numbers of the originals. A combination with the column of a single feature is none.
+    by the numbers of the items. A combination with the column of a single feature is none.
 
-    Memory: 20 bytes an entry of the originals' columns during a walk (36 where they have values).
+    Memory: 20 bytes an entry of the items' columns during a walk (36 where they have values).
 
     Parameters
     ----------
-    originals : ItemIndex
+    items : ItemIndex
     taken : int64
         Keys of the columns that are features of their own.
     weights : sequence of LabelWeights
@@ -60,61 +61,42 @@ class CombinationSearch:
     Raises
     ------
     ValueError
-        If there are more originals than codes have room for.
+        If there are more items than codes have room for.
     """
 
     #: Room for candidates in units of the number wanted, and at the least.
     ROOM, SMALLEST_ROOM = 8, 4096
 
     def __init__(
-        self, originals: ItemIndex, taken: np.ndarray, weights: Sequence[LabelWeights], degree: int, min_df: int
+        self, items: ItemIndex, taken: np.ndarray, weights: Sequence[LabelWeights], degree: int, min_df: int
     ) -> None:
-        if originals.n_nodes > MOST_ORIGINALS:
+        if items.n_nodes > MOST_ITEMS:
             raise ValueError(
-                f"There are {originals.n_nodes:,} originals to combine; at most {MOST_ORIGINALS:,} can be. Raise the "
+                f"There are {items.n_nodes:,} items to combine; at most {MOST_ITEMS:,} can be. Raise the "
                 f"min_df of their blocks, or combine fewer blocks."
             )
-        self.originals = originals
-        self.columns = kernels.Originals(
-            originals.starts, originals.documents, originals.values,
-            column_numbers(originals.n_documents), np.unique(taken),
+        self.items = items
+        self.columns = kernels.ItemColumns(
+            items.starts, items.documents, items.values,
+            column_numbers(items.n_documents), np.unique(taken),
         )  # fmt: skip
         self.weights = weights
         self.degree = degree
         self.min_df = min_df
-        self.by_frequency = np.argsort(originals.df, kind="stable")
+        self.by_frequency = np.argsort(items.df, kind="stable")
         self.shares = [
-            originals.sums(label.shares) if len(label.shares) else np.zeros((originals.n_nodes, 2)) for label in weights
+            items.sums(label.shares) if len(label.shares) else np.zeros((items.n_nodes, 2)) for label in weights
         ]
 
-    def best(
-        self,
-        residuals: np.ndarray,
-        threshold: float,
-        wanted: int,
-        active_keys: np.ndarray,
-        active: np.ndarray,
-        degree: int,
-        complete: bool,
-    ) -> tuple[Violations, np.ndarray]:
-        """The ``wanted`` combinations and labels with the largest |v| / λ above ``threshold``.
+    def best(self, request: SearchRequest, active_keys: np.ndarray) -> tuple[Violations, np.ndarray]:
+        """The combinations and labels with the largest scaled gradients.
 
         Parameters
         ----------
-        residuals : float64 (documents, labels)
-            a_i δ_iy.
-        threshold : float
-            C.
-        wanted : int
+        request : SearchRequest
+            Its rows are those of the combinations in the model.
         active_keys : int64 (rows)
-            Keys of the columns of combinations that are in the model.
-        active : bool (rows, labels)
-            For which labels they are.
-        degree : int
-            No products of more than so many originals.
-        complete : bool
-            Whether the sums over all violations are wanted; else the search is faster, and ``squared_excess`` may be
-            infinite.
+            Keys of their columns.
 
         Returns
         -------
@@ -123,17 +105,18 @@ class CombinationSearch:
         int64
             The keys of their columns.
         """
-        found = self._room(wanted, residuals.shape[1])
+        found = self._room(request)
         order = np.argsort(active_keys)
         for label, weights in enumerate(self.weights):
-            query = kernels.Query(
-                label, min(degree, self.degree), self.min_df, wanted, np.ascontiguousarray(residuals[:, label]),
-                weights.shares, weights.weighting, threshold, complete, active_keys[order], active[order, label],
+            query = kernels.WalkQuery(
+                label, min(request.degree, self.degree), self.min_df, request.n_best,
+                np.ascontiguousarray(request.residuals[:, label]), weights.shares, weights.weighting,
+                request.min_gradient, request.count_all, active_keys[order], request.active[order, label],
             )  # fmt: skip
             self._walk(query, self.shares[label], found)
-        return self._violations(found, wanted, complete)
+        return self._violations(found, request)
 
-    def _walk(self, query: kernels.Query, shares: np.ndarray, found: kernels.Products) -> None:
+    def _walk(self, query: kernels.WalkQuery, shares: np.ndarray, found: kernels.CombinationCandidates) -> None:
         bounds, inverses = kernels.bounds_below(self.columns, shares, query)
         able = bounds > kernels.lowest_of_use(query, found)
         chosen = self.by_frequency[able[self.by_frequency]]
@@ -144,25 +127,31 @@ class CombinationSearch:
         anchors = np.argsort(-bounds[chosen], kind="stable")
         kernels.walk(anchors, bounds[chosen], inverses[chosen], chosen, database, self.columns, query, found)
 
-    def _room(self, wanted: int, n_labels: int) -> kernels.Products:
-        room = max(self.ROOM * wanted, self.SMALLEST_ROOM)
-        return kernels.Products(
-            ratios=np.empty(room),
+    def _room(self, request: SearchRequest) -> kernels.CombinationCandidates:
+        room = max(self.ROOM * request.n_best, self.SMALLEST_ROOM)
+        return kernels.CombinationCandidates(
+            gradients=np.empty(room),
             codes=np.empty(room, np.int64),
             keys=np.empty(room, np.int64),
             labels=np.empty(room, np.int64),
             slots=np.full(4 << room.bit_length(), -1, np.int32),
-            counters=np.zeros(3),
-            peaks=np.zeros(n_labels),
-            excess=np.zeros(n_labels),
+            n_candidates=np.zeros(1, np.int64),
+            n_violations=np.zeros(1, np.int64),
+            floor=np.zeros(1),
+            peaks=np.zeros(request.n_labels),
+            squared_excess=np.zeros(request.n_labels),
         )
 
-    def _violations(self, found: kernels.Products, wanted: int, complete: bool) -> tuple[Violations, np.ndarray]:
-        count, floor = int(found.counters[0]), found.counters[2]
-        ratios, codes, labels = found.ratios[:count], found.codes[:count], found.labels[:count]
-        best = np.lexsort((labels, codes, -ratios))[:wanted]
-        excess = found.excess if complete or floor == 0.0 else np.full(len(found.excess), np.inf)
-        violations = Violations(codes[best], labels[best], ratios[best], int(found.counters[1]), found.peaks, excess)
+    def _violations(
+        self, found: kernels.CombinationCandidates, request: SearchRequest
+    ) -> tuple[Violations, np.ndarray]:
+        count = int(found.n_candidates[0])
+        gradients, codes, labels = found.gradients[:count], found.codes[:count], found.labels[:count]
+        best = np.lexsort((labels, codes, -gradients))[: request.n_best]
+        counted = request.count_all or found.floor[0] == 0.0
+        excess = found.squared_excess if counted else np.full(request.n_labels, np.inf)
+        n_violations = int(found.n_violations[0])
+        violations = Violations(codes[best], labels[best], gradients[best], n_violations, found.peaks, excess)
         return violations, found.keys[:count][best]
 
     def inverse_weights(self, codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -170,20 +159,22 @@ class CombinationSearch:
         inverse = np.empty(len(codes))
         for label, weights in enumerate(self.weights):
             here = labels == label
-            inverse[here] = kernels.inverse_weights(codes[here], self.columns, weights.shares, weights.weighting)
+            inverse[here] = kernels.combination_inverse_weights(
+                codes[here], self.columns, weights.shares, weights.weighting
+            )
         return inverse
 
     def of_codes(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns of combinations: starts int64, documents int32, values float64 (or none), and their keys int64."""
-        return kernels.products(codes, self.columns)
+        return kernels.combination_columns(codes, self.columns)
 
 
 def simplest_first(codes: np.ndarray) -> np.ndarray:
-    """The order that puts pairs before triples, then by originals."""
+    """The order that puts pairs before triples, then by items."""
     return np.lexsort((codes, codes & kernels.MASK != 0))
 
 
 def members(code: int) -> tuple[int, ...]:
-    """The originals of a combination, ascending."""
+    """The items of a combination, ascending."""
     parts = (code >> (2 * kernels.BITS), (code >> kernels.BITS) & kernels.MASK, code & kernels.MASK)
     return tuple(int(part) - 1 for part in parts if part)
