@@ -1,6 +1,6 @@
 """PenaltySettings weights λ_ky of every feature and label, known before the search.
 
-A weight divides into the gradient in the entering test, |v_ky| / λ_ky > C: it is the same as multiplying the feature's
+A weight divides into the gradient in the entering test, |v_ky| / λ_ky > l1: it is the same as multiplying the feature's
 column by 1 / λ. Of indexed features 1 / λ is kept in float32, (n_nodes, 0, 1 or labels): nothing where all weights are
 1, one column where labels share them; of combinations it is found when they are met. Every weight lies between bounds
 (:mod:`spacy_graft.search.weighting`) times the factor of its block, so that bounds on subtrees hold.
@@ -35,8 +35,8 @@ def label_weights(objective: Objective, block_factor: float) -> list[LabelWeight
     outside = problems.data.known[:, problems.trained] - inside
     counted = settings.penalty_weights in COUNTED
     return [
-        LabelWeights(weighting, np.stack([its, others], axis=1) if counted else np.empty((0, 2)))
-        for weighting, its, others in zip(
+        LabelWeights(weighting, np.stack([of_label, others], axis=1) if counted else np.empty((0, 2)))
+        for weighting, of_label, others in zip(
             weightings(settings, block_factor, inside, outside), inside.T, outside.T, strict=True
         )
     ]
@@ -49,8 +49,8 @@ def weightings(
     kind = PenaltyWeightKind[settings.penalty_weights.upper()]
     totals = zip(inside.sum(axis=0).tolist(), outside.sum(axis=0).tolist(), strict=True)
     return [
-        kernels.Weighting(int(kind), float(settings.ratio_power), 1.0 / block_factor, len(inside), its, others)
-        for its, others in totals
+        kernels.Weighting(int(kind), float(settings.ratio_power), 1.0 / block_factor, len(inside), n_inside, n_outside)
+        for n_inside, n_outside in totals
     ]
 
 
@@ -68,7 +68,7 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     present = index.df.astype(np.float32)[:, None] if known.all() else index.sums(known, np.float32)
     inverse = np.empty(inside.shape, np.float32)
     for label, weighting in enumerate(by_label):
-        its = inside[:, label]
-        outside = present[:, min(label, present.shape[1] - 1)] - its
-        kernels.fill_inverse_weights(weighting, index.df, its, outside, inverse[:, label])
+        of_label = inside[:, label]
+        outside = present[:, min(label, present.shape[1] - 1)] - of_label
+        kernels.fill_inverse_weights(weighting, index.df, of_label, outside, inverse[:, label])
     return inverse

@@ -1,4 +1,4 @@
-"""What training tells of itself."""
+"""The figures of a fit."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Report:
     rounds : int
         Grafting rounds so far.
     l1, l1_max : float
-        C (0 without L1), and the smallest C whose model is empty: the largest |v| / λ at zero weights.
+        L1 strength (0 without L1), and the smallest one whose model is empty: the largest |v| / λ at zero weights.
     objective, duality_gap : float
         F, and a bound of its distance to the optimum over the whole space; both in nats. Without L1 the bound is that
         of the distance to the optimum over the features that were selected.
     relative_gap : float
         The gap in units of F at zero weights: training under L1 stops at ``tol``.
     max_violation : float
-        Largest max(|v| / λ - C, 0) of all features that are not in the model, in units of C; or of the threshold in
-        C's place.
+        Largest max(|v| / λ − l1, 0) of all features that are not in the model, in units of ``l1``; without L1, of
+        ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     n_columns, n_active, n_pairs : int
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def l1_ratio(self) -> float:
-        """C / C_max."""
+        """``l1`` in units of ``l1_max``."""
         return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
 
     def update_gap(self, objective: float, dual: float, initial: float) -> None:

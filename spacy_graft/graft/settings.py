@@ -52,13 +52,13 @@ class PenaltySettings(Settings):
         much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.
     tol : float
         Under L1: duality gap to stop at, in units of the objective at zero weights. Without: the largest |v| / λ that
-        an optimal weight may keep, in units of the threshold; or where there is none, of the largest at zero weights.
+        an optimal weight may keep, in units of ``min_gradient``; or where that is null, of the largest at zero weights.
     network_alpha, network_gamma : float
         α and γ of the penalty α ‖(I − P) w‖² + γ ‖(I + Q) w‖² of a network of features, if ``initialize`` is given one
         (Sandler et al., NIPS 2008; :mod:`spacy_graft.graft.network`).
     network_kind : str
-        ``mean``: as above, weights are drawn to the mean of their neighbours'. ``laplacian``, ``normalised_laplacian``:
-        α wᵀL w + γ wᵀS w, of the graph's Laplacians.
+        ``mean``: as above, a weight is pulled towards the mean of its neighbours' weights. ``laplacian``,
+        ``normalised_laplacian``: α wᵀL w + γ wᵀS w, of the graph's Laplacians.
     network_unlinked : str
         What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
         the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
@@ -91,7 +91,7 @@ class PenaltySettings(Settings):
 class Grafting(PenaltySettings):
     """Grafting under one penalty; a round a step.
 
-    Under L1, the optimum at one C over the whole space, certified (with a ridge: of the elastic net). Under L2 or no
+    Under L1, the optimum at one strength over the whole space, certified (with a ridge: of the elastic net). Under L2 or no
     penalty, the incremental feature selection of Riezler & Vasserman (EMNLP 2004, l2-ifs and mle-ifs), or training on
     the whole space (l2, mle; std with ``penalty_weights = "standard"``).
 
@@ -100,7 +100,8 @@ class Grafting(PenaltySettings):
     penalty : str
         ``l1``, ``l2`` (the ridge alone) or ``none``.
     l1 : float, optional
-        C, in the sum convention: a feature enters only if |v| > C λ. Of L1 alone, which cannot do without.
+        L1 strength, in the sum convention (the papers' C): a feature enters only if |v| > ``l1`` λ. Required under L1,
+        and not allowed otherwise.
     min_gradient : float, optional
         Without L1: a feature enters only if |v| > ``min_gradient`` λ. None selects nothing: all features enter at once.
     n_best : int, optional
@@ -176,9 +177,9 @@ class CoordinateAscent(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class GraftingPath(PenaltySettings):
-    """Optima over the whole space for C that falls geometrically from C_max, each started at the one before.
+    """Optima over the whole space for an L1 strength that falls geometrically from ``l1_max``, with warm starts.
 
-    Evaluation on held-out documents chooses among them, so that nobody tunes C.
+    Evaluation on held-out documents chooses among them, so that the strength needs no tuning.
 
     The defaults are those that did best over many data sets without tuning (``docs/accuracy.md``): an elastic net with
     enough ridge that some thousands of features share the work, which are then fitted again under a weaker one.
@@ -186,12 +187,12 @@ class GraftingPath(PenaltySettings):
     Attributes
     ----------
     l1_min_ratio : float
-        The last C in units of C_max, the smallest C whose model is empty.
+        The last L1 strength in units of ``l1_max``, the smallest one whose model is empty.
     steps : int
         Points of the path.
     max_features : int, optional
-        The path ends with the first model that would have more features. In its place comes one that has nearly as
-        many, of a C between this and the one before.
+        The path ends with the first model that would have more features. It is replaced by one that has nearly as
+        many, at a strength between this and the one before.
     refit : float or sequence of float, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
         lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come steps in which

@@ -18,5 +18,5 @@ def joined(parts: Sequence[Columns]) -> Columns:
         documents.append(of_part)
     values = [np.empty(0)]
     if any(len(of_part) for _, _, of_part in parts):
-        values += [of_part if len(of_part) else np.ones(len(its)) for _, its, of_part in parts]
+        values += [of_part if len(of_part) else np.ones(len(entries)) for _, entries, of_part in parts]
     return starts, np.concatenate(documents), np.concatenate(values)
