@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from naive import ngram_documents, stream_of
 from spacy_graft.extract.streams import Stream
+from spacy_graft.index.items import ItemIndex
+from spacy_graft.index.kernels import CHUNK
 from spacy_graft.index.ngrams import NgramIndex
 from strategies import corpora
 
@@ -62,6 +64,43 @@ def test_sums_are_over_distinct_documents(texts, min_df, width):
     starts, documents, _ = index.columns(np.arange(index.n_nodes))
     naive = [values[documents[starts[k] : starts[k + 1]]].sum(axis=0) for k in range(index.n_nodes)]
     np.testing.assert_allclose(index.sums(values), np.reshape(naive, (index.n_nodes, width)), atol=1e-12)
+
+
+@given(corpora(), min_dfs, st.integers(2, 11))
+def test_sums_are_the_same_bits_with_any_number_of_columns(texts, min_df, width):
+    index = NgramIndex.build(stream_of(texts), min_df)
+    values = np.random.default_rng(0).normal(size=(len(texts), width))
+    one_by_one = [index.sums(values[:, [column]]) for column in range(width)]
+    np.testing.assert_array_equal(index.sums(values), np.concatenate(one_by_one, axis=1))
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 9, 11])
+def test_passes_over_items_sum_their_columns(real, width):
+    rng = np.random.default_rng(width)
+    n_documents, n_items = 50, CHUNK + 10
+    lengths = rng.integers(0, 5, n_items)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    documents = np.concatenate([np.sort(rng.choice(n_documents, size, replace=False)) for size in lengths])
+    of_entries = rng.random(len(documents)) if real else np.ones(len(documents))
+    index = ItemIndex(
+        np.arange(n_items), starts, documents.astype(np.int32), of_entries if real else np.empty(0), n_documents
+    )
+    matrix = np.zeros((n_items, n_documents))
+    matrix[np.repeat(np.arange(n_items), lengths), documents] = of_entries
+    values = rng.normal(size=(n_documents, width))
+    np.testing.assert_allclose(passed(index, values), matrix @ values, atol=1e-12)
+    one_by_one = [passed(index, values[:, [column]]) for column in range(width)]
+    np.testing.assert_array_equal(passed(index, values), np.concatenate(one_by_one, axis=1))
+
+
+def passed(index: ItemIndex, values: np.ndarray) -> np.ndarray:
+    """What the passes over an index give: float64 (n_nodes, k)."""
+    found = np.full((index.n_nodes, values.shape[1]), np.nan)
+    for column, begin, end, sums in index.passes(values):
+        out = found[begin:end, column : column + sums.shape[1]]
+        out[:] = sums[: end - begin, : out.shape[1]]
+    return found
 
 
 @given(corpora())

@@ -149,11 +149,13 @@ def test_a_coarse_tree_has_all_frequent_features_with_their_documents_and_no_eve
         assert not adds & cancels
 
 
-def test_more_candidates_than_room_keep_the_best():
+@pytest.mark.parametrize("descends", [False, True])
+def test_more_candidates_than_room_keep_the_best(descends):
     """Enough violations that the room is full many times over, most of them ties."""
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
     index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
-    found = best_by_stream(index, residuals, Sought(inverse, rows, active, 0.0, 50, 3))
+    sought = Sought(inverse, rows, active, 0.0, 50, 3)
+    found = Descent(index, inverse).best(residuals, sought) if descends else best_by_stream(index, residuals, sought)
     assert found.count > 4096
     assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

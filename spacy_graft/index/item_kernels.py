@@ -20,6 +20,16 @@ def column_sums(starts, documents, values, lanes, begin, end, sums):
 
 
 @njit
+def column_sums_of_one(starts, documents, values, lane, begin, end, sums):
+    """The same of one lane (documents), with ``sums`` (nodes, 1)."""
+    for k in range(begin, end):
+        total = 0.0
+        for e in range(starts[k], starts[k + 1]):
+            total += (values[e] if values.shape[0] else 1.0) * lane[documents[e]]
+        sums[k - begin, 0] = total
+
+
+@njit
 def document_sums(starts, documents, totals):
     """Sum ``totals`` (documents, k) over the documents of each node, whatever the item is worth in them."""
     sums = np.zeros((starts.shape[0] - 1, totals.shape[1]))

@@ -12,7 +12,7 @@ from ..extract.bags import Bags
 from . import item_kernels, kernels
 from .columns import Columns, joined
 from .fingerprints import column_numbers
-from .sums import lanes_of
+from .sums import lanes_of, room_for
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,13 @@ class ItemIndex:
 
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
         """Sum ``values`` (n_documents, k), times those of the items, over each column: as :meth:`NgramIndex.passes`."""
-        sums = np.empty((kernels.CHUNK, kernels.LANES))
-        for i, lanes in enumerate(lanes_of(values)):
+        for column, lanes in lanes_of(values):
+            add_up = item_kernels.column_sums_of_one if lanes.ndim == 1 else item_kernels.column_sums
+            sums = room_for(lanes)
             for begin in range(0, self.n_nodes, kernels.CHUNK):
                 end = min(begin + kernels.CHUNK, self.n_nodes)
-                item_kernels.column_sums(self.starts, self.documents, self.values, lanes, begin, end, sums)
-                yield i * kernels.LANES, begin, end, sums
+                add_up(self.starts, self.documents, self.values, lanes, begin, end, sums)
+                yield column, begin, end, sums
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the documents of each node: ``dtype`` (n_nodes, k)."""

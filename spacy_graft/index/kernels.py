@@ -317,13 +317,15 @@ def equal_columns(fingerprints, df, shortest, longest, simplest, longest_node):
 
 
 @njit
-def node_sums(level, bounds, events, lanes, carried, begin, end, sums):
-    """Sums over the distinct documents of nodes ``begin .. end`` into ``sums``, in post-order.
+def node_sums(level, bounds, events, lanes, carried, sums):
+    """Sums over the distinct documents of consecutive nodes into ``sums``, in post-order.
+
+    ``level`` and ``bounds`` are those of these nodes, ``events`` those of all.
 
     ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
     all zero before the first call. Costs one row of ``lanes`` an event.
     """
-    for k in range(begin, end):
+    for k in range(level.shape[0]):
         # Rows are indexed and never sliced: a slice would count references, once an event.
         below, above = level[k] + 1, level[k]
         a0, a1, a2, a3 = carried[below, 0], carried[below, 1], carried[below, 2], carried[below, 3]
@@ -350,8 +352,21 @@ def node_sums(level, bounds, events, lanes, carried, begin, end, sums):
             a5 -= lanes[i, 5]
             a6 -= lanes[i, 6]
             a7 -= lanes[i, 7]
-        out = k - begin
-        sums[out, 0], sums[out, 1], sums[out, 2], sums[out, 3] = a0, a1, a2, a3
-        sums[out, 4], sums[out, 5], sums[out, 6], sums[out, 7] = a4, a5, a6, a7
+        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
+        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4, a5, a6, a7
         for j in range(LANES):
-            carried[above, j] += sums[out, j]
+            carried[above, j] += sums[k, j]
+
+
+@njit
+def node_sums_of_one(level, bounds, events, lane, carried, sums):
+    """The same of one lane (documents), in the same order, with ``carried`` (levels + 1) and ``sums`` (nodes, 1)."""
+    for k in range(level.shape[0]):
+        total = carried[level[k] + 1]
+        carried[level[k] + 1] = 0.0
+        for e in range(bounds[2 * k], bounds[2 * k + 1]):
+            total += lane[events[e]]
+        for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):
+            total -= lane[events[e]]
+        sums[k, 0] = total
+        carried[level[k]] += total

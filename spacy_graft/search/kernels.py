@@ -144,7 +144,7 @@ def select(sums, begin, start, end, label, sought, found):
     Nearly all nodes are turned away by one look. Returns the node to go on from: before ``end`` if candidates have no
     room left.
     """
-    lanes = min(LANES, sought.n_labels - label)
+    lanes = min(sums.shape[1], sought.n_labels - label)
     shared = sought.inverse_weights.shape[1] < 2
     for k in range(start, end):
         if shared:
@@ -165,7 +165,7 @@ def note_peaks(sums, begin, end, label, sought, peaks):
     """Raise each node's peak to its largest ratio among the labels in ``sums``, rounded up to float32."""
     for k in range(begin, end):
         peak = 0.0
-        for j in range(min(LANES, sought.n_labels - label)):
+        for j in range(min(sums.shape[1], sought.n_labels - label)):
             peak = max(peak, weigh(sums[k - begin, j], sought.inverse_weights, k, label + j))
         # One part in 2^23 is the distance of neighbours in float32; twice that is above any rounding.
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
