@@ -42,7 +42,7 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
 
     from spacy_graft.index.ngrams import NgramIndex
     from spacy_graft.search.descent import Descent
-    from spacy_graft.search.kernels import EQUAL, FREE, Sought
+    from spacy_graft.search.kernels import EQUAL, FREE, NodeQuery
     from spacy_graft.search.stream import best_by_stream
 
     texts, _ = texts_and_labels(data, name)
@@ -55,17 +55,17 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
     weights = np.empty((built.n_nodes, 0), np.float32)
     rows = np.where(built.distinct, FREE, EQUAL).astype(np.int32)
     active = np.zeros((0, n_labels), np.bool_)
-    everything = Sought(weights, rows, active, 0.0, 1000, n_labels)
-    threshold = float(best_by_stream(built, residuals, everything).ratios[-1])
-    sought = Sought(weights, rows, active, threshold, 100, n_labels)
-    seconds = {"full pass": timed(lambda: best_by_stream(built, residuals, sought))}
+    everything = NodeQuery(weights, rows, active, 0.0, 1000, n_labels)
+    threshold = float(best_by_stream(built, residuals, everything).gradients[-1])
+    query = NodeQuery(weights, rows, active, threshold, 100, n_labels)
+    seconds = {"full pass": timed(lambda: best_by_stream(built, residuals, query))}
     plain = Descent(built, weights)
-    seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, sought), 1)
+    seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, query), 1)
     descent = Descent(built, weights)
-    descent.remember(residuals, sought)
+    descent.remember(residuals, query)
     for moved in (0.0, 0.001, 0.01):
         now = residuals * (1.0 + moved * rng.normal(size=residuals.shape))
-        seconds[f"remembered, moved {moved:g}"] = timed(lambda now=now: descent.best(now, sought))
+        seconds[f"remembered, moved {moved:g}"] = timed(lambda now=now: descent.best(now, query))
     yield {"characters": sum(map(len, texts)), "seconds": seconds}
 
 

@@ -125,11 +125,13 @@ def test_search_finds_what_enumeration_finds(
     keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
     found, found_keys = search.best(SearchRequest(residuals, threshold, wanted, active, degree, complete), keys)
 
-    pairs = {(members(code), y): ratio for code, y, ratio in zip(found.nodes, found.labels, found.ratios, strict=True)}
+    pairs = {
+        (members(code), y): ratio for code, y, ratio in zip(found.nodes, found.labels, found.gradients, strict=True)
+    }
     assert len(pairs) == min(wanted, len(expected))
     for pair, ratio in pairs.items():
         assert ratio == pytest.approx(expected[pair], rel=1e-12)
-    np.testing.assert_allclose(found.ratios, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
+    np.testing.assert_allclose(found.gradients, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
     by_label = [[ratio for (_, y), ratio in expected.items() if y == label] for label in range(n_labels)]
     peaks = [max(ratios, default=0.0) for ratios in by_label]
     best = max(peaks)

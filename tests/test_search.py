@@ -11,9 +11,10 @@ from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.sums import sums_by_node
 from spacy_graft.search.coarse import CoarseTree
-from spacy_graft.search.descent import Descent
-from spacy_graft.search.kernels import EQUAL, FREE, Sought
-from spacy_graft.search.search import PATIENCE, Search
+from spacy_graft.search.descent import BoundedSearch, Descent
+from spacy_graft.search.kernels import EQUAL, FREE, NodeQuery
+from spacy_graft.search.request import SearchRequest
+from spacy_graft.search.search import PASSES_BEFORE_COARSE, Search
 from spacy_graft.search.stream import best_by_stream
 from strategies import corpora
 
@@ -69,7 +70,7 @@ def assert_same(found, naive, threshold, wanted, n_labels):
     assert found.count == len(violating)
     expected = sorted(violating.items(), key=lambda item: (-item[1], item[0]))[:wanted]
     assert list(zip(found.nodes, found.labels, strict=True)) == [pair for pair, _ in expected]
-    np.testing.assert_allclose(found.ratios, [ratio for _, ratio in expected])
+    np.testing.assert_allclose(found.gradients, [ratio for _, ratio in expected])
     for y in range(n_labels):
         of_label = [ratio for (_, label), ratio in violating.items() if label == y]
         assert found.peaks[y] == pytest.approx(max(of_label, default=0.0))
@@ -79,20 +80,20 @@ def assert_same(found, naive, threshold, wanted, n_labels):
 @given(**cases)
 def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    found = best_by_stream(index, residuals, Sought(inverse, rows, active, threshold, wanted, n_labels))
+    found = best_by_stream(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels))
     assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
 
 
 @given(**cases, moved=st.sampled_from([0.0, 0.125, 2.0]), remembers=st.booleans())
 def test_descent_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, moved, remembers):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    sought = Sought(inverse, rows, active, threshold, wanted, n_labels)
+    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels)
     descent = Descent(index, inverse)
     if remembers:
-        descent.remember(residuals, sought)
+        descent.remember(residuals, query)
         rng = np.random.default_rng(seed)
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
-    found = descent.best(residuals, sought)
+    found = descent.best(residuals, query)
     assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
 
 
@@ -100,11 +101,11 @@ def test_descent_finds_what_brute_force_finds(texts, n_labels, weights, threshol
 def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
     """Whatever strategy is chosen, and whatever was remembered when."""
     index, residuals, inverse, rows, active = problem(texts, 2, "none", seed)
-    search = Search(index, inverse, rows)
+    search = BoundedSearch(index, inverse, rows)
     rng = np.random.default_rng(seed)
     for moved in (1.0, 0.125, 0.0, 0.125, 1.0):
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
-        found = search.best(residuals, 0.5, 5, active)
+        found = search.best(SearchRequest(residuals, 0.5, 5, active, 1, True))
         assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
 
 
@@ -118,9 +119,9 @@ def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, we
     search = Search(index, inverse, rows)
     scale = np.abs(residuals).max() * max(inverse.max(initial=0.0), 1.0)
     rng = np.random.default_rng(seed)
-    for threshold in [1.0] * PATIENCE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
+    for threshold in [1.0] * PASSES_BEFORE_COARSE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
         residuals = rng.permuted(np.abs(residuals), axis=0)
-        found = search.best(residuals, threshold * scale, 5, active)
+        found = search.best(SearchRequest(residuals, threshold * scale, 5, active, 1, True))
         assert_same(found, Naive(index, residuals, inverse, rows, active), threshold * scale, 5, n_labels)
 
 
@@ -129,8 +130,18 @@ def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not
     index, _, inverse, rows, active = problem(texts, 1, "none", 0)
     search = Search(index, inverse, rows)
     rng = np.random.default_rng(0)
-    for threshold, min_df in [*[(12.0, None)] * PATIENCE, (12.0, 8), (8.0, 8), (7.0, 4), (20.0, 4), (0.5, 1), (9.0, 6)]:
-        search.best(rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None], threshold, 5, active)
+    for threshold, min_df in [
+        *[(12.0, None)] * PASSES_BEFORE_COARSE,
+        (12.0, 8),
+        (8.0, 8),
+        (7.0, 4),
+        (20.0, 4),
+        (0.5, 1),
+        (9.0, 6),
+    ]:
+        search.best(
+            SearchRequest(rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None], threshold, 5, active, 1, True)
+        )
         assert (search.coarse.min_df if search.coarse else None) == min_df
 
 
@@ -155,7 +166,7 @@ def test_more_candidates_than_room_keep_the_best(descends):
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
     index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
-    sought = Sought(inverse, rows, active, 0.0, 50, 3)
-    found = Descent(index, inverse).best(residuals, sought) if descends else best_by_stream(index, residuals, sought)
+    query = NodeQuery(inverse, rows, active, 0.0, 50, 3)
+    found = Descent(index, inverse).best(residuals, query) if descends else best_by_stream(index, residuals, query)
     assert found.count > 4096
     assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from ..search.descent import BoundedSearch
 from ..search.request import SearchRequest
 from ..solve import kernels
 from ..solve.active import Active
@@ -31,7 +32,7 @@ FLAT = 1e-3
 #: ever along it: of a single document, the score stays under 10.
 LEVEL = 0.1
 #: Pairs that a search returns for each label: several labels find their best in one search.
-WANTED = 16
+N_BEST = 16
 #: Of how many parts of the documents each is held out once.
 FOLDS = 5
 
@@ -92,33 +93,33 @@ class Ascent:
     def _best(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Block, node and label of the largest |v| / λ of each label that one search tells; the others wait.
 
-        The ratios of active pairs are summed over their columns; the search looks for better ones among the rest.
+        The gradients of active pairs are summed over their columns; the search looks for better ones among the rest.
         """
         active, space = self.active, self.space
         values = np.empty(len(active))
         kernels.collect(active.pairs, residuals, values)
-        ratios = np.abs(values) / active.penalty_weights
+        gradients = np.abs(values) / active.penalty_weights
         highest = np.zeros(len(residuals))
-        np.maximum.at(highest, active.labels, ratios)
-        wanted = WANTED * len(residuals)
+        np.maximum.at(highest, active.labels, gradients)
+        n_best = N_BEST * len(residuals)
         found = space.search(
             SearchRequest(
-                residuals.T, float(highest[self.running].min()), wanted, active.by_row(len(residuals)), space.degree,
+                residuals.T, float(highest[self.running].min()), n_best, active.by_row(len(residuals)), space.degree,
                 count_all=False,
             )
         )  # fmt: skip
         chosen = []
         for label in np.flatnonzero(self.running).tolist():
             of_label = np.flatnonzero(found.labels == label)
-            best = float(found.ratios[of_label].max(initial=0.0))
-            if not len(of_label) and len(found.nodes) == wanted and found.peaks[label] > highest[label]:
+            best = float(found.gradients[of_label].max(initial=0.0))
+            if not len(of_label) and len(found.nodes) == n_best and found.peaks[label] > highest[label]:
                 continue
             if max(best, highest[label]) <= FLAT * self.importance[label].max(initial=0.0):
                 self._rest(label)
             elif best > highest[label]:
                 chosen.append((found.blocks[of_label[0]], found.nodes[of_label[0]], label))
             else:
-                row = active.rows[np.argmax(np.where(active.labels == label, ratios, -1.0))]
+                row = active.rows[np.argmax(np.where(active.labels == label, gradients, -1.0))]
                 chosen.append((space.blocks[row], space.nodes[row], label))
         blocks, nodes, labels = np.array(chosen, np.int64).reshape(-1, 3).T
         return blocks, nodes, labels
@@ -220,7 +221,7 @@ class AscentFit:
         self.problems = objective.problems
         self.report = report = Report()
         with report.timed("index"):
-            self.space = feature_space(objective)
+            self.space = feature_space(objective, search=BoundedSearch)
         report.min_df, report.n_columns = self.space.min_df, self.space.n_columns
         limits = np.full(self.problems.n_trained, np.inf)
         if learner.iterations == "cv" and self.problems.problems:

@@ -11,6 +11,7 @@ from ..extract.blocks import ProductBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
+from ..search.search import Search
 from .data import TrainingData
 from .network import Network
 from .objective import Objective
@@ -21,7 +22,7 @@ from .space import FeatureSpace, distinct_columns
 Index = NgramIndex | ItemIndex
 
 
-def feature_space(objective: Objective, least_df: float = 0.0) -> FeatureSpace:
+def feature_space(objective: Objective, least_df: float = 0.0, search: type[Search] = Search) -> FeatureSpace:
     """Index all blocks.
 
     Parameters
@@ -29,6 +30,8 @@ def feature_space(objective: Objective, least_df: float = 0.0) -> FeatureSpace:
     objective : Objective
     least_df : float
         Features of no more documents per unit of the block's penalty factor are left out, whatever its ``min_df``.
+    search : type
+        How n-grams are searched.
     """
     data = objective.data
     min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
@@ -37,7 +40,7 @@ def feature_space(objective: Objective, least_df: float = 0.0) -> FeatureSpace:
     vertices = [] if data.network is None else vertex_parts(data.network, objective)
     taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in vertices)])
     parts: list[Part] = [
-        IndexedPart(name, index, inverse_weights(objective, factor, index), distinct, min_df[name])
+        IndexedPart(name, index, inverse_weights(objective, factor, index), distinct, min_df[name], search)
         for (name, index), factor, distinct in zip(
             indexes.items(), factors, distinct_columns(list(indexes.values()), factors, taken), strict=True
         )

@@ -13,7 +13,7 @@ from ..index.columns import Columns
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch, members, simplest_first
-from ..search.kernels import EQUAL, FREE, Sought
+from ..search.kernels import EQUAL, FREE
 from ..search.request import SearchRequest
 from ..search.search import Search
 from ..search.stream import best_by_stream
@@ -75,6 +75,8 @@ class IndexedPart:
         Which nodes are features of their own.
     min_df : int, optional
         The least documents of a node of the index.
+    search : type
+        How n-grams are searched.
     """
 
     degree = 1
@@ -86,6 +88,7 @@ class IndexedPart:
         inverse: np.ndarray,
         distinct: np.ndarray,
         min_df: int | None = None,
+        search: type[Search] = Search,
     ) -> None:
         self.name = name
         self.min_df = min_df
@@ -94,15 +97,13 @@ class IndexedPart:
         self.n_columns = int(distinct.sum())
         self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
         self.nodes = np.empty(0, np.int64)
-        self.search = Search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
+        self.search = search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
 
     def best(self, request: SearchRequest) -> Violations:
         if self.search is not None:
-            return self.search.best(request.residuals, request.min_gradient, request.n_best, request.active)
-        sought = Sought(
-            self.inverse, self.row_of_node, request.active, request.min_gradient, request.n_best, request.n_labels
-        )
-        return best_by_stream(self.index, request.residuals, sought)
+            return self.search.best(request)
+        query = request.query(self.inverse, self.row_of_node)
+        return best_by_stream(self.index, request.residuals, query)
 
     def features(self) -> np.ndarray:
         return np.flatnonzero(self.row_of_node != EQUAL)
@@ -160,10 +161,8 @@ class VertexPart(IndexedPart):
         self.network_gradient = np.zeros((0, 0))
 
     def best(self, request: SearchRequest) -> Violations:
-        sought = Sought(
-            self.inverse, self.row_of_node, request.active, request.min_gradient, request.n_best, request.n_labels
-        )
-        return best_by_stream(self.index, request.residuals, sought, self.network_gradient)
+        query = request.query(self.inverse, self.row_of_node)
+        return best_by_stream(self.index, request.residuals, query, self.network_gradient)
 
 
 class CombinationPart:

@@ -91,9 +91,9 @@ class PenaltySettings(Settings):
 class Grafting(PenaltySettings):
     """Grafting under one penalty; a round a step.
 
-    Under L1, the optimum at one strength over the whole space, certified (with a ridge: of the elastic net). Under L2 or no
-    penalty, the incremental feature selection of Riezler & Vasserman (EMNLP 2004, l2-ifs and mle-ifs), or training on
-    the whole space (l2, mle; std with ``penalty_weights = "standard"``).
+    Under L1, the optimum at one strength over the whole space, certified (with a ridge: of the elastic net). Under L2
+    or no penalty, the incremental feature selection of Riezler & Vasserman (EMNLP 2004, l2-ifs and mle-ifs), or
+    training on the whole space (l2, mle; std with ``penalty_weights = "standard"``).
 
     Attributes
     ----------

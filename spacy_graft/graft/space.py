@@ -23,7 +23,7 @@ class SpaceViolations:
     blocks: np.ndarray
     nodes: np.ndarray
     labels: np.ndarray
-    ratios: np.ndarray
+    gradients: np.ndarray
     count: int
     peaks: np.ndarray
     squared_excess: np.ndarray
@@ -70,10 +70,10 @@ class FeatureSpace:
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])
         labels = np.concatenate([of_part.labels for of_part in found])
-        ratios = np.concatenate([of_part.ratios for of_part in found])
-        best = np.lexsort((labels, nodes, blocks, -ratios))[: request.n_best]
+        gradients = np.concatenate([of_part.gradients for of_part in found])
+        best = np.lexsort((labels, nodes, blocks, -gradients))[: request.n_best]
         return SpaceViolations(
-            blocks[best], nodes[best], labels[best], ratios[best],
+            blocks[best], nodes[best], labels[best], gradients[best],
             sum(of_part.count for of_part in found),
             np.max([of_part.peaks for of_part in found], axis=0),
             np.sum([of_part.squared_excess for of_part in found], axis=0),

@@ -51,6 +51,6 @@ class CoarseTree:
         """As :meth:`NgramIndex.passes`."""
         return passes(self.tree, values)
 
-    def sought(self, sought: kernels.Sought) -> kernels.Sought:
-        """The same in the numbers of these nodes."""
-        return sought._replace(inverse_weights=self.inverse_weights, row_of_node=sought.row_of_node[self.nodes])
+    def renumbered(self, query: kernels.NodeQuery) -> kernels.NodeQuery:
+        """The query in the numbers of these nodes."""
+        return query._replace(inverse_weights=self.inverse_weights, row_of_node=query.row_of_node[self.nodes])

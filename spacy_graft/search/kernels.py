@@ -1,6 +1,6 @@
 """Kernels of the search: which (node, label) pairs violate the optimality condition most.
 
-A pair's *ratio* is |v_ky| / λ_ky; it may enter if its ratio is above C. The nodes are those of
+A pair may enter if its scaled gradient |v_ky| / λ_ky is above ``min_gradient``. The nodes are those of
 :mod:`spacy_graft.index.kernels`.
 """
 
@@ -15,7 +15,7 @@ from ..index.kernels import LANES
 FREE, EQUAL = -1, -2
 
 
-class Sought(NamedTuple):
+class NodeQuery(NamedTuple):
     """The pairs that a search looks for.
 
     Attributes
@@ -26,39 +26,43 @@ class Sought(NamedTuple):
         ``FREE``, ``EQUAL``, or the row of an active node in ``active``.
     active : bool (rows, labels)
         The pairs that are in the model, and not looked for.
-    threshold : float
-        C.
-    wanted : int
-        How many of the pairs above C are wanted.
+    min_gradient : float
+        What a scaled gradient must exceed.
+    n_best : int
+        How many of these pairs are wanted.
     n_labels : int
     """
 
     inverse_weights: np.ndarray
     row_of_node: np.ndarray
     active: np.ndarray
-    threshold: float
-    wanted: int
+    min_gradient: float
+    n_best: int
     n_labels: int
 
 
-class Found(NamedTuple):
+class NodeCandidates(NamedTuple):
     """What a search fills.
 
     Attributes
     ----------
-    ratios : float64, keys : int64
-        Candidates; a key is node * labels + label.
-    counters : float64 (3)
-        Candidates, violations, floor: a ratio below the floor is not among the best.
-    peaks, excess : float64 (labels)
-        Largest ratio, and Σ (ratio - C)², of the violations.
+    gradients : float64, keys : int64 (room)
+        Candidates with their scaled gradients; a key is node * labels + label.
+    n_candidates, n_violations : int64 (1)
+        How many candidates there are, and how many violations have been met.
+    floor : float64 (1)
+        A scaled gradient below it is not among the best.
+    peaks, squared_excess : float64 (labels)
+        Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
     """
 
-    ratios: np.ndarray
+    gradients: np.ndarray
     keys: np.ndarray
-    counters: np.ndarray
+    n_candidates: np.ndarray
+    n_violations: np.ndarray
+    floor: np.ndarray
     peaks: np.ndarray
-    excess: np.ndarray
+    squared_excess: np.ndarray
 
 
 class Remembered(NamedTuple):
@@ -67,7 +71,7 @@ class Remembered(NamedTuple):
     Attributes
     ----------
     peaks, peaks_below : float32 (n_nodes)
-        Largest ratio of each node, and of its subtree.
+        Largest scaled gradient of each node, and of its subtree.
     largest_inverse : float32 (n_nodes or 0)
         Largest 1 / λ of the subtree; empty where all are 1.
     movement : float64 (3)
@@ -89,25 +93,25 @@ def weigh(value, inverse_weights, node, label):
 
 
 @inlined
-def offer(value, node, label, sought, found):
+def offer(value, node, label, query, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
-    ratio = weigh(value, sought.inverse_weights, node, label)
-    row = sought.row_of_node[node]
-    if ratio > sought.threshold and not (row >= 0 and sought.active[row, label]):
-        found.counters[1] += 1.0
-        found.excess[label] += (ratio - sought.threshold) ** 2
-        found.peaks[label] = max(found.peaks[label], ratio)
-        if ratio >= found.counters[2]:
-            count = int(found.counters[0])
-            found.ratios[count] = ratio
-            found.keys[count] = np.int64(node) * sought.n_labels + label
-            found.counters[0] = count + 1
+    scaled = weigh(value, query.inverse_weights, node, label)
+    row = query.row_of_node[node]
+    if scaled > query.min_gradient and not (row >= 0 and query.active[row, label]):
+        found.n_violations[0] += 1
+        found.squared_excess[label] += (scaled - query.min_gradient) ** 2
+        found.peaks[label] = max(found.peaks[label], scaled)
+        if scaled >= found.floor[0]:
+            count = found.n_candidates[0]
+            found.gradients[count] = scaled
+            found.keys[count] = np.int64(node) * query.n_labels + label
+            found.n_candidates[0] = count + 1
 
 
 @inlined
 def has_room(found, n_pairs):
     """Whether so many candidates can be added."""
-    return int(found.counters[0]) + n_pairs <= found.ratios.shape[0]
+    return found.n_candidates[0] + n_pairs <= found.gradients.shape[0]
 
 
 @inlined
@@ -138,35 +142,35 @@ def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
 
 
 @njit
-def select(sums, begin, start, end, label, sought, found):
+def select(sums, begin, start, end, label, query, found):
     """Offer the pairs of nodes ``start .. end``; ``sums`` are those of nodes from ``begin`` on for labels ``label ..``.
 
     Nearly all nodes are turned away by one look. Returns the node to go on from: before ``end`` if candidates have no
     room left.
     """
-    lanes = min(sums.shape[1], sought.n_labels - label)
-    shared = sought.inverse_weights.shape[1] < 2
+    lanes = min(sums.shape[1], query.n_labels - label)
+    shared = query.inverse_weights.shape[1] < 2
     for k in range(start, end):
         if shared:
-            weight = weigh(1.0, sought.inverse_weights, k, 0)
-            above = any_above(sums, k - begin, lanes, weight, sought.threshold)
+            weight = weigh(1.0, query.inverse_weights, k, 0)
+            above = any_above(sums, k - begin, lanes, weight, query.min_gradient)
         else:
-            above = any_above_by_label(sums, k - begin, lanes, sought.inverse_weights, k, label, sought.threshold)
-        if above and sought.row_of_node[k] != EQUAL:
+            above = any_above_by_label(sums, k - begin, lanes, query.inverse_weights, k, label, query.min_gradient)
+        if above and query.row_of_node[k] != EQUAL:
             if not has_room(found, lanes):
                 return k
             for j in range(lanes):
-                offer(sums[k - begin, j], k, label + j, sought, found)
+                offer(sums[k - begin, j], k, label + j, query, found)
     return end
 
 
 @njit
-def note_peaks(sums, begin, end, label, sought, peaks):
-    """Raise each node's peak to its largest ratio among the labels in ``sums``, rounded up to float32."""
+def note_peaks(sums, begin, end, label, query, peaks):
+    """Raise each node's peak to its largest scaled gradient among the labels in ``sums``, rounded up to float32."""
     for k in range(begin, end):
         peak = 0.0
-        for j in range(min(sums.shape[1], sought.n_labels - label)):
-            peak = max(peak, weigh(sums[k - begin, j], sought.inverse_weights, k, label + j))
+        for j in range(min(sums.shape[1], query.n_labels - label)):
+            peak = max(peak, weigh(sums[k - begin, j], query.inverse_weights, k, label + j))
         # One part in 2^23 is the distance of neighbours in float32; twice that is above any rounding.
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
 
@@ -189,36 +193,36 @@ def raise_parents(level, peaks, carried, below):
 
 @inlined
 def drift(node, tree, remembered):
-    """How far a ratio in the subtree can have moved: its sum is over ``df`` documents at most."""
+    """How far a scaled gradient in the subtree can have moved: its sum is over ``df`` documents at most."""
     df, movement = tree.df[node], remembered.movement
-    return min(movement[0], np.sqrt(df) * movement[1], df * movement[2]) * largest_inverse_weight(remembered, node)
+    return min(movement[0], np.sqrt(df) * movement[1], df * movement[2]) * largest_inverse_below(remembered, node)
 
 
 @inlined
-def largest_inverse_weight(remembered, node):
+def largest_inverse_below(remembered, node):
     """Largest 1 / λ in the subtree of a node."""
     return remembered.largest_inverse[node] if remembered.largest_inverse.shape[0] else np.float32(1.0)
 
 
 @inlined
-def is_worth_reading(node, moved, sought, remembered):
+def is_worth_reading(node, moved, query, remembered):
     """Whether a node's own documents may hold a violation: not if only an active or equal column is tested there."""
-    row = sought.row_of_node[node]
-    tested = row != EQUAL and not (row >= 0 and sought.n_labels == 1)
-    return tested and remembered.peaks[node] + moved > sought.threshold
+    row = query.row_of_node[node]
+    tested = row != EQUAL and not (row >= 0 and query.n_labels == 1)
+    return tested and remembered.peaks[node] + moved > query.min_gradient
 
 
 @njit
-def events_to_read(tree, sought, remembered):
+def events_to_read(tree, query, remembered):
     """Events of the subtrees that :func:`descend` sums, if no prefix bound helps."""
     events = 0
     k = tree.first.shape[0] - 1
     while k >= 0:
         moved = drift(k, tree, remembered)
-        if remembered.peaks_below[k] + moved <= sought.threshold:
+        if remembered.peaks_below[k] + moved <= query.min_gradient:
             k = tree.first[k] - 1
             continue
-        if is_worth_reading(k, moved, sought, remembered):
+        if is_worth_reading(k, moved, query, remembered):
             events += tree.bounds[2 * k + 2] - tree.bounds[2 * tree.first[k]]
         k -= 1
     return events
@@ -244,7 +248,7 @@ def sums_of_node(node, tree, net, residuals, sums):
 
 
 @njit
-def descend(start, tree, residuals, sought, remembered, found):
+def descend(start, tree, residuals, query, remembered, found):
     """Offer every pair that no bound rules out, on a walk from node ``start`` to the first (parents before children).
 
     A subtree that is ruled out is skipped by going on left of its first node. The prefix bound is μ of Ifrim, Bakir &
@@ -252,18 +256,18 @@ def descend(start, tree, residuals, sought, remembered, found):
     on from: -1, or a node if candidates have no room left.
     """
     net = np.zeros(residuals.shape[0], np.int32)
-    sums = np.empty((3, sought.n_labels))
+    sums = np.empty((3, query.n_labels))
     k = start
-    while k >= 0 and has_room(found, sought.n_labels):
+    while k >= 0 and has_room(found, query.n_labels):
         moved = drift(k, tree, remembered)
-        if remembered.peaks_below[k] + moved <= sought.threshold:
+        if remembered.peaks_below[k] + moved <= query.min_gradient:
             k = tree.first[k] - 1
             continue
-        if is_worth_reading(k, moved, sought, remembered):
+        if is_worth_reading(k, moved, query, remembered):
             sums_of_node(k, tree, net, residuals, sums)
-            for y in range(sought.n_labels):
-                offer(sums[0, y], k, y, sought, found)
-            if sums[1:].max() * largest_inverse_weight(remembered, k) <= sought.threshold:
+            for y in range(query.n_labels):
+                offer(sums[0, y], k, y, query, found)
+            if sums[1:].max() * largest_inverse_below(remembered, k) <= query.min_gradient:
                 k = tree.first[k] - 1
                 continue
         k -= 1

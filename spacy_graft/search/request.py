@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .kernels import NodeQuery
+
 
 @dataclass(frozen=True)
 class SearchRequest:
@@ -39,3 +41,9 @@ class SearchRequest:
     def n_labels(self) -> int:
         """Trained labels."""
         return self.residuals.shape[1]
+
+    def query(self, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> NodeQuery:
+        """The same for the nodes of one index; see :class:`spacy_graft.search.kernels.NodeQuery`."""
+        return NodeQuery(
+            inverse_weights, row_of_node, self.active, self.min_gradient, self.n_best, self.residuals.shape[1]
+        )

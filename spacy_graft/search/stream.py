@@ -14,26 +14,26 @@ from .violations import Candidates, Violations
 def best_by_stream(
     index: NgramIndex | ItemIndex | CoarseTree,
     residuals: np.ndarray,
-    sought: kernels.Sought,
+    query: kernels.NodeQuery,
     network_gradient: np.ndarray | None = None,
 ) -> Violations:
-    """The ``wanted`` pairs with the largest |v| / λ above the threshold, exactly.
+    """The ``n_best`` pairs with the largest scaled gradients above ``min_gradient``, exactly.
 
     Parameters
     ----------
     index : NgramIndex, ItemIndex or CoarseTree
     residuals : float64 (documents, labels)
         a_i δ_iy.
-    sought : Sought
+    query : NodeQuery
     network_gradient : float64 (nodes, labels), optional
         What is taken from the gradient of each pair: that of a network.
     """
-    candidates = Candidates(sought)
+    candidates = Candidates(query)
     for label, begin, end, sums in index.passes(residuals):
         if network_gradient is not None:
-            its = network_gradient[begin:end, label : label + sums.shape[1]]
-            sums[: end - begin, : its.shape[1]] -= its
+            of_network = network_gradient[begin:end, label : label + sums.shape[1]]
+            sums[: end - begin, : of_network.shape[1]] -= of_network
         place = begin
-        while (place := kernels.select(sums, begin, place, end, label, sought, candidates.found)) < end:
+        while (place := kernels.select(sums, begin, place, end, label, query, candidates.found)) < end:
             candidates.keep_best()
     return candidates.violations()

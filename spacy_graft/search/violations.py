@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kernels import Found, Sought
+from .kernels import NodeCandidates, NodeQuery
 
 
 @dataclass(frozen=True)
@@ -16,19 +16,19 @@ class Violations:
     Attributes
     ----------
     nodes, labels : int64
-    ratios : float64
-        |v_ky| / λ_ky.
+    gradients : float64
+        Scaled gradients |v_ky| / λ_ky.
     count : int
         How many pairs violate.
     peaks : float64 (labels)
-        Largest ratio of each label, 0 where none violates.
+        Largest scaled gradient of each label, 0 where none violates.
     squared_excess : float64 (labels)
-        Σ_k max(|v_ky| / λ_ky - C, 0)².
+        Σ_k max(|v_ky| / λ_ky − min_gradient, 0)².
     """
 
     nodes: np.ndarray
     labels: np.ndarray
-    ratios: np.ndarray
+    gradients: np.ndarray
     count: int
     peaks: np.ndarray
     squared_excess: np.ndarray
@@ -37,39 +37,42 @@ class Violations:
 class Candidates:
     """Room for the best pairs of a search while it runs; when it is full, the best are kept.
 
-    Memory: 16 bytes for each of :attr:`ROOM` times the pairs wanted, whatever the number that violates.
+    Memory: 16 bytes for each of :attr:`ROOM` times ``n_best``, whatever the number that violates.
     """
 
     #: Room in units of the number wanted, and at the least, beside that for all labels of one node.
     ROOM, SMALLEST_ROOM = 8, 4096
 
-    def __init__(self, sought: Sought) -> None:
-        room = max(self.ROOM * sought.wanted, self.SMALLEST_ROOM) + sought.n_labels
-        self.sought = sought
-        self.found = Found(
-            ratios=np.empty(room),
+    def __init__(self, query: NodeQuery) -> None:
+        room = max(self.ROOM * query.n_best, self.SMALLEST_ROOM) + query.n_labels
+        self.query = query
+        self.found = NodeCandidates(
+            gradients=np.empty(room),
             keys=np.empty(room, np.int64),
-            counters=np.zeros(3),
-            peaks=np.zeros(sought.n_labels),
-            excess=np.zeros(sought.n_labels),
+            n_candidates=np.zeros(1, np.int64),
+            n_violations=np.zeros(1, np.int64),
+            floor=np.zeros(1),
+            peaks=np.zeros(query.n_labels),
+            squared_excess=np.zeros(query.n_labels),
         )
 
     def keep_best(self) -> None:
-        """Move the ``wanted`` best to the front, by (ratio, then key); the worst of them is the new floor."""
-        found, wanted = self.found, self.sought.wanted
-        count = int(found.counters[0])
-        ratios, keys = found.ratios[:count], found.keys[:count]
-        worst = np.partition(ratios, count - wanted)[count - wanted]
-        above = np.flatnonzero(ratios > worst)
-        tied = np.sort(keys[ratios == worst])[: wanted - len(above)]
-        keys[:wanted] = np.concatenate([keys[above], tied])
-        ratios[:wanted] = np.concatenate([ratios[above], np.full(len(tied), worst)])
-        found.counters[0], found.counters[2] = wanted, worst
+        """Move the ``n_best`` best to the front, by (scaled gradient, then key); the worst of them is the new floor."""
+        found, n_best = self.found, self.query.n_best
+        count = found.n_candidates[0]
+        gradients, keys = found.gradients[:count], found.keys[:count]
+        worst = np.partition(gradients, count - n_best)[count - n_best]
+        above = np.flatnonzero(gradients > worst)
+        tied = np.sort(keys[gradients == worst])[: n_best - len(above)]
+        keys[:n_best] = np.concatenate([keys[above], tied])
+        gradients[:n_best] = np.concatenate([gradients[above], np.full(len(tied), worst)])
+        found.n_candidates[0], found.floor[0] = n_best, worst
 
     def violations(self) -> Violations:
-        """The ``wanted`` best by (ratio, then node and label)."""
+        """The ``n_best`` best by (scaled gradient, then node and label)."""
         found = self.found
-        count = int(found.counters[0])
-        order = np.lexsort((found.keys[:count], -found.ratios[:count]))[: self.sought.wanted]
-        nodes, labels = np.divmod(found.keys[order], self.sought.n_labels)
-        return Violations(nodes, labels, found.ratios[order], int(found.counters[1]), found.peaks, found.excess)
+        count = found.n_candidates[0]
+        order = np.lexsort((found.keys[:count], -found.gradients[:count]))[: self.query.n_best]
+        nodes, labels = np.divmod(found.keys[order], self.query.n_labels)
+        n_violations = int(found.n_violations[0])
+        return Violations(nodes, labels, found.gradients[order], n_violations, found.peaks, found.squared_excess)

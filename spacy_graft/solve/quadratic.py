@@ -7,9 +7,9 @@ X the active columns and Ω the penalty,
 
 where Q is the coupling of a network, if there is one. Coordinate descent finds the support and conjugate gradients
 finish the linear system on it, preconditioned by the labels' own blocks where the diagonal is not enough; without L1
-they do all of it. Character n-grams are strongly correlated, and descent alone crawls: at an L1 strength of 1 on movie_reviews it
-took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364 products with the Hessian, each as
-dear as half a sweep.
+they do all of it. Character n-grams are strongly correlated, and descent alone crawls: at an L1 strength of 1 on
+movie_reviews it took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364 products with the
+Hessian, each of which costs as much as half a sweep.
 """
 
 from __future__ import annotations
