@@ -1,4 +1,4 @@
-"""The command line: each command, bad input, and input without end."""
+"""The commands, bad input, and long streams of input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.inputs import OnError
-from spacy_graft.cli.streaming import TEXTS, stream
+from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
 from spacy_graft.cli.texts import JsonlTexts
 from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
@@ -214,19 +214,20 @@ def test_classify_reads_no_more_than_it_needs(fitted: Language) -> None:
                 n_read += 1
                 yield number, json.dumps({"text": f"goal number{number}"}).encode()
 
-    results = stream(fitted, Endless("-", "text").items(OnError.fail), lambda doc: doc.text, OnError.fail)
+    stream = TextStream(fitted, lambda doc: doc.text, OnError.fail)
+    results = stream.run(Endless("-", "text").texts(OnError.fail))
     n_words = len(fitted.vocab.strings)
-    for number, (item, text) in enumerate(results, start=1):
-        assert item.line == number
+    for number, (source, text) in enumerate(results, start=1):
+        assert source.line == number
         assert text == f"goal number{number}"
-        assert n_read <= number + TEXTS
-        if number == 5 * TEXTS:
+        assert n_read <= number + ZONE_TEXTS
+        if number == 5 * ZONE_TEXTS:
             break
     results.close()
     assert len(fitted.vocab.strings) <= n_words + 1
 
 
-def test_a_reader_that_has_gone(pipeline: Path, tmp_path: Path) -> None:
+def test_a_closed_output_pipe(pipeline: Path, tmp_path: Path) -> None:
     texts = write_jsonl(tmp_path / "texts.jsonl", make_records(3000))
     code = f"""
 import subprocess, sys
@@ -324,18 +325,18 @@ def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -
     from spacy_graft.pipeline.textcat import TextCatGraft
 
     monkeypatch.setattr(TextCatGraft, "history", [])
-    assert "no history" in refused("path", pipeline)
+    assert "no training history" in refused("path", pipeline)
 
 
 def test_diff(pipeline: Path, other_pipeline: Path) -> None:
     found = json.loads(call("diff", pipeline, other_pipeline).stdout)
-    assert (found["labels_in"], found["labels_out"]) == (["games"], ["sport"])
+    assert (found["labels_added"], found["labels_removed"]) == (["games"], ["sport"])
     before, after = ({line["text"] for line in lines_of(call("features", p))} for p in (pipeline, other_pipeline))
-    assert found["features"] == [len(before), len(after)]
-    assert {change["feature"] for change in found["features_in"]} == after - before
-    assert {change["feature"] for change in found["features_out"]} == before - after
-    assert all(change["before"] * change["after"] < 0 for change in found["sign_flips"])
-    assert {change["label"] for change in found["changed"]} <= {"food", "music"}
+    assert found["n_features"] == [len(before), len(after)]
+    assert {change["feature"] for change in found["features_added"]} == after - before
+    assert {change["feature"] for change in found["features_removed"]} == before - after
+    assert all(change["before"] * change["after"] < 0 for change in found["sign_changes"])
+    assert {change["label"] for change in found["weight_changes"]} <= {"food", "music"}
     printed = call("diff", pipeline, other_pipeline, "--format", "table", "--top", 2).stdout
     assert "labels: +games, -sport" in printed
     assert "2 shown" in printed
@@ -343,7 +344,9 @@ def test_diff(pipeline: Path, other_pipeline: Path) -> None:
 
 def test_a_model_does_not_differ_from_itself(pipeline: Path) -> None:
     found = json.loads(call("diff", pipeline, pipeline).stdout)
-    assert not any(found[key] for key in ("features_in", "features_out", "sign_flips", "changed", "labels_in"))
+    assert not any(
+        found[key] for key in ("features_added", "features_removed", "sign_changes", "weight_changes", "labels_added")
+    )
 
 
 # debug-data
@@ -368,14 +371,14 @@ def test_debug_data_of_a_good_corpus(tmp_path: Path, train_records: list[Record]
     assert found["documents"] == {"train": 120, "dev": 30}
     assert found["labels"]["train"] == {"food": 41, "sport": 40, "music": 39}
     assert found["findings"] == []
-    words, characters = found["space"]["blocks"]
+    words, characters = found["memory"]["blocks"]
     assert (words["block"], characters["block"]) == ("words", "characters")
-    assert words["symbols"] == sum(len(record["text"].split()) for record in train)
-    assert 0 < words["distinct"] <= words["nodes"]
-    assert 0 < found["space"]["bytes"] < found["space"]["peak_bytes"]
-    worst = found["highest_loss"][0]
+    assert words["n_symbols"] == sum(len(record["text"].split()) for record in train)
+    assert 0 < words["n_columns"] <= words["n_nodes"]
+    assert 0 < found["memory"]["total_bytes"] < found["memory"]["peak_bytes"]
+    worst = found["label_errors"][0]
     assert (worst["document"], worst["labels"], worst["predicted"]) == ("4", ["food"], ["music"])
-    assert len(found["highest_loss"]) == 10
+    assert len(found["label_errors"]) == 10
 
 
 def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
@@ -393,33 +396,36 @@ def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record],
     errors, warnings = messages(found, "error"), messages(found, "warning")
     assert "1 document (train #121) without text" in errors
     assert "1 document (train #122) without labels" in errors
-    assert "1 document (train #123) whose labels do not sum to 1" in errors
-    assert "train: 1 document (train #125 = train #2) with the text of another one and other labels" in warnings
-    assert "train: 1 document (train #124 = train #1) with the text and the labels of another one" in warnings
+    assert "1 document (train #123) with exclusive labels that do not sum to 1" in errors
+    assert (
+        "train: 1 document (train #125 = train #2) with the text of an earlier document and different labels"
+        in warnings
+    )
+    assert "train: 1 document (train #124 = train #1) with the text and the labels of an earlier document" in warnings
     assert "dev: 1 document (dev #31 = train #3)" in warnings
     assert "fewer than 10 training documents: 'bakery'" in warnings
-    assert "in dev only, and will never be predicted: 'mining'" in warnings
-    assert found["highest_loss"] is None
-    assert found["space"]["documents"] == 124
+    assert "in dev only, which cannot be predicted: 'mining'" in warnings
+    assert found["label_errors"] is None
+    assert found["memory"]["n_documents"] == 124
 
 
 def test_debug_data_estimates_from_a_sample(
     tmp_path: Path, train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spacy_graft.cli.debug_data.SAMPLE", 60)
-    monkeypatch.setattr("spacy_graft.cli.debug_data.FEW", 100)
+    monkeypatch.setattr("spacy_graft.cli.debug_data.MAX_MEASURED", 60)
+    monkeypatch.setattr("spacy_graft.cli.debug_data.MAX_TRAINED", 100)
     found = checked(tmp_path, train_records, dev_records)
-    assert found["highest_loss"] is None
-    assert (found["space"]["documents"], found["space"]["measured"]) == (120, 60)
+    assert found["label_errors"] is None
+    assert (found["memory"]["n_documents"], found["memory"]["n_measured"]) == (120, 60)
     n_words = sum(len(record["text"].split()) for record in train_records)
-    assert found["space"]["blocks"][0]["symbols"] == pytest.approx(n_words, rel=0.1)
+    assert found["memory"]["blocks"][0]["n_symbols"] == pytest.approx(n_words, rel=0.1)
 
 
 def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
     train, dev = write_jsonl(tmp_path / "a.jsonl", train_records), write_jsonl(tmp_path / "b.jsonl", dev_records)
     paths = ("--paths.train", train, "--paths.dev", dev)
     printed = call("debug-data", CONFIG, *paths, "--format", "table").stdout
-    for expected in ("food", "character n-gram", "MB at its peak", "Highest loss", "Nothing is wrong"):
+    for expected in ("food", "character n-gram", "at the peak", "Likely label errors", "No problems found"):
         assert expected in printed
 
 
@@ -482,7 +488,7 @@ def test_blocks_of_the_config_with_syntax_are_those_of_the_package() -> None:
 
 
 def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(init_config_module, "someone_is_there", lambda: True)
+    monkeypatch.setattr(init_config_module, "is_interactive", lambda: True)
     result = call("init-config", tmp_path / "config.cfg", input="de\nn\nn\nhuge\nlarge\n")
     assert "'huge' is none of small, medium, large." in result.stderr
     config = spacy.util.load_config(tmp_path / "config.cfg")
@@ -517,11 +523,11 @@ WITH_MODEL: dict[str, Callable[[Path], list[object]]] = {
 @pytest.mark.parametrize("command", WITH_MODEL)
 def test_no_pipeline(command: str, tmp_path: Path) -> None:
     arguments = WITH_MODEL[command]
-    assert "is no pipeline" in refused(*arguments(tmp_path))
+    assert "is not a pipeline" in refused(*arguments(tmp_path))
     assert "neither a folder nor an installed package" in refused(*arguments(tmp_path / "none"))
 
 
-def test_the_folder_of_a_training_is_no_pipeline(tmp_path: Path) -> None:
+def test_the_folder_of_a_training_is_not_a_pipeline(tmp_path: Path) -> None:
     (tmp_path / "model-best").mkdir()
     assert f"Did you mean {tmp_path / 'model-best'}?" in refused("report", tmp_path)
 

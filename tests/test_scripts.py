@@ -1,4 +1,4 @@
-"""The scripts of the main job, each on its own."""
+"""The scripts of the project, each on its own."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_confusion_counts_gold_by_rows(blank: Language) -> None:
         scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
         scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
     ]
-    assert evaluate.confusion(("a", "b"), examples) == [[1, 1], [0, 1]]
+    assert evaluate.confusion_matrix(("a", "b"), examples) == [[1, 1], [0, 1]]
 
 
 @pytest.mark.usefixtures("scripts")
@@ -187,15 +187,15 @@ nlp.to_disk({str(tmp_path / "model")!r})
     assert "F1" in printed
     assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
     assert sum(each["count"] for each in metrics["reliability"]) == 60
-    assert "Are probabilities what they say?" in printed
+    assert "Calibration" in printed
     assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("scripts")
-def test_the_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate = importlib.import_module("evaluate")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not evaluate.reliability_figure({"reliability": []}, tmp_path / "reliability.png")
+    assert not evaluate.write_reliability_diagram({"reliability": []}, tmp_path / "reliability.png")
     assert not list(tmp_path.iterdir())
 
 
@@ -206,7 +206,7 @@ def archive(tmp_path: Path, scripts: None) -> Path:
     path.parent.mkdir()
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("a/meta.json", "{}")
-    importlib.import_module("unpack").write_sum(path)
+    importlib.import_module("unpack").write_checksum(path)
     return path
 
 
@@ -242,21 +242,21 @@ def test_a_wheel_without_a_checksum_is_refused(archive: Path, tmp_path: Path, su
 def test_checksums_of_other_files_remain(archive: Path) -> None:
     unpack, other = importlib.import_module("unpack"), archive.with_name("b.whl")
     other.write_bytes(b"b")
-    unpack.write_sum(other)
+    unpack.write_checksum(other)
     path = archive.with_name("SHA256SUMS")
-    assert unpack.read_sums(path) == {
-        its.name: hashlib.sha256(its.read_bytes()).hexdigest() for its in (archive, other)
+    assert unpack.read_checksums(path) == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (archive, other)
     }
     # As sha256sum writes them.
     assert path.read_bytes().decode() == "".join(
-        f"{checksum}  {name}\n" for name, checksum in unpack.read_sums(path).items()
+        f"{checksum}  {name}\n" for name, checksum in unpack.read_checksums(path).items()
     )
 
 
 def test_wheels_that_ship_have_their_checksum(scripts: None) -> None:
     assets = REPOSITORY / "assets"
     sums = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in assets.glob("*.whl")}
-    assert importlib.import_module("unpack").read_sums(assets / "SHA256SUMS") == sums
+    assert importlib.import_module("unpack").read_checksums(assets / "SHA256SUMS") == sums
 
 
 def test_results_of_benchmarks_are_small() -> None:
