@@ -409,6 +409,15 @@ def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record],
     assert found["memory"]["n_documents"] == 124
 
 
+def test_debug_data_of_a_single_label(tmp_path: Path, train_records: list[Record]) -> None:
+    """Nothing can be trained, but the report is printed."""
+    records = [record for record in train_records if record["label"] == "food"]
+    found = checked(tmp_path, records, records[:1], "--train", code=1)
+    assert "at least two; the training corpus has 'food'" in messages(found, "error")
+    assert found["memory"]["n_documents"] == 40
+    assert found["label_errors"] is None
+
+
 def test_debug_data_estimates_from_a_sample(
     tmp_path: Path, train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,7 +56,7 @@ class DataReport:
     memory : MemoryEstimate, optional
         None if training would take no document.
     label_errors : list of LabelIssue, optional
-        None if they were not searched.
+        None if they were not searched, or there are too few documents or labels.
     """
 
     corpus: CorpusReport
@@ -167,8 +167,8 @@ def data_report(
         return list(annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft))
 
     memory = measured_memory(graft, examples, split.n_usable)
-    searched = split.n_documents <= MAX_TRAINED if train is None else train
-    if not searched or split.n_usable < 2:
+    trainable = split.n_usable >= 2 and (len(split.labels) >= 2 or not split.exclusive)
+    if not trainable or not (split.n_documents <= MAX_TRAINED if train is None else train):
         return DataReport(corpus, memory, None)
     return DataReport(corpus, memory, found_label_errors(graft, examples(1), split.usable_numbers()))
 
