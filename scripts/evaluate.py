@@ -122,11 +122,11 @@ def calibration_table(metrics: dict[str, Any]) -> Table:
     for heading in ("count", "mean", "accuracy"):
         table.add_column(heading, justify="right")
     table.add_column(f"accuracy {ACCURACY_BAR}, confidence {CONFIDENCE_MARK}")
-    for each in metrics["reliability"]:
-        if each["count"]:
-            confidence, accuracy = each["confidence"], each["accuracy"]
-            bounds, shares = f"{each['low']:.1f}–{each['high']:.1f}", (f"{confidence:.3f}", f"{accuracy:.3f}")
-            table.add_row(bounds, f"{each['count']:,.0f}", *shares, bar(accuracy, confidence))
+    for one_bin in metrics["reliability"]:
+        if one_bin["count"]:
+            confidence, accuracy = one_bin["confidence"], one_bin["accuracy"]
+            bounds, shares = f"{one_bin['low']:.1f}–{one_bin['high']:.1f}", (f"{confidence:.3f}", f"{accuracy:.3f}")
+            table.add_row(bounds, f"{one_bin['count']:,.0f}", *shares, bar(accuracy, confidence))
     return table
 
 
@@ -143,15 +143,15 @@ def write_reliability_diagram(metrics: dict[str, Any], path: Path) -> bool:
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    bins = [each for each in metrics["reliability"] if each["count"]]
+    bins = [one_bin for one_bin in metrics["reliability"] if one_bin["count"]]
     figure = Figure(figsize=(4.5, 5.5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color="0.7", linestyle="--")
-    confidence, accuracy = ([each[key] for each in bins] for key in ("confidence", "accuracy"))
+    confidence, accuracy = ([one_bin[key] for one_bin in bins] for key in ("confidence", "accuracy"))
     above.plot(confidence, accuracy, marker="o", clip_on=False)
     above.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy")
     above.set_title(f"expected calibration error {metrics['expected_calibration_error']:.3f}")
-    lows, counts = ([each[key] for each in metrics["reliability"]] for key in ("low", "count"))
+    lows, counts = ([one_bin[key] for one_bin in metrics["reliability"]] for key in ("low", "count"))
     below.bar(lows, counts, width=1 / len(lows), align="edge", edgecolor="white")
     below.set(xlabel="confidence", ylabel="predictions")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -44,14 +44,14 @@ WORDS = [text.lower().replace(",", " ,").replace(".", " .").split() for text in 
 
 
 def call(*arguments: object, code: int = 0) -> Result:
-    """Run a command in this process; what it prints is no terminal."""
+    """Run a command in this process; standard output is not a terminal."""
     result = CliRunner().invoke(app, ["network", *map(str, arguments)])
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
 def refused(*arguments: object, code: int = 1) -> str:
-    """The last line of a command that refuses bad input."""
+    """Run a command with bad input and return its error."""
     result = call(*arguments, code=code)
     assert result.stdout == ""
     *usage, line = result.stderr.splitlines()
@@ -280,17 +280,17 @@ def test_corpora_that_cannot_be_read(
     assert message in refused("wordnet", output, "--corpus", path, "--path", wordnet)
 
 
-def test_corpora_without_what_is_asked_for(wordnet: Path, train: Path, tmp_path: Path, output: Path) -> None:
-    def said(*options: object) -> str:
+def test_corpora_that_lack_an_attribute_or_key(wordnet: Path, train: Path, tmp_path: Path, output: Path) -> None:
+    def error(*options: object) -> str:
         return refused("wordnet", output, "--path", wordnet, *options)
 
     for options in (("--corpus", tmp_path / "none.jsonl"), ("--corpus", tmp_path)):
-        assert "There is no file" in said(*options)
-    assert "there is no 'body'" in said("--corpus", train, "--text-field", "body")
-    assert "did you mean LEMMA" in said("--corpus", train, "--attribute", "LEMA")
-    assert "needs documents annotated with LEMMA" in said("--corpus", train, "--attribute", "LEMMA")
-    assert "the language 'xy' cannot be loaded" in said("--corpus", train, "--lang", "xy")
-    assert "cannot be loaded" in said("--corpus", train, "--model", tmp_path / "none")
+        assert "There is no file" in error(*options)
+    assert "there is no 'body'" in error("--corpus", train, "--text-field", "body")
+    assert "did you mean LEMMA" in error("--corpus", train, "--attribute", "LEMA")
+    assert "needs documents annotated with LEMMA" in error("--corpus", train, "--attribute", "LEMMA")
+    assert "the language 'xy' cannot be loaded" in error("--corpus", train, "--lang", "xy")
+    assert "cannot be loaded" in error("--corpus", train, "--model", tmp_path / "none")
 
 
 def test_networks_without_edges_are_not_written(wordnet: Path, tmp_path: Path, output: Path) -> None:
@@ -314,7 +314,7 @@ def test_output_that_cannot_be_written(edges: Path, tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["edges.tsv"]
 
 
-def test_a_vertex_that_is_not_there(edges: Path, output: Path) -> None:
+def test_an_unknown_vertex(edges: Path, output: Path) -> None:
     call("edge-list", output, "--path", edges)
     assert "has no vertex 'cano'. Did you mean 'canoe'?" in refused("show", output, "cano")
 
@@ -344,7 +344,7 @@ def test_help_lists_the_commands() -> None:
     assert all(f"  {command} " in printed for command in COMMANDS)
 
 
-def test_it_joins_spacy(edges: Path, output: Path) -> None:
+def test_commands_are_added_to_spacy(edges: Path, output: Path) -> None:
     run("-m", "spacy", "graft", "network", "edge-list", output, "--path", edges)
     assert FeatureGraph.from_disk(output).n_vertices == 5
 
@@ -384,7 +384,7 @@ TWO_TEXTS = [("a", "good", "film", "!"), ("bad",)]
 
 
 @pytest.mark.parametrize("name", ["more.jsonl", "more.jsonl.gz", "more.txt", "more.txt.gz", "more.spacy"])
-def test_texts_are_cut_into_symbols(tmp_path: Path, name: str, blank: Language) -> None:
+def test_texts_become_symbols(tmp_path: Path, name: str, blank: Language) -> None:
     path, texts = tmp_path / name, ["A good\u2003 film!", "BAD"]
     if "jsonl" in name:
         write_jsonl(path, [{"text": text, "label": "ignored"} for text in texts])
