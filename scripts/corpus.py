@@ -1,17 +1,15 @@
-"""Write corpus/{train,dev,test}.jsonl from whatever data the project was pointed to.
+"""Write corpus/{train,dev,test}.jsonl from data in one of several formats.
 
-Nothing: the docstrings of the installed SciPy. A folder with train, test and, if there is one, dev as .jsonl or
-.jsonl.gz. A folder with AG News' train.csv and test.csv. The archive aclImdb_v1.tar.gz. Where there is no dev split,
-every tenth training document of each label is held out.
+The option --data is the path of a folder with train, test and optionally dev as .jsonl or .jsonl.gz, of a folder with
+train.csv and test.csv of AG News, or of the archive aclImdb_v1.tar.gz. Without it, the corpus is made from the
+docstrings of the installed SciPy. If there is no dev split, it is every tenth training document of each label.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import os
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,41 +21,40 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from spacy_graft.files import BadLineError, json_object, json_text, numbered_lines, writing
+
 Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
-#: AG News numbers its classes.
+#: Names of the classes of AG News, which are numbers in the files.
 AG_NEWS = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
-#: One training document in so many of each label is dev, where the data has none.
+#: If there is no dev split, it is one in so many training documents of each label.
 HELD_OUT = 10
 
 
 class DataError(ValueError):
-    """What is wrong with the data, for the person who named it."""
+    """Missing or malformed data."""
 
 
 def read_jsonl(path: Path, text_field: str, label_field: str) -> Iterator[Record]:
-    """Text and label of each line; the id is the line's number where it has none."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                record = json.loads(line)
-                yield {"id": record.get("id", number), "label": record[label_field], "text": record[text_field]}
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise DataError(f"{path}, line {number}: {type(error).__name__}: {error}") from None
+    """Yield text and label of each line; the id is the number of the line if it has none."""
+    for number, line in numbered_lines(path):
+        record = json_object(path, number, line)
+        if missing := [key for key in (label_field, text_field) if key not in record]:
+            raise BadLineError(path, number, f"there is no {missing[0]!r}.")
+        yield {"id": record.get("id", number), "label": record[label_field], "text": record[text_field]}
 
 
 def read_ag_news(path: Path) -> Iterator[Record]:
-    """Class number, title and description a row."""
+    """Yield title and description of each row, with the name of its class."""
     with path.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.reader(file), 1):
             if len(row) != 3 or row[0] not in AG_NEWS:
-                raise DataError(f"{path}, row {number}: not a class from 1 to 4, a title and a description")
+                raise DataError(f"{path}, row {number}: a class from 1 to 4, a title and a description are expected.")
             yield {"id": number, "label": AG_NEWS[row[0]], "text": f"{row[1]} {row[2]}"}
 
 
 def read_reviews(path: Path, split: str) -> Iterator[Record]:
-    """Reviews of one split of the archive, aclImdb/SPLIT/{pos,neg}/*.txt, in the order of their names."""
+    """Yield the reviews of one split of the archive, aclImdb/SPLIT/{pos,neg}/*.txt, in the order of their names."""
     with tarfile.open(path) as archive:
         members = {member.name: member for member in archive.getmembers() if member.isfile()}
         for name in sorted(members):
@@ -70,7 +67,7 @@ def read_reviews(path: Path, split: str) -> Iterator[Record]:
 
 
 def read_split(data: Path, split: str, text_field: str, label_field: str) -> Iterator[Record] | None:
-    """The records of a split, or None where the data has no such split."""
+    """Return the records of a split, or None if the data does not have it."""
     if data.is_file() and data.name.endswith(".tar.gz"):
         return read_reviews(data, split) if split != "dev" else None
     for suffix in (".jsonl", ".jsonl.gz"):
@@ -81,16 +78,16 @@ def read_split(data: Path, split: str, text_field: str, label_field: str) -> Ite
     return None
 
 
-def read(data: Path, text_field: str, label_field: str) -> dict[str, list[Record]]:
-    """All three splits.
+def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list[Record]]:
+    """Read all three splits.
 
     Raises
     ------
-    DataError
-        If the path is not there, train or test is missing, or a record is malformed.
+    DataError, BadLineError
+        If the path does not exist, train or test is missing, or a record is malformed.
     """
     if not data.exists():
-        raise DataError(f"{data} does not exist")
+        raise DataError(f"{data} does not exist.")
     found = {}
     for split in SPLITS:
         records = read_split(data, split, text_field, label_field)
@@ -99,40 +96,35 @@ def read(data: Path, text_field: str, label_field: str) -> dict[str, list[Record
         elif split != "dev":
             raise DataError(f"{data} has no {split}.jsonl, {split}.jsonl.gz or {split}.csv")
     if "dev" not in found:
-        found["train"], found["dev"] = held_out(found["train"])
+        found["train"], found["dev"] = with_dev_split(found["train"])
     return {split: found[split] for split in SPLITS}
 
 
-def held_out(records: list[Record]) -> tuple[list[Record], list[Record]]:
-    """Training documents without every tenth of each label, and these.
+def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
+    """Divide training documents into train and dev, every tenth document of each label.
 
-    Counted by label because files often have their labels in turn: every tenth line would be of the same one.
+    Documents are counted by label, because labels often alternate in a file: every tenth line could have the same one.
     """
-    kept: list[Record] = []
-    out: list[Record] = []
+    train: list[Record] = []
+    dev: list[Record] = []
     seen: Counter[str] = Counter()
     for record in records:
         key = json.dumps(record["label"], sort_keys=True)
         seen[key] += 1
-        (kept if seen[key] % HELD_OUT else out).append(record)
-    if not out:
-        raise DataError(f"no label has {HELD_OUT} training documents to hold one out of; give a dev split")
-    return kept, out
+        (train if seen[key] % HELD_OUT else dev).append(record)
+    if not dev:
+        raise DataError(f"No label has {HELD_OUT} training documents to hold one out. Provide a dev split.")
+    return train, dev
 
 
 def write_jsonl(path: Path, records: Iterable[Record]) -> None:
-    """Write the whole file, or leave what was there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write JSON lines; after an error, no incomplete file is left."""
+    with writing(path) as file:
+        file.writelines(f"{json_text(record)}\n".encode() for record in records)
 
 
-def table(splits: dict[str, list[Record]]) -> Table:
-    """Documents by label and split."""
+def count_table(splits: dict[str, list[Record]]) -> Table:
+    """Make a table of the number of documents by label and split."""
     counts = {split: Counter(label for r in records for label in labels_of(r)) for split, records in splits.items()}
     result = Table("label", title="Documents")
     for split in splits:
@@ -143,14 +135,14 @@ def table(splits: dict[str, list[Record]]) -> Table:
 
 
 def labels_of(record: Record) -> list[str]:
-    """The labels of a record, one or many."""
+    """Return the labels of a record, one or many."""
     label = record["label"]
-    return [str(one) for one in label] if isinstance(label, list) else [str(label)]
+    return [str(name) for name in label] if isinstance(label, list) else [str(label)]
 
 
 def main(
     output: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("corpus"),
-    data: Annotated[str, typer.Option(help="Folder or archive; nothing for SciPy's docstrings.")] = "",
+    data: Annotated[str, typer.Option(help="Folder or archive; by default SciPy's docstrings.")] = "",
     text_field: Annotated[str, typer.Option(help="Key of the text in JSON lines.")] = "text",
     label_field: Annotated[str, typer.Option(help="Key of the label in JSON lines.")] = "label",
 ) -> None:
@@ -159,14 +151,14 @@ def main(
         scipy_docstrings.main(output)
         return
     try:
-        splits = read(Path(data), text_field, label_field)
+        splits = read_splits(Path(data), text_field, label_field)
         output.mkdir(parents=True, exist_ok=True)
         for split, records in splits.items():
             write_jsonl(output / f"{split}.jsonl", records)
-    except (DataError, OSError, UnicodeDecodeError, tarfile.TarError) as error:
+    except (DataError, BadLineError, OSError, UnicodeDecodeError, tarfile.TarError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
-    Console().print(table(splits))
+    Console().print(count_table(splits))
 
 
 if __name__ == "__main__":

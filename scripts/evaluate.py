@@ -1,11 +1,7 @@
-"""Score a trained pipeline on labelled JSON lines: by label, who is taken for whom, how far probabilities can be
-trusted, and what the model is.
-"""
+"""Evaluate a trained pipeline on labelled JSON lines: scores by label, confusion matrix, calibration, model size."""
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,26 +14,20 @@ from rich.table import Table
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_graft.files import json_text, writing
 from spacy_graft.metrics import brier, expected_calibration_error, log_loss, reliability
+from spacy_graft.pipeline.components import graft_component
 from spacy_graft.pipeline.reader import JsonlCorpus
-from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, graft_components
+from spacy_graft.pipeline.textcat import TextCatGraftMultilabel
 
-#: Labels whose confusion matrix fits a terminal.
-MATRIX_LABELS = 13
-#: The reliability figure in text.
-BAR_WIDTH, RIGHT, MARK = 32, "█", "┃"
-
-
-def graft_component(nlp: Language) -> TextCatGraft:
-    """The pipeline's only component of ours."""
-    found = list(graft_components(nlp).values())
-    if len(found) != 1:
-        raise typer.BadParameter(f"the pipeline has {len(found)} components of spacy-graft: {nlp.pipe_names}")
-    return found[0]
+#: Largest number of labels whose confusion matrix fits a terminal.
+MAX_MATRIX_LABELS = 13
+#: Reliability bars: width in characters, accuracy, confidence.
+BAR_WIDTH, ACCURACY_BAR, CONFIDENCE_MARK = 32, "█", "┃"
 
 
-def confusion(labels: tuple[str, ...], examples: list[Example]) -> list[list[int]]:
-    """Counts: rows are gold labels, columns predicted ones."""
+def confusion_matrix(labels: tuple[str, ...], examples: list[Example]) -> list[list[int]]:
+    """Count documents by gold label (rows) and predicted label (columns)."""
     counts = np.zeros((len(labels), len(labels)), int)
     for example in examples:
         gold, predicted = (max(doc.cats, key=doc.cats.__getitem__) for doc in (example.reference, example.predicted))
@@ -46,10 +36,10 @@ def confusion(labels: tuple[str, ...], examples: list[Example]) -> list[list[int
     return [[int(count) for count in row] for row in counts]
 
 
-def arrays(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> tuple[np.ndarray, ...]:
-    """Probabilities, targets and what is known of them: (documents, labels).
+def metric_arrays(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> tuple[np.ndarray, ...]:
+    """Return probabilities, targets, and which targets are known: each (documents, labels).
 
-    Of exclusive labels nothing is known of a document for which none of them holds.
+    With exclusive labels, the targets of a document without a label are unknown.
     """
     gold = [example.reference.cats for example in examples]
     targets = np.array([[cats.get(label) or 0.0 for label in labels] for cats in gold])
@@ -60,19 +50,19 @@ def arrays(labels: tuple[str, ...], examples: list[Example], exclusive: bool) ->
 
 
 def calibration_metrics(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> dict[str, Any]:
-    """Figures of how far the probabilities can be trusted."""
-    its = arrays(labels, examples, exclusive)
-    bins = reliability(*its, exclusive=exclusive)
+    """Return log-loss, Brier score, expected calibration error and the bins of the reliability diagram."""
+    arrays = metric_arrays(labels, examples, exclusive)
+    bins = reliability(*arrays, exclusive=exclusive)
     return {
-        "log_loss": log_loss(*its, exclusive=exclusive),
-        "brier": brier(*its, exclusive=exclusive),
+        "log_loss": log_loss(*arrays, exclusive=exclusive),
+        "brier": brier(*arrays, exclusive=exclusive),
         "expected_calibration_error": expected_calibration_error(bins),
-        "reliability": [asdict(each) for each in bins],
+        "reliability": [asdict(one_bin) for one_bin in bins],
     }
 
 
 def evaluate(nlp: Language, examples: list[Example]) -> dict[str, Any]:
-    """All metrics, as plain values."""
+    """Return all metrics as plain values."""
     component = graft_component(nlp)
     predicted = nlp.pipe(example.reference.text for example in examples)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
@@ -87,14 +77,14 @@ def evaluate(nlp: Language, examples: list[Example]) -> dict[str, Any]:
         "report": report.to_dict() if report else None,
     }
     if component.exclusive:
-        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion(component.labels, scored)}
+        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion_matrix(component.labels, scored)}
     if isinstance(component, TextCatGraftMultilabel):
         metrics["thresholds"] = component.thresholds
     return metrics
 
 
-def by_label(metrics: dict[str, Any]) -> Table:
-    """Precision, recall and F1 of each label."""
+def label_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of precision, recall and F1 by label."""
     table = Table("label", title="Scores by label")
     for heading in ("precision", "recall", "F1"):
         table.add_column(heading, justify="right")
@@ -103,12 +93,12 @@ def by_label(metrics: dict[str, Any]) -> Table:
     return table
 
 
-def confused(metrics: dict[str, Any]) -> Table:
-    """The confusion matrix, predicted labels by number; of many labels, those that are taken for others most often."""
+def confusion_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of the confusion matrix; with many labels, of the most frequent errors."""
     labels, counts = metrics["confusion"]["labels"], metrics["confusion"]["counts"]
-    if len(labels) > MATRIX_LABELS:
-        return most_confused(labels, counts)
-    table = Table("", "gold \\ predicted", title="Who is taken for whom", padding=(0, 0))
+    if len(labels) > MAX_MATRIX_LABELS:
+        return frequent_errors(labels, counts)
+    table = Table("", "gold \\ predicted", title="Confusion matrix", padding=(0, 0))
     for number in range(1, len(labels) + 1):
         table.add_column(str(number), justify="right", min_width=3)
     for number, (label, row) in enumerate(zip(labels, counts, strict=True), start=1):
@@ -116,52 +106,52 @@ def confused(metrics: dict[str, Any]) -> Table:
     return table
 
 
-def most_confused(labels: list[str], counts: list[list[int]]) -> Table:
-    """Pairs of different labels by how often one is taken for the other."""
+def frequent_errors(labels: list[str], counts: list[list[int]]) -> Table:
+    """Make a table of the most frequent pairs of different gold and predicted labels."""
     pairs = [(-counts[i][j], i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and counts[i][j]]
-    table = Table("gold", "predicted", title="Who is taken for whom most often")
+    table = Table("gold", "predicted", title="Most frequent errors")
     table.add_column("documents", justify="right")
-    for count, gold, predicted in sorted(pairs)[:MATRIX_LABELS]:
+    for count, gold, predicted in sorted(pairs)[:MAX_MATRIX_LABELS]:
         table.add_row(labels[gold], labels[predicted], str(-count))
     return table
 
 
-def reliable(metrics: dict[str, Any]) -> Table:
-    """The reliability figure in text: by confidence, how often predictions are right."""
-    table = Table("confidence", title="Are probabilities what they say?")
-    for heading in ("predictions", "mean", "right"):
+def calibration_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of the accuracy of predictions by confidence: a reliability diagram in text."""
+    table = Table("confidence", title="Calibration")
+    for heading in ("count", "mean", "accuracy"):
         table.add_column(heading, justify="right")
-    table.add_column(f"right {RIGHT} against confidence {MARK}")
-    for each in metrics["reliability"]:
-        if each["count"]:
-            confidence, accuracy = each["confidence"], each["accuracy"]
-            bounds, shares = f"{each['low']:.1f}–{each['high']:.1f}", (f"{confidence:.3f}", f"{accuracy:.3f}")
-            table.add_row(bounds, f"{each['count']:,.0f}", *shares, bar(accuracy, confidence))
+    table.add_column(f"accuracy {ACCURACY_BAR}, confidence {CONFIDENCE_MARK}")
+    for one_bin in metrics["reliability"]:
+        if one_bin["count"]:
+            confidence, accuracy = one_bin["confidence"], one_bin["accuracy"]
+            bounds, shares = f"{one_bin['low']:.1f}–{one_bin['high']:.1f}", (f"{confidence:.3f}", f"{accuracy:.3f}")
+            table.add_row(bounds, f"{one_bin['count']:,.0f}", *shares, bar(accuracy, confidence))
     return table
 
 
 def bar(length: float, mark: float) -> str:
-    """A bar and a mark, as shares of the width."""
-    cells = [RIGHT if k < round(length * BAR_WIDTH) else " " for k in range(BAR_WIDTH)]
-    cells[min(int(mark * BAR_WIDTH), BAR_WIDTH - 1)] = MARK
+    """Return a bar with a mark; length and mark are fractions of the width."""
+    cells = [ACCURACY_BAR if k < round(length * BAR_WIDTH) else " " for k in range(BAR_WIDTH)]
+    cells[min(int(mark * BAR_WIDTH), BAR_WIDTH - 1)] = CONFIDENCE_MARK
     return "".join(cells)
 
 
-def reliability_figure(metrics: dict[str, Any], path: Path) -> bool:
-    """Draw the reliability figure; False if there is nothing to draw it with."""
+def write_reliability_diagram(metrics: dict[str, Any], path: Path) -> bool:
+    """Plot the reliability diagram; return False if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    bins = [each for each in metrics["reliability"] if each["count"]]
+    bins = [one_bin for one_bin in metrics["reliability"] if one_bin["count"]]
     figure = Figure(figsize=(4.5, 5.5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color="0.7", linestyle="--")
-    confidence, accuracy = ([each[key] for each in bins] for key in ("confidence", "accuracy"))
+    confidence, accuracy = ([one_bin[key] for one_bin in bins] for key in ("confidence", "accuracy"))
     above.plot(confidence, accuracy, marker="o", clip_on=False)
-    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="share that is right")
+    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy")
     above.set_title(f"expected calibration error {metrics['expected_calibration_error']:.3f}")
-    lows, counts = ([each[key] for each in metrics["reliability"]] for key in ("low", "count"))
+    lows, counts = ([one_bin[key] for one_bin in metrics["reliability"]] for key in ("low", "count"))
     below.bar(lows, counts, width=1 / len(lows), align="edge", edgecolor="white")
     below.set(xlabel="confidence", ylabel="predictions")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +160,7 @@ def reliability_figure(metrics: dict[str, Any], path: Path) -> bool:
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """A few lines on the scores and the model."""
+    """Return a few lines about the scores and the model."""
     report = metrics["report"]
     lines = [
         f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f} on {metrics['documents']:,} documents\n"
@@ -179,40 +169,32 @@ def summary(metrics: dict[str, Any]) -> str:
     ]
     if report:
         lines.append(
-            f"C = {report['l1']:.4g} ({report['l1_ratio']:.4f} of C_max), {report['n_active']:,} features of "
-            f"{report['n_columns']:,} distinct ones\n"
-            f"duality gap {report['relative_gap']:.1e} of the objective at zero weights"
+            f"L1 strength {report['l1']:.4g} ({report['l1_ratio']:.4f} of l1_max)\n"
+            f"{report['n_active']:,} features of {report['n_columns']:,} distinct columns\n"
+            f"duality gap {report['relative_gap']:.1e}, relative to the objective at zero weights"
         )
     return "\n".join(lines)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write the whole file, or leave what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
     test: Annotated[Path, typer.Argument(help="Labelled JSON lines.")],
-    output: Annotated[Path, typer.Argument(help="JSON file to write the metrics to, and reliability.png beside it.")],
+    output: Annotated[
+        Path, typer.Argument(help="JSON file for the metrics; reliability.png is written to the same folder.")
+    ],
 ) -> None:
     """Print the scores of a pipeline and write them to a file."""
     nlp = spacy.load(model)
     metrics = evaluate(nlp, list(JsonlCorpus(test)(nlp)))
-    write_json(output, metrics)
+    with writing(output) as file:
+        file.write(f"{json_text(metrics, indent=2)}\n".encode())
     console = Console()
-    console.print(by_label(metrics))
+    console.print(label_table(metrics))
     if "confusion" in metrics:
-        console.print(confused(metrics))
-    console.print(reliable(metrics))
+        console.print(confusion_table(metrics))
+    console.print(calibration_table(metrics))
     console.print(summary(metrics), highlight=False, soft_wrap=True)
-    if not reliability_figure(metrics, output.with_name("reliability.png")):
+    if not write_reliability_diagram(metrics, output.with_name("reliability.png")):
         console.print("reliability.png needs matplotlib: python -m pip install matplotlib", highlight=False)
 
 

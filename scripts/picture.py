@@ -1,4 +1,4 @@
-"""Take the picture of the README: the explanation of one sentence by the model of the main job, in headless Chromium.
+"""Make the screenshot of the README: the explanation of one sentence, rendered in headless Chromium.
 
 python scripts/picture.py training/model-best docs/images/explanation.png
 """
@@ -16,16 +16,16 @@ import typer
 import spacy_graft
 
 TEXT = "Minimize a scalar function of several variables with random samples from a distribution."
-#: Pixels of the page, and how many of the picture are one of them.
+#: Size of the page in pixels, and the scale of the screenshot.
 SIZE, SCALE = "860,620", 1.75
 
 
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
-    output: Annotated[Path, typer.Argument(help="The picture, a PNG file.")],
-    browser: Annotated[str, typer.Option(help="Chromium, or what understands its options.")] = "chromium",
+    output: Annotated[Path, typer.Argument(help="PNG file to write.")],
+    browser: Annotated[str, typer.Option(help="Chromium, or a browser with the same options.")] = "chromium",
 ) -> None:
-    """Render the sentence, and take a picture of the page in light colours."""
+    """Render the explanation and take a screenshot in light colours."""
     nlp = spacy.load(model)
     with TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"

@@ -1,7 +1,6 @@
 """Build the wheel of the syntax pipeline with ``spacy package``.
 
-What a pipeline remembers of its training, the paths of its data and the words in it, stays behind; its licence, its
-source and its figures go with it.
+Paths and words of the training data are removed from the pipeline; licence, sources and scores are added.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import spacy
 import typer
 from spacy.language import Language
 from spacy.strings import StringStore
-from unpack import write_sum
+from unpack import write_checksum
 
 NAME = "graft_syntax"
 VERSION = "0.1.0"
@@ -32,7 +31,7 @@ META: dict[str, Any] = {
     "email": "",
     "url": "",
     "license": LICENSE,
-    # Tables and layers are spaCy's own; nothing in them is of a patch release.
+    # Tables and layers are spaCy's own, and their format is the same in all patch releases.
     "spacy_version": ">=3.8.0,<3.9.0",
     "sources": [
         {
@@ -43,7 +42,7 @@ META: dict[str, Any] = {
         }
     ],
 }
-#: Files that `spacy package` knows and puts beside the metadata of the wheel.
+#: Files that `spacy package` adds to the metadata of the wheel.
 NOTICES = ("README.md", "LICENSES_SOURCES")
 NOTICE = f"""\
 {META["description"]}.
@@ -59,17 +58,17 @@ The texts are those of the English Web Treebank, LDC2012T13.
 """
 
 
-def performance(figures: dict[str, Any]) -> dict[str, Any]:
-    """Figures as pipelines state them: for gold words by themselves, those of other settings under their names."""
-    others = {setting: figures[setting] for setting in ("gold sentences", "raw text")}
-    return {"measured_on": "UD_English-EWT test, gold words", **figures["gold words"], **others}
+def performance(scores: dict[str, Any]) -> dict[str, Any]:
+    """Return scores in the form of a pipeline's metadata: those for gold words, then other settings by name."""
+    others = {setting: scores[setting] for setting in ("gold sentences", "raw text")}
+    return {"measured_on": "UD_English-EWT test, gold words", **scores["gold words"], **others}
 
 
 def needed_strings(nlp: Language) -> list[str]:
-    """The strings that components look up.
+    """Return the strings that the components look up.
 
-    The other words of the treebank are not among them: a pipeline meets words by their hashes. They would be a list of
-    names and addresses in other people's mail.
+    Other words of the treebank are left out. Pipelines need only their hashes, and they include names and addresses
+    from private e-mail.
     """
     needed = set(spacy.blank(META["lang"]).vocab.strings)
     needed.update(label for labels in nlp.meta["labels"].values() for label in labels)
@@ -79,13 +78,13 @@ def needed_strings(nlp: Language) -> list[str]:
     return sorted(needed)
 
 
-def prepare(model: Path, figures: dict[str, Any], output: Path) -> None:
-    """Write the pipeline with its metadata and without its paths."""
+def prepare(model: Path, scores: dict[str, Any], output: Path) -> None:
+    """Write the pipeline with its metadata and without the paths of its training data."""
     nlp = spacy.load(model)
     config = nlp.config
     config["paths"] = dict.fromkeys(config["paths"])
     nlp.config = config
-    nlp.meta = {**META, "performance": performance(figures)}
+    nlp.meta = {**META, "performance": performance(scores)}
     output.parent.mkdir(parents=True, exist_ok=True)
     nlp.to_disk(output)
     StringStore(needed_strings(nlp)).to_disk(output / "vocab" / "strings.json")
@@ -95,23 +94,23 @@ def prepare(model: Path, figures: dict[str, Any], output: Path) -> None:
 
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
-    figures: Annotated[Path, typer.Argument(help="Its figures, as syntax_scores.py wrote them.")],
+    scores: Annotated[Path, typer.Argument(help="Scores of the pipeline, from syntax_scores.py.")],
     build: Annotated[Path, typer.Argument(help="Folder to build in.")] = Path("packages"),
     output: Annotated[Path, typer.Argument(help="Folder for the wheel.")] = Path("assets"),
 ) -> None:
-    """Build the wheel, put it where it is kept, and write its checksum."""
+    """Build the wheel, copy it to its folder, and write its checksum."""
     pipeline = build / NAME
-    # What an older pipeline left would go into the wheel as well.
+    # Files of an older pipeline would become part of the wheel.
     for folder in (pipeline, build / f"en_{NAME}-{VERSION}"):
         shutil.rmtree(folder, ignore_errors=True)
-    prepare(model, json.loads(figures.read_text(encoding="utf-8")), pipeline)
+    prepare(model, json.loads(scores.read_text(encoding="utf-8")), pipeline)
     command = [sys.executable, "-m", "spacy", "package", str(pipeline), str(build), "--build", "wheel"]
     subprocess.run(command, check=True)
     (wheel,) = (build / f"en_{NAME}-{VERSION}" / "dist").glob("*.whl")
     output.mkdir(parents=True, exist_ok=True)
     kept = output / wheel.name
     shutil.copy(wheel, kept)
-    write_sum(kept)
+    write_checksum(kept)
     typer.echo(f"{kept}: {wheel.stat().st_size / 1e6:.2f} MB")
 
 

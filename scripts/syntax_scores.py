@@ -1,8 +1,8 @@
 """Score a syntax pipeline against a treebank, from gold words and from raw text, as the CoNLL 2018 shared task did.
 
-A word counts where the pipeline found one of the same characters; its head, where that is the same word too. Figures
-are F1, which for gold words is accuracy. Punctuation counts, and of a relation what stands before the colon. What
-``spacy evaluate`` says of heads and relations, which leaves punctuation out and compares subtypes, stands beside it.
+A predicted word is correct if its characters are those of a gold word, and its head if that is the same word too.
+Scores are F1; for gold words, this is accuracy. Punctuation is included and subtypes of relations are ignored. The
+scores of ``spacy evaluate`` for heads and relations, without punctuation and with subtypes, are reported as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, DocBin, Token
 from spacy.training import Example
 
-#: What is shown of each setting, by heading.
+#: Headings of the table, and the score below each.
 COLUMNS = {
     "words": "token_f",
     "sents": "sents_f",
@@ -39,25 +39,27 @@ SETTINGS = ("gold sentences", "gold words", "raw text")
 Span = tuple[int, int]
 
 
-def span(token: Token) -> Span:
-    """The characters of a token."""
+def token_span(token: Token) -> Span:
+    """Return start and end of a token in characters."""
     return token.idx, token.idx + len(token)
 
 
 def words_of(doc: Doc) -> dict[Span, Token]:
-    """The tokens that a treebank would count as words."""
-    return {span(token): token for token in doc if not token.is_space}
+    """Return the tokens that are words in a treebank: all but white space."""
+    return {token_span(token): token for token in doc if not token.is_space}
 
 
 def sentences_of(doc: Doc) -> set[Span]:
-    """The characters of each sentence, from its first to its last word."""
+    """Return start and end of each sentence in characters, from the first to the last word."""
     sentences = ([token for token in sentence if not token.is_space] for sentence in doc.sents)
-    return {(words[0].idx, span(words[-1])[1]) for words in sentences if words}
+    return {(words[0].idx, token_span(words[-1])[1]) for words in sentences if words}
 
 
 def agreement(gold: Token, predicted: Token) -> dict[str, bool]:
-    """What two analyses of a word have in common."""
-    same_head = span(gold.head) == span(predicted.head) and (gold.head == gold) == (predicted.head == predicted)
+    """Return which annotations of a word are correct."""
+    same_head = token_span(gold.head) == token_span(predicted.head) and (gold.head == gold) == (
+        predicted.head == predicted
+    )
     same_label = gold.dep_.split(":")[0].lower() == predicted.dep_.split(":")[0].lower()
     return {
         "token_f": True,
@@ -70,16 +72,16 @@ def agreement(gold: Token, predicted: Token) -> dict[str, bool]:
     }
 
 
-def scores(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, float]:
-    """F1 of everything, over pairs of gold and predicted documents of the same text."""
+def f1_scores(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, float]:
+    """Return all F1 scores, over pairs of gold and predicted documents of the same text."""
     correct: Counter[str] = Counter()
     n_words = n_sentences = 0
     for gold, predicted in pairs:
         gold_words, predicted_words = words_of(gold), words_of(predicted)
         n_words += len(gold_words) + len(predicted_words)
-        for place, word in gold_words.items():
-            if place in predicted_words:
-                correct.update(agreement(word, predicted_words[place]))
+        for characters, word in gold_words.items():
+            if characters in predicted_words:
+                correct.update(agreement(word, predicted_words[characters]))
         gold_sentences, predicted_sentences = sentences_of(gold), sentences_of(predicted)
         n_sentences += len(gold_sentences) + len(predicted_sentences)
         correct["sents_f"] += len(gold_sentences & predicted_sentences)
@@ -87,7 +89,7 @@ def scores(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, float]:
 
 
 def unparsed(nlp: Language, gold: Doc, setting: str) -> Doc:
-    """What the pipeline is given: the text, its words, or its words and where sentences begin."""
+    """Return the input of the pipeline: the text, its words, or its words and sentence boundaries."""
     if setting == "raw text":
         return nlp.make_doc(gold.text)
     starts: list[bool | int | None] | None = None
@@ -98,48 +100,48 @@ def unparsed(nlp: Language, gold: Doc, setting: str) -> Doc:
 
 
 def evaluate(nlp: Language, docs: Sequence[Doc]) -> dict[str, Any]:
-    """All figures of each setting, and how many words of raw text a core does in a second."""
-    figures: dict[str, Any] = {}
+    """Return the scores of each setting, and the number of words of raw text per second on one core."""
+    scores: dict[str, Any] = {}
     for setting in SETTINGS:
         predicted = list(nlp.pipe(unparsed(nlp, doc, setting) for doc in docs))
-        figures[setting] = scores(zip(docs, predicted, strict=True))
+        scores[setting] = f1_scores(zip(docs, predicted, strict=True))
         examples = [Example(*pair) for pair in zip(predicted, docs, strict=True)]
         by_spacy = Scorer(nlp).score(examples)
-        figures[setting] |= {f"spacy_{key}": by_spacy[key] for key in ("dep_uas", "dep_las")}
+        scores[setting] |= {f"spacy_{key}": by_spacy[key] for key in ("dep_uas", "dep_las")}
     texts = [doc.text for doc in docs]
-    # Time of processors, so that what else they do does not count.
+    # CPU time, which does not include other processes.
     start = time.process_time()
     n_words = sum(map(len, nlp.pipe(texts)))
-    figures["words_per_second"] = n_words / (time.process_time() - start)
-    return figures
+    scores["words_per_second"] = n_words / (time.process_time() - start)
+    return scores
 
 
-def table(figures: dict[str, Any]) -> Table:
-    """Percentages of each setting."""
+def score_table(scores: dict[str, Any]) -> Table:
+    """Make a table of the scores of each setting, in per cent."""
     result = Table("%", *COLUMNS, box=None, padding=(0, 1), title="Agreement with the treebank")
     for setting in SETTINGS:
-        result.add_row(setting, *(f"{100.0 * figures[setting][key]:.2f}" for key in COLUMNS.values()))
+        result.add_row(setting, *(f"{100.0 * scores[setting][key]:.2f}" for key in COLUMNS.values()))
     return result
 
 
 def main(
     model: Annotated[str, typer.Argument(help="Name or folder of the pipeline.")],
-    treebank: Annotated[Path, typer.Argument(help="One of the files that treebank.py wrote.")],
-    output: Annotated[Path | None, typer.Argument(help="File for the figures as JSON.")] = None,
+    treebank: Annotated[Path, typer.Argument(help="A file written by treebank.py.")],
+    output: Annotated[Path | None, typer.Argument(help="JSON file for the scores.")] = None,
 ) -> None:
-    """Print the figures, and write them."""
+    """Print the scores and write them to a file."""
     nlp = spacy.load(model)
     docs = list(DocBin().from_disk(treebank).get_docs(nlp.vocab))
-    figures = evaluate(nlp, docs)
+    scores = evaluate(nlp, docs)
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        output.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     console = Console()
-    console.print(table(figures))
+    console.print(score_table(scores))
     for setting in SETTINGS:
-        uas, las = (100.0 * figures[setting][f"spacy_{key}"] for key in ("dep_uas", "dep_las"))
+        uas, las = (100.0 * scores[setting][f"spacy_{key}"] for key in ("dep_uas", "dep_las"))
         console.print(f"spacy evaluate, {setting}: UAS {uas:.2f}, LAS {las:.2f}")
-    console.print(f"{figures['words_per_second']:,.0f} words of raw text a second on one core")
+    console.print(f"{scores['words_per_second']:,.0f} words of raw text per second on one core")
 
 
 if __name__ == "__main__":

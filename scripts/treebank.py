@@ -1,6 +1,6 @@
 """Write train.spacy, dev.spacy and test.spacy from a Universal Dependencies treebank in CoNLL-U.
 
-A folder with one file of each split, as treebanks are released: ``en_ewt-ud-train.conllu`` and so on, ``.gz`` as well.
+The treebank is a folder with one file for each split, as released: ``en_ewt-ud-train.conllu`` and so on; ``.gz`` too.
 """
 
 from __future__ import annotations
@@ -18,28 +18,30 @@ from spacy.tokens import Doc, DocBin
 from spacy.training.converters import conllu_to_docs
 
 SPLITS = ("train", "dev", "test")
-#: Sentences of a Doc, so that there are boundaries to learn: the parser finds them.
+#: Sentences per Doc. There are several, because the parser learns sentence boundaries.
 SENTENCES = 10
 
 
 class TreebankError(ValueError):
-    """What is wrong with the treebank, for the person who named it."""
+    """Missing or ambiguous files of a treebank."""
 
 
 def split_file(treebank: Path, split: str) -> Path:
-    """The file of a split."""
+    """Return the file of a split."""
     found = sorted(treebank.glob(f"*-ud-{split}.conllu")) or sorted(treebank.glob(f"*-ud-{split}.conllu.gz"))
     if len(found) != 1:
-        raise TreebankError(f"{treebank} has {len(found)} files like *-ud-{split}.conllu or *-ud-{split}.conllu.gz")
+        raise TreebankError(
+            f"{treebank} has {len(found)} files like *-ud-{split}.conllu or *-ud-{split}.conllu.gz; 1 is expected."
+        )
     return found[0]
 
 
 def read_docs(path: Path, n_sentences: int = SENTENCES) -> Iterator[Doc]:
-    """Docs of up to so many sentences of one document; words of multi-word tokens stand apart, without a space."""
+    """Yield Docs of up to ``n_sentences`` sentences of one document; multi-word tokens are split, without a space."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         text = file.read()
-    # Strangers' sentences in one Doc would be boundaries that are too easy.
+    # Boundaries between sentences of different documents would be too easy.
     for document in re.split(r"^# newdoc\b.*\n", text, flags=re.MULTILINE):
         if document.strip():
             yield from conllu_to_docs(document, n_sents=n_sentences, no_print=True)

@@ -1,4 +1,4 @@
-"""The command line: each command, bad input, and input without end."""
+"""The commands, bad input, and long streams of input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.inputs import OnError
-from spacy_graft.cli.streaming import TEXTS, stream
+from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
 from spacy_graft.cli.texts import JsonlTexts
 from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
@@ -33,14 +33,14 @@ SPACY = "import spacy_graft.cli.spacy_command; from spacy.cli import setup_cli; 
 
 
 def call(*arguments: object, code: int = 0, input: str | bytes | None = None) -> Result:
-    """Run a command in this process; what it prints is no terminal."""
+    """Run a command in this process; standard output is not a terminal."""
     result = CliRunner().invoke(app, list(map(str, arguments)), input=input)
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
 def refused(*arguments: object, input: str | bytes | None = None) -> str:
-    """The one line of a command that refuses bad input."""
+    """Run a command with bad input and return its one-line error."""
     result = call(*arguments, code=1, input=input)
     (line,) = result.stderr.splitlines()
     assert line.startswith("Error: ")
@@ -54,7 +54,7 @@ def lines_of(result: Result) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def pipeline(fitted: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a trained pipeline."""
+    """Return the folder of a trained pipeline."""
     folder = tmp_path_factory.mktemp("pipeline") / "fitted"
     fitted.to_disk(folder)
     return folder
@@ -62,7 +62,7 @@ def pipeline(fitted: Language, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def other_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Another one, with another label and other texts."""
+    """Return the folder of a pipeline with another label, trained on other texts."""
     records = [
         {**record, "label": "games" if record["label"] == "sport" else record["label"]}
         for record in make_records(90, seed=5)
@@ -89,7 +89,7 @@ def texts(tmp_path: Path, dev_records: list[Record]) -> Path:
 
 @pytest.fixture
 def broken(tmp_path: Path, dev_records: list[Record]) -> Path:
-    """Lines 2 and 4 are bad."""
+    """Return a file of which lines 2 and 4 are bad."""
     good = [json.dumps(record).encode() for record in dev_records[:3]]
     lines = [good[0], b'{"text": "\xff"}', good[1], b'{"id": 7}', good[2]]
     path = tmp_path / "broken.jsonl"
@@ -106,7 +106,7 @@ def test_explain_is_json_when_piped(pipeline: Path, fitted: Language) -> None:
     assert line == json.loads(json.dumps(expected))
 
 
-def test_explain_limits_what_is_asked_for(pipeline: Path) -> None:
+def test_explain_takes_label_and_top(pipeline: Path) -> None:
     (line,) = lines_of(call("explain", pipeline, TEXT, "--label", "sport", "--top", 1))
     (label,) = line["labels"]
     assert label["label"] == "sport"
@@ -120,14 +120,14 @@ def test_explain_prints_a_table(pipeline: Path) -> None:
         assert expected in printed
 
 
-def test_explain_leaves_markup_and_control_characters_alone(pipeline: Path) -> None:
+def test_explain_prints_markup_and_control_characters_literally(pipeline: Path) -> None:
     printed = call("explain", pipeline, "[bold]goal[/bold] \x1b[2J salt", "--format", "table").stdout
     assert "[bold]goal[/bold]" in printed
     assert "\x1b" not in printed
 
 
 @pytest.mark.parametrize("name", ["lines.jsonl", "lines.jsonl.gz"])
-def test_explain_takes_lines(pipeline: Path, tmp_path: Path, name: str) -> None:
+def test_explain_takes_json_lines(pipeline: Path, tmp_path: Path, name: str) -> None:
     path = write_jsonl(tmp_path / name, [{"id": "a", "body": "goal"}, {"body": "salt"}])
     first, second = lines_of(call("explain", pipeline, path, "--text-field", "body"))
     assert (first["line"], first["id"], first["text"]) == (1, "a", "goal")
@@ -135,7 +135,7 @@ def test_explain_takes_lines(pipeline: Path, tmp_path: Path, name: str) -> None:
     assert "id" not in second
 
 
-def test_explain_takes_a_file_and_standard_input_for_one_text(pipeline: Path, tmp_path: Path) -> None:
+def test_files_and_standard_input_are_one_text(pipeline: Path, tmp_path: Path) -> None:
     text = "goal\nsalt\n"
     (tmp_path / "text.txt").write_text(text)
     from_file = call("explain", pipeline, tmp_path / "text.txt").stdout
@@ -204,7 +204,7 @@ def test_a_text_that_the_pipeline_fails_on(pipeline: Path, tmp_path: Path, on_er
     assert f"{path}, line 2: [E088]" in line
 
 
-def test_classify_reads_no_more_than_it_needs(fitted: Language) -> None:
+def test_classify_uses_constant_memory(fitted: Language) -> None:
     n_read = 0
 
     class Endless(JsonlTexts):
@@ -214,19 +214,20 @@ def test_classify_reads_no_more_than_it_needs(fitted: Language) -> None:
                 n_read += 1
                 yield number, json.dumps({"text": f"goal number{number}"}).encode()
 
-    results = stream(fitted, Endless("-", "text").items(OnError.fail), lambda doc: doc.text, OnError.fail)
+    stream = TextStream(fitted, lambda doc: doc.text, OnError.fail)
+    results = stream.run(Endless("-", "text").texts(OnError.fail))
     n_words = len(fitted.vocab.strings)
-    for number, (item, text) in enumerate(results, start=1):
-        assert item.line == number
+    for number, (source, text) in enumerate(results, start=1):
+        assert source.line == number
         assert text == f"goal number{number}"
-        assert n_read <= number + TEXTS
-        if number == 5 * TEXTS:
+        assert n_read <= number + ZONE_TEXTS
+        if number == 5 * ZONE_TEXTS:
             break
     results.close()
     assert len(fitted.vocab.strings) <= n_words + 1
 
 
-def test_a_reader_that_has_gone(pipeline: Path, tmp_path: Path) -> None:
+def test_a_closed_output_pipe(pipeline: Path, tmp_path: Path) -> None:
     texts = write_jsonl(tmp_path / "texts.jsonl", make_records(3000))
     code = f"""
 import subprocess, sys
@@ -285,13 +286,13 @@ HISTORY = [
 
 @pytest.fixture
 def history(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loaded pipelines have a history."""
+    """Give loaded pipelines a history."""
     from spacy_graft.pipeline.textcat import TextCatGraft
 
     monkeypatch.setattr(TextCatGraft, "history", HISTORY)
 
 
-def test_path_of_a_training(pipeline: Path) -> None:
+def test_path_of_a_trained_pipeline(pipeline: Path) -> None:
     steps = lines_of(call("path", pipeline))
     assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
     assert steps == sorted(steps, key=lambda step: -step["l1_ratio"])
@@ -324,33 +325,35 @@ def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -
     from spacy_graft.pipeline.textcat import TextCatGraft
 
     monkeypatch.setattr(TextCatGraft, "history", [])
-    assert "no history" in refused("path", pipeline)
+    assert "no training history" in refused("path", pipeline)
 
 
 def test_diff(pipeline: Path, other_pipeline: Path) -> None:
     found = json.loads(call("diff", pipeline, other_pipeline).stdout)
-    assert (found["labels_in"], found["labels_out"]) == (["games"], ["sport"])
+    assert (found["labels_added"], found["labels_removed"]) == (["games"], ["sport"])
     before, after = ({line["text"] for line in lines_of(call("features", p))} for p in (pipeline, other_pipeline))
-    assert found["features"] == [len(before), len(after)]
-    assert {change["feature"] for change in found["features_in"]} == after - before
-    assert {change["feature"] for change in found["features_out"]} == before - after
-    assert all(change["before"] * change["after"] < 0 for change in found["sign_flips"])
-    assert {change["label"] for change in found["changed"]} <= {"food", "music"}
+    assert found["n_features"] == [len(before), len(after)]
+    assert {change["feature"] for change in found["features_added"]} == after - before
+    assert {change["feature"] for change in found["features_removed"]} == before - after
+    assert all(change["before"] * change["after"] < 0 for change in found["sign_changes"])
+    assert {change["label"] for change in found["weight_changes"]} <= {"food", "music"}
     printed = call("diff", pipeline, other_pipeline, "--format", "table", "--top", 2).stdout
     assert "labels: +games, -sport" in printed
     assert "2 shown" in printed
 
 
-def test_a_model_does_not_differ_from_itself(pipeline: Path) -> None:
+def test_diff_of_equal_models(pipeline: Path) -> None:
     found = json.loads(call("diff", pipeline, pipeline).stdout)
-    assert not any(found[key] for key in ("features_in", "features_out", "sign_flips", "changed", "labels_in"))
+    assert not any(
+        found[key] for key in ("features_added", "features_removed", "sign_changes", "weight_changes", "labels_added")
+    )
 
 
 # debug-data
 
 
-def checked(folder: Path, train: list[Record], dev: list[Record], *options: object, code: int = 0) -> dict[str, Any]:
-    """What debug-data says of two splits."""
+def debug_data(folder: Path, train: list[Record], dev: list[Record], *options: object, code: int = 0) -> dict[str, Any]:
+    """Return the JSON output of debug-data for two splits."""
     paths = [write_jsonl(folder / f"{name}.jsonl", split) for name, split in (("train", train), ("dev", dev))]
     result = call("debug-data", CONFIG, "--paths.train", paths[0], "--paths.dev", paths[1], *options, code=code)
     return json.loads(result.stdout)
@@ -364,18 +367,18 @@ def test_debug_data_of_a_good_corpus(tmp_path: Path, train_records: list[Record]
     wrong = {**train_records[4], "label": "food"}
     assert train_records[4]["label"] == "music"
     train = [*train_records[:4], wrong, *train_records[5:]]
-    found = checked(tmp_path, train, dev_records, "--corpora.train.id_field", "id")
+    found = debug_data(tmp_path, train, dev_records, "--corpora.train.id_field", "id")
     assert found["documents"] == {"train": 120, "dev": 30}
     assert found["labels"]["train"] == {"food": 41, "sport": 40, "music": 39}
     assert found["findings"] == []
-    words, characters = found["space"]["blocks"]
+    words, characters = found["memory"]["blocks"]
     assert (words["block"], characters["block"]) == ("words", "characters")
-    assert words["symbols"] == sum(len(record["text"].split()) for record in train)
-    assert 0 < words["distinct"] <= words["nodes"]
-    assert 0 < found["space"]["bytes"] < found["space"]["peak_bytes"]
-    worst = found["highest_loss"][0]
+    assert words["n_symbols"] == sum(len(record["text"].split()) for record in train)
+    assert 0 < words["n_columns"] <= words["n_nodes"]
+    assert 0 < found["memory"]["total_bytes"] < found["memory"]["peak_bytes"]
+    worst = found["label_errors"][0]
     assert (worst["document"], worst["labels"], worst["predicted"]) == ("4", ["food"], ["music"])
-    assert len(found["highest_loss"]) == 10
+    assert len(found["label_errors"]) == 10
 
 
 def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
@@ -389,37 +392,49 @@ def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record],
         {"text": "bread", "label": "bakery"},
     ]
     dev = [*dev_records, train_records[2], {"text": "coal", "label": "mining"}]
-    found = checked(tmp_path, train, dev, "--no-train", code=1)
+    found = debug_data(tmp_path, train, dev, "--no-train", code=1)
     errors, warnings = messages(found, "error"), messages(found, "warning")
     assert "1 document (train #121) without text" in errors
     assert "1 document (train #122) without labels" in errors
-    assert "1 document (train #123) whose labels do not sum to 1" in errors
-    assert "train: 1 document (train #125 = train #2) with the text of another one and other labels" in warnings
-    assert "train: 1 document (train #124 = train #1) with the text and the labels of another one" in warnings
+    assert "1 document (train #123) with exclusive labels that do not sum to 1" in errors
+    assert (
+        "train: 1 document (train #125 = train #2) with the text of an earlier document and different labels"
+        in warnings
+    )
+    assert "train: 1 document (train #124 = train #1) with the text and the labels of an earlier document" in warnings
     assert "dev: 1 document (dev #31 = train #3)" in warnings
     assert "fewer than 10 training documents: 'bakery'" in warnings
-    assert "in dev only, and will never be predicted: 'mining'" in warnings
-    assert found["highest_loss"] is None
-    assert found["space"]["documents"] == 124
+    assert "in dev only, which cannot be predicted: 'mining'" in warnings
+    assert found["label_errors"] is None
+    assert found["memory"]["n_documents"] == 124
 
 
-def test_debug_data_estimates_from_a_sample(
+def test_debug_data_of_a_single_label(tmp_path: Path, train_records: list[Record]) -> None:
+    """Nothing can be trained, but the report is printed."""
+    records = [record for record in train_records if record["label"] == "food"]
+    found = debug_data(tmp_path, records, records[:1], "--train", code=1)
+    assert "at least two; the training corpus has 'food'" in messages(found, "error")
+    assert found["memory"]["n_documents"] == 40
+    assert found["label_errors"] is None
+
+
+def test_debug_data_extrapolates_from_a_sample(
     tmp_path: Path, train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spacy_graft.cli.debug_data.SAMPLE", 60)
-    monkeypatch.setattr("spacy_graft.cli.debug_data.FEW", 100)
-    found = checked(tmp_path, train_records, dev_records)
-    assert found["highest_loss"] is None
-    assert (found["space"]["documents"], found["space"]["measured"]) == (120, 60)
+    monkeypatch.setattr("spacy_graft.cli.debug_data.MAX_MEASURED", 60)
+    monkeypatch.setattr("spacy_graft.cli.debug_data.MAX_TRAINED", 100)
+    found = debug_data(tmp_path, train_records, dev_records)
+    assert found["label_errors"] is None
+    assert (found["memory"]["n_documents"], found["memory"]["n_measured"]) == (120, 60)
     n_words = sum(len(record["text"].split()) for record in train_records)
-    assert found["space"]["blocks"][0]["symbols"] == pytest.approx(n_words, rel=0.1)
+    assert found["memory"]["blocks"][0]["n_symbols"] == pytest.approx(n_words, rel=0.1)
 
 
 def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:
     train, dev = write_jsonl(tmp_path / "a.jsonl", train_records), write_jsonl(tmp_path / "b.jsonl", dev_records)
     paths = ("--paths.train", train, "--paths.dev", dev)
     printed = call("debug-data", CONFIG, *paths, "--format", "table").stdout
-    for expected in ("food", "character n-gram", "MB at its peak", "Highest loss", "Nothing is wrong"):
+    for expected in ("food", "character n-gram", "at the peak", "Likely label errors", "No problems found"):
         assert expected in printed
 
 
@@ -436,7 +451,7 @@ def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["--exclusive", "--multilabel"])
-def test_the_config_trains(corpus: Path, tmp_path: Path, kind: str) -> None:
+def test_init_config_writes_a_config_that_trains(corpus: Path, tmp_path: Path, kind: str) -> None:
     config = tmp_path / "config.cfg"
     call("init-config", config, "--lang", "en", kind, "--no-syntax", "--size", "small",
          "--train", corpus / "train.jsonl.gz", "--dev", corpus / "dev.jsonl")  # fmt: skip
@@ -446,7 +461,7 @@ def test_the_config_trains(corpus: Path, tmp_path: Path, kind: str) -> None:
     assert nlp.meta["performance"]["cats_score"] > 0.8
 
 
-def test_the_config_takes_syntax(unpacked: Path, tmp_path: Path) -> None:
+def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.cfg"
     call("init-config", config, "--lang", "en", "--syntax", "--syntax-from", unpacked)
     written = spacy.util.load_config(config, interpolate=True)
@@ -462,7 +477,7 @@ def test_the_config_takes_syntax(unpacked: Path, tmp_path: Path) -> None:
     )
 
 
-def test_the_settings_are_those_of_the_shipped_config(tmp_path: Path) -> None:
+def test_init_config_has_the_settings_of_the_shipped_config(tmp_path: Path) -> None:
     call("init-config", tmp_path / "config.cfg")
     ours, shipped = (spacy.util.load_config(path) for path in (tmp_path / "config.cfg", CONFIG))
     for section in ("nlp", "corpora", "training"):
@@ -474,15 +489,15 @@ def test_the_settings_are_those_of_the_shipped_config(tmp_path: Path) -> None:
     assert written == spacy.blank("en").add_pipe("textcat_graft").blocks
 
 
-def test_blocks_of_the_config_with_syntax_are_those_of_the_package() -> None:
-    """A config that adds blocks has to write out the default ones."""
+def test_default_cfg_has_the_default_blocks() -> None:
+    """The config adds blocks, so it has to list the default ones."""
     components = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)["components"]
     expected = {**default_features(), **syntax_features()}
     assert blocks_of(components["textcat_graft"]["features"]) == blocks_of(expected)
 
 
 def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(init_config_module, "someone_is_there", lambda: True)
+    monkeypatch.setattr(init_config_module, "is_interactive", lambda: True)
     result = call("init-config", tmp_path / "config.cfg", input="de\nn\nn\nhuge\nlarge\n")
     assert "'huge' is none of small, medium, large." in result.stderr
     config = spacy.util.load_config(tmp_path / "config.cfg")
@@ -515,13 +530,13 @@ WITH_MODEL: dict[str, Callable[[Path], list[object]]] = {
 
 
 @pytest.mark.parametrize("command", WITH_MODEL)
-def test_no_pipeline(command: str, tmp_path: Path) -> None:
+def test_missing_pipelines(command: str, tmp_path: Path) -> None:
     arguments = WITH_MODEL[command]
-    assert "is no pipeline" in refused(*arguments(tmp_path))
+    assert "is not a pipeline" in refused(*arguments(tmp_path))
     assert "neither a folder nor an installed package" in refused(*arguments(tmp_path / "none"))
 
 
-def test_the_folder_of_a_training_is_no_pipeline(tmp_path: Path) -> None:
+def test_the_folder_of_a_training_is_not_a_pipeline(tmp_path: Path) -> None:
     (tmp_path / "model-best").mkdir()
     assert f"Did you mean {tmp_path / 'model-best'}?" in refused("report", tmp_path)
 
@@ -534,19 +549,19 @@ def test_a_damaged_pipeline(pipeline: Path, tmp_path: Path) -> None:
     assert "cannot be loaded" in refused("report", tmp_path)
 
 
-def test_a_pipeline_without_our_component(tmp_path: Path) -> None:
+def test_a_pipeline_without_a_graft_component(tmp_path: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path)
     assert "'sentencizer'" in refused("features", tmp_path)
 
 
-def test_a_component_without_weights(tmp_path: Path) -> None:
+def test_an_untrained_component(tmp_path: Path) -> None:
     make_nlp().to_disk(tmp_path)
     assert "no weights yet" in refused("features", tmp_path)
 
 
-def test_a_pipeline_with_two(tmp_path: Path, train_records: list[Record]) -> None:
+def test_a_pipeline_with_two_components(tmp_path: Path, train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(), train_records)
     nlp.add_pipe("textcat_graft_multilabel", config={"features": WORDS})
     nlp.to_disk(tmp_path)
@@ -556,7 +571,7 @@ def test_a_pipeline_with_two(tmp_path: Path, train_records: list[Record]) -> Non
 
 
 @pytest.mark.parametrize("command", ["explain", "features"])
-def test_a_label_that_is_not_there(pipeline: Path, command: str) -> None:
+def test_an_unknown_label(pipeline: Path, command: str) -> None:
     assert "There is no label 'spotr'. Did you mean 'sport'?" in refused(
         *WITH_MODEL[command](pipeline), "--label", "spotr"
     )
@@ -569,7 +584,7 @@ def test_text_that_is_not_utf8(pipeline: Path, tmp_path: Path) -> None:
     assert "is not UTF-8" in refused("explain", pipeline, "gr\udcfcn")
 
 
-def test_files_that_are_not_there(pipeline: Path, tmp_path: Path) -> None:
+def test_missing_files(pipeline: Path, tmp_path: Path) -> None:
     for command in ("explain", "classify"):
         assert "There is no file" in refused(command, pipeline, tmp_path / "none.jsonl")
         assert "is a folder" in refused(command, pipeline, tmp_path)
@@ -587,7 +602,7 @@ def interrupt(file: IO[bytes]) -> None:
     raise KeyboardInterrupt
 
 
-def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_no_incomplete_file_is_left(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("before")
 
@@ -611,18 +626,18 @@ def test_wrong_usage(pipeline: Path) -> None:
     call("classify", pipeline, code=2)
 
 
-def test_it_joins_spacy(pipeline: Path) -> None:
+def test_commands_are_added_to_spacy(pipeline: Path) -> None:
     code = f"import sys; sys.argv = ['spacy', 'graft', 'features', {str(pipeline)!r}, '--top', '1']; {SPACY}"
     assert json.loads(run("-c", code).stdout)["block"] == "words"
 
 
-def test_entry_points_are_there() -> None:
+def test_entry_points_exist() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["spacy-graft"].partition(":")
     assert callable(getattr(import_module(module), name))
     assert import_module(project["entry-points"]["spacy_cli"]["graft"])
 
 
-def test_the_app_imports_nothing_slow() -> None:
+def test_importing_the_app_is_cheap() -> None:
     code = "import sys, spacy_graft.cli.app; print({'spacy', 'numpy', 'numba', 'rich.table'} & set(sys.modules))"
     assert run("-c", code).stdout.strip() == "set()"

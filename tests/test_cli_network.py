@@ -1,4 +1,4 @@
-"""``spacy-graft network``: each command, what is printed, and bad input."""
+"""``spacy-graft network``: the commands, their output, and bad input."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 
 from conftest import run, write_jsonl
 from lexicons import write_sentiwordnet, write_wordnet
-from spacy_graft.cli import token_corpus, waiting
+from spacy_graft.cli import progress, token_corpus
 from spacy_graft.cli.app import app
-from spacy_graft.cli.network_builders import BUILDERS, RENAMED, parameter_texts, signature_of
+from spacy_graft.cli.network_builders import BUILDERS, RENAMED_OPTIONS, parameter_texts, signature_of
 from spacy_graft.cli.token_corpus import TokenCorpus
 from spacy_graft.graphs.edgelist import EdgeList, NetworkFile
 from spacy_graft.graphs.graph import FeatureGraph
@@ -44,14 +44,14 @@ WORDS = [text.lower().replace(",", " ,").replace(".", " .").split() for text in 
 
 
 def call(*arguments: object, code: int = 0) -> Result:
-    """Run a command in this process; what it prints is no terminal."""
+    """Run a command in this process; standard output is not a terminal."""
     result = CliRunner().invoke(app, ["network", *map(str, arguments)])
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
 def refused(*arguments: object, code: int = 1) -> str:
-    """The last line of a command that refuses bad input."""
+    """Run a command with bad input and return its error."""
     result = call(*arguments, code=code)
     assert result.stdout == ""
     *usage, line = result.stderr.splitlines()
@@ -148,8 +148,8 @@ def test_corpora_of_documents_with_lemmas(tmp_path: Path, output: Path) -> None:
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_options_are_those_of_the_builder(name: str) -> None:
-    builder = getattr(import_module(f"spacy_graft.graphs.{BUILDERS[name].module}"), BUILDERS[name].name)
-    own = {RENAMED.get(field.name, field.name): field.default for field in fields(builder)}
+    builder = getattr(import_module(f"spacy_graft.graphs.{BUILDERS[name].module}"), BUILDERS[name].class_name)
+    own = {RENAMED_OPTIONS.get(field.name, field.name): field.default for field in fields(builder)}
     parameters = signature_of(builder).parameters
     assert set(own) < set(parameters)
     required = inspect.Parameter.empty
@@ -171,7 +171,7 @@ def test_merge(wordnet: Path, train: Path, edges: Path, tmp_path: Path, output: 
     assert list(report["networks"]) == ["wordnet", "own"]
     assert report["coverage"]["share"] == 1.0
     (line,) = call("show", output, "canoe").stdout.splitlines()
-    (boat,) = (one for one in json.loads(line)["neighbours"] if one["name"] == "boat")
+    (boat,) = (entry for entry in json.loads(line)["neighbours"] if entry["name"] == "boat")
     assert boat["weight"] == 0.5 + 3 * 2.0
     shares = tmp_path / "shares.network"
     call("merge", shares, first, second, "--normalise")
@@ -196,8 +196,22 @@ def test_show_prints_neighbours(edges: Path, output: Path) -> None:
         "vertex": "boat",
         "virtual": False,
         "neighbours": [
-            {"name": "canoe", "virtual": False, "kind": "similar", "weight": 2.0, "share": 2 / 3, "back": 2.0},
-            {"name": "not good", "virtual": False, "kind": "similar", "weight": 1.0, "share": 1 / 3, "back": 1.0},
+            {
+                "name": "canoe",
+                "virtual": False,
+                "kind": "similar",
+                "weight": 2.0,
+                "share": 2 / 3,
+                "reverse_weight": 2.0,
+            },
+            {
+                "name": "not good",
+                "virtual": False,
+                "kind": "similar",
+                "weight": 1.0,
+                "share": 1 / 3,
+                "reverse_weight": 1.0,
+            },
         ],
     }
     assert len(json.loads(call("show", output, "boat", "--top", 1).stdout)["neighbours"]) == 1
@@ -213,7 +227,7 @@ def test_show_prints_members_of_classes(tmp_path: Path, output: Path) -> None:
     (line,) = call("show", output, "*boat").stdout.splitlines()
     found = json.loads(line)
     assert found["virtual"]
-    assert [(one["name"], one["weight"], one["back"]) for one in found["neighbours"]] == [
+    assert [(entry["name"], entry["weight"], entry["reverse_weight"]) for entry in found["neighbours"]] == [
         ("canoe", 0.0, 2.0),
         ("boat", 0.0, 0.5),
     ]
@@ -251,10 +265,10 @@ def test_damaged_files(wordnet: Path, train: Path, tmp_path: Path, output: Path)
     [
         ("train.jsonl", b'{"text": "a"}\n\xff\n', "line 2: not UTF-8"),
         ("train.txt", b"gr\xfcn", "line 1: not UTF-8"),
-        ("train.jsonl", b"", "The corpus, 0 documents, has no feature"),
-        ("train.txt", b"a b\nc d\n", "The corpus, 2 documents, has no feature in 2 of them"),
-        ("train.spacy", b"", "has no documents of spaCy"),
-        ("train.csv", b"a", "neither .jsonl, .txt"),
+        ("train.jsonl", b"", "The corpus has 0 documents and no feature"),
+        ("train.txt", b"a b\nc d\n", "The corpus has 2 documents and no feature in at least 2 of them"),
+        ("train.spacy", b"", "does not hold documents of spaCy"),
+        ("train.csv", b"a", "does not end in .jsonl, .jsonl.gz, .txt"),
         ("train.jsonl.gz", b"{}", "compressed file is damaged"),
     ],
 )
@@ -266,17 +280,17 @@ def test_corpora_that_cannot_be_read(
     assert message in refused("wordnet", output, "--corpus", path, "--path", wordnet)
 
 
-def test_corpora_without_what_is_asked_for(wordnet: Path, train: Path, tmp_path: Path, output: Path) -> None:
-    def said(*options: object) -> str:
+def test_corpora_that_lack_an_attribute_or_key(wordnet: Path, train: Path, tmp_path: Path, output: Path) -> None:
+    def error(*options: object) -> str:
         return refused("wordnet", output, "--path", wordnet, *options)
 
     for options in (("--corpus", tmp_path / "none.jsonl"), ("--corpus", tmp_path)):
-        assert "There is no file" in said(*options)
-    assert "there is no 'body'" in said("--corpus", train, "--text-field", "body")
-    assert "did you mean LEMMA" in said("--corpus", train, "--attribute", "LEMA")
-    assert "needs documents annotated with LEMMA" in said("--corpus", train, "--attribute", "LEMMA")
-    assert "the language 'xy' cannot be loaded" in said("--corpus", train, "--lang", "xy")
-    assert "cannot be loaded" in said("--corpus", train, "--model", tmp_path / "none")
+        assert "There is no file" in error(*options)
+    assert "there is no 'body'" in error("--corpus", train, "--text-field", "body")
+    assert "did you mean LEMMA" in error("--corpus", train, "--attribute", "LEMA")
+    assert "needs documents annotated with LEMMA" in error("--corpus", train, "--attribute", "LEMMA")
+    assert "the language 'xy' cannot be loaded" in error("--corpus", train, "--lang", "xy")
+    assert "cannot be loaded" in error("--corpus", train, "--model", tmp_path / "none")
 
 
 def test_networks_without_edges_are_not_written(wordnet: Path, tmp_path: Path, output: Path) -> None:
@@ -290,7 +304,7 @@ def test_networks_without_edges_are_not_written(wordnet: Path, tmp_path: Path, o
 
 def test_output_that_cannot_be_written(edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "it is a folder" in refused("edge-list", tmp_path, "--path", edges)
-    assert "is no folder" in refused("edge-list", edges / "some.network", "--path", edges)
+    assert "is not a folder" in refused("edge-list", edges / "some.network", "--path", edges)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -300,7 +314,7 @@ def test_output_that_cannot_be_written(edges: Path, tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["edges.tsv"]
 
 
-def test_a_vertex_that_is_not_there(edges: Path, output: Path) -> None:
+def test_an_unknown_vertex(edges: Path, output: Path) -> None:
     call("edge-list", output, "--path", edges)
     assert "has no vertex 'cano'. Did you mean 'canoe'?" in refused("show", output, "cano")
 
@@ -313,7 +327,7 @@ def test_wrong_usage(wordnet: Path, train: Path, edges: Path, tmp_path: Path, ou
     refused("edge-list", output, code=2)
     call("edge-list", output, "--path", edges)
     assert "--weight is given 1 times" in refused("merge", tmp_path / "a", output, output, "--weight", 1, code=2)
-    assert "two have the same" in refused("merge", tmp_path / "a", output, output)
+    assert "Two files have the same name" in refused("merge", tmp_path / "a", output, output)
     call("wordnot", code=2)
 
 
@@ -330,7 +344,7 @@ def test_help_lists_the_commands() -> None:
     assert all(f"  {command} " in printed for command in COMMANDS)
 
 
-def test_it_joins_spacy(edges: Path, output: Path) -> None:
+def test_commands_are_added_to_spacy(edges: Path, output: Path) -> None:
     run("-m", "spacy", "graft", "network", "edge-list", output, "--path", edges)
     assert FeatureGraph.from_disk(output).n_vertices == 5
 
@@ -340,21 +354,21 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_what_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+def test_long_steps_show_a_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "STATUS_DELAY", 0.0)
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    with waiting.waiting("reading") as tell:
-        assert list(waiting.counted(range(100), tell, "documents read")) == list(range(100))
+    with progress.status_line("reading") as update:
+        assert list(progress.with_count(range(100), update, "documents read")) == list(range(100))
         deadline = time.monotonic() + 10.0
         while "100 documents read" not in sys.stderr.getvalue() and time.monotonic() < deadline:
             time.sleep(0.05)
     assert "100 documents read" in sys.stderr.getvalue()
 
 
-def test_what_is_quick_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_steps_show_no_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with waiting.waiting("reading"):
+    with progress.status_line("reading"):
         pass
     assert sys.stderr.getvalue() == ""
 
@@ -370,7 +384,7 @@ TWO_TEXTS = [("a", "good", "film", "!"), ("bad",)]
 
 
 @pytest.mark.parametrize("name", ["more.jsonl", "more.jsonl.gz", "more.txt", "more.txt.gz", "more.spacy"])
-def test_texts_are_cut_into_symbols(tmp_path: Path, name: str, blank: Language) -> None:
+def test_texts_become_symbols(tmp_path: Path, name: str, blank: Language) -> None:
     path, texts = tmp_path / name, ["A good\u2003 film!", "BAD"]
     if "jsonl" in name:
         write_jsonl(path, [{"text": text, "label": "ignored"} for text in texts])
@@ -384,7 +398,7 @@ def test_texts_are_cut_into_symbols(tmp_path: Path, name: str, blank: Language) 
 
 
 def test_texts_of_several_batches(tmp_path: Path) -> None:
-    for n in (0, 1, token_corpus.BATCH, 2 * token_corpus.BATCH + 1):
+    for n in (0, 1, token_corpus.ZONE_DOCUMENTS, 2 * token_corpus.ZONE_DOCUMENTS + 1):
         path = tmp_path / "more.txt"
         path.write_text("".join(f"w{i}\n" for i in range(n)))
         assert symbols_of(path) == [(f"w{i}",) for i in range(n)]
@@ -409,8 +423,8 @@ def test_texts_with_lemmas(tmp_path: Path, unpacked: Path, blank: Language) -> N
         ("more.jsonl", b"\xff", "line 1: not UTF-8"),
         ("more.txt", b"a\n\xff", "line 2: not UTF-8"),
         ("more.txt.gz", b"a", "compressed file is damaged"),
-        ("more.spacy", b"a", "has no documents of spaCy"),
-        ("more.csv", b"a", "is neither"),
+        ("more.spacy", b"a", "does not hold documents of spaCy"),
+        ("more.csv", b"a", "does not end in"),
     ],
 )
 def test_texts_that_cannot_be_read(tmp_path: Path, name: str, data: bytes, message: str) -> None:

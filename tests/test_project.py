@@ -123,7 +123,7 @@ def test_an_altered_syntax_pipeline_is_not_unpacked(project: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--syntax", "no_such_pipeline", "--lang", "en"), "no_such_pipeline is no pipeline that is installed"),
+        (("--syntax", "no_such_pipeline", "--lang", "en"), "The syntax pipeline no_such_pipeline cannot be loaded"),
         (("--lang", "de"), "is for the language 'en', and the texts are in 'de'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The scripts of the main job, each on its own."""
+"""The scripts of the project, each on its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLITS = ("train", "dev", "test")
 
 @pytest.fixture
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripts can be imported."""
+    """Make scripts importable."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
 
 
@@ -42,7 +42,7 @@ def corpus(output: Path, data: object, *arguments: str) -> dict[str, list[Record
     return rows_of(output)
 
 
-def test_jsonl_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_jsonl_is_copied(tmp_path: Path) -> None:
     for n, name in enumerate(("train.jsonl.gz", "dev.jsonl", "test.jsonl.gz")):
         write_jsonl(tmp_path / name, [{"body": f"{name} 天气", "topic": "a"}, {"body": "x" * n, "topic": ["b", "c"]}])
     rows = corpus(tmp_path / "out", tmp_path, "--text-field", "body", "--label-field", "topic")
@@ -51,8 +51,8 @@ def test_jsonl_is_taken_as_it_is(tmp_path: Path) -> None:
     assert all(len({row["id"] for row in rows[split]}) == 2 for split in SPLITS)
 
 
-def test_dev_is_held_out_label_by_label(tmp_path: Path) -> None:
-    """Also where labels alternate: every tenth line would be of one label only."""
+def test_dev_is_held_out_by_label(tmp_path: Path) -> None:
+    """Labels alternate, so that every tenth line has the same label."""
     records = [{"text": f"text {i}", "label": "ab"[i % 2]} for i in range(200)]
     write_jsonl(tmp_path / "train.jsonl", records)
     write_jsonl(tmp_path / "test.jsonl", records[:4])
@@ -62,7 +62,7 @@ def test_dev_is_held_out_label_by_label(tmp_path: Path) -> None:
     assert len({row["text"] for split in ("train", "dev") for row in rows[split]}) == 200
 
 
-def test_ag_news_gets_the_names_of_its_classes(tmp_path: Path) -> None:
+def test_ag_news_gets_class_names(tmp_path: Path) -> None:
     for split, n in (("train", 80), ("test", 4)):
         with (tmp_path / f"{split}.csv").open("w", encoding="utf-8", newline="") as file:
             rows = [[str(i % 4 + 1), f'A "title" {i}', "A, description"] for i in range(n)]
@@ -96,7 +96,7 @@ def test_reviews_are_read_from_the_archive(tmp_path: Path) -> None:
         ({"train.jsonl": [{"text": "x", "label": "a"}, {"text": "y"}], "test.jsonl": []}, "train.jsonl, line 2"),
     ],
 )
-def test_bad_data_are_one_line(tmp_path: Path, files: dict[str, Any], message: str) -> None:
+def test_bad_data_gives_a_one_line_error(tmp_path: Path, files: dict[str, Any], message: str) -> None:
     for name, records in files.items():
         write_jsonl(tmp_path / name, records)
     result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path, check=False)
@@ -107,7 +107,7 @@ def test_bad_data_are_one_line(tmp_path: Path, files: dict[str, Any], message: s
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_data_are_one_line(tmp_path: Path) -> None:
+def test_missing_data_gives_a_one_line_error(tmp_path: Path) -> None:
     result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path / "none", check=False)
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
@@ -121,7 +121,7 @@ def scored(nlp: Language, gold: dict[str, float], predicted: dict[str, float]) -
 
 
 @pytest.mark.usefixtures("scripts")
-def test_confusion_counts_gold_by_rows(blank: Language) -> None:
+def test_rows_of_the_confusion_matrix_are_gold_labels(blank: Language) -> None:
     evaluate = importlib.import_module("evaluate")
     examples = [
         scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.9, "b": 0.1}),
@@ -129,7 +129,7 @@ def test_confusion_counts_gold_by_rows(blank: Language) -> None:
         scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
         scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
     ]
-    assert evaluate.confusion(("a", "b"), examples) == [[1, 1], [0, 1]]
+    assert evaluate.confusion_matrix(("a", "b"), examples) == [[1, 1], [0, 1]]
 
 
 @pytest.mark.usefixtures("scripts")
@@ -148,8 +148,8 @@ def test_log_loss(blank: Language) -> None:
 
 
 @pytest.mark.usefixtures("scripts")
-def test_log_loss_leaves_out_what_is_unknown(blank: Language) -> None:
-    """Labels that a document of several says nothing of are no negatives, and labels of no model no predictions."""
+def test_log_loss_excludes_unknown_targets(blank: Language) -> None:
+    """Missing labels are not negatives, and documents without a label of the model are not counted."""
     evaluate = importlib.import_module("evaluate")
     examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
     metrics = evaluate.calibration_metrics(("a", "b"), examples, False)
@@ -157,7 +157,7 @@ def test_log_loss_leaves_out_what_is_unknown(blank: Language) -> None:
     examples += [scored(blank, {"c": 1.0}, {"a": 0.9, "b": 0.1}), scored(blank, {}, {"a": 0.9, "b": 0.1})]
     metrics = evaluate.calibration_metrics(("a", "b"), examples, True)
     assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
-    assert sum(each["count"] for each in metrics["reliability"]) == 1
+    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 1
 
 
 @pytest.mark.usefixtures("scripts")
@@ -186,37 +186,37 @@ nlp.to_disk({str(tmp_path / "model")!r})
     assert metrics["thresholds"] == {"food": 0.5, "music": 0.5, "sport": 0.5}
     assert "F1" in printed
     assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
-    assert sum(each["count"] for each in metrics["reliability"]) == 60
-    assert "Are probabilities what they say?" in printed
+    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 60
+    assert "Calibration" in printed
     assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("scripts")
-def test_the_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluate = importlib.import_module("evaluate")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not evaluate.reliability_figure({"reliability": []}, tmp_path / "reliability.png")
+    assert not evaluate.write_reliability_diagram({"reliability": []}, tmp_path / "reliability.png")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
 def archive(tmp_path: Path, scripts: None) -> Path:
-    """A wheel, and its checksum beside it."""
+    """Return a wheel in a folder with its checksum."""
     path = tmp_path / "assets" / "a-1.0-py3-none-any.whl"
     path.parent.mkdir()
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("a/meta.json", "{}")
-    importlib.import_module("unpack").write_sum(path)
+    importlib.import_module("unpack").write_checksum(path)
     return path
 
 
-def test_a_wheel_with_the_right_checksum_is_unpacked(archive: Path, tmp_path: Path) -> None:
+def test_a_wheel_with_the_correct_checksum_is_unpacked(archive: Path, tmp_path: Path) -> None:
     run(SCRIPTS / "unpack.py", archive, tmp_path / "out")
     assert (tmp_path / "out" / "a" / "meta.json").read_text(encoding="utf-8") == "{}"
 
 
 def test_an_altered_wheel_is_refused(archive: Path, tmp_path: Path) -> None:
-    """It is still an archive, so that nothing but its checksum tells."""
+    """It is still a valid archive, so that only the checksum is wrong."""
     with zipfile.ZipFile(archive, "a") as wheel:
         wheel.writestr("a/more.py", "")
     result = run(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
@@ -239,24 +239,24 @@ def test_a_wheel_without_a_checksum_is_refused(archive: Path, tmp_path: Path, su
     assert not (tmp_path / "out").exists()
 
 
-def test_checksums_of_other_files_remain(archive: Path) -> None:
+def test_checksums_of_other_files_are_kept(archive: Path) -> None:
     unpack, other = importlib.import_module("unpack"), archive.with_name("b.whl")
     other.write_bytes(b"b")
-    unpack.write_sum(other)
+    unpack.write_checksum(other)
     path = archive.with_name("SHA256SUMS")
-    assert unpack.read_sums(path) == {
-        its.name: hashlib.sha256(its.read_bytes()).hexdigest() for its in (archive, other)
+    assert unpack.read_checksums(path) == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (archive, other)
     }
     # As sha256sum writes them.
     assert path.read_bytes().decode() == "".join(
-        f"{checksum}  {name}\n" for name, checksum in unpack.read_sums(path).items()
+        f"{checksum}  {name}\n" for name, checksum in unpack.read_checksums(path).items()
     )
 
 
-def test_wheels_that_ship_have_their_checksum(scripts: None) -> None:
+def test_shipped_wheels_have_a_checksum(scripts: None) -> None:
     assets = REPOSITORY / "assets"
     sums = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in assets.glob("*.whl")}
-    assert importlib.import_module("unpack").read_sums(assets / "SHA256SUMS") == sums
+    assert importlib.import_module("unpack").read_checksums(assets / "SHA256SUMS") == sums
 
 
 def test_results_of_benchmarks_are_small() -> None:

@@ -165,11 +165,11 @@ def test_scores_count_words_of_the_same_characters(blank: Language, monkeypatch:
         heads=[1, 2, 2, 2],
         deps=["advmod", "nsubj", "ROOT", "punct"],
     )
-    scores = syntax_scores.scores([(gold, predicted)])
+    scores = syntax_scores.f1_scores([(gold, predicted)])
     assert scores["token_f"] == pytest.approx(4 / 7)
     assert scores["pos_acc"] == scores["dep_uas"] == scores["dep_las"] == pytest.approx(2 / 7)
     assert scores["sents_f"] == 1.0
-    same = syntax_scores.scores([(gold, gold)])
+    same = syntax_scores.f1_scores([(gold, gold)])
     assert set(same.values()) == {1.0}
 
 

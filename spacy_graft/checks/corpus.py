@@ -1,10 +1,11 @@
-"""What can be wrong with a corpus, before anything is trained on it."""
+"""Find documents and labels that training cannot use or should not see: ``check_corpus``."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -12,41 +13,46 @@ from spacy.training import Example
 from ..messages import listed
 from ..pipeline.targets import ID_KEY, SUM_TOLERANCE
 
-#: Documents that a label should have; names that a message lists.
-FEW_DOCUMENTS, LISTED = 10, 5
+#: Labels of fewer training documents are reported.
+MIN_DOCUMENTS = 10
+#: Number of documents that a message names.
+MAX_NAMES = 5
 
 
 @dataclass
-class Split:
-    """What one split holds.
+class SplitReport:
+    """Contents of one split.
+
+    Documents are named by the split and their id, or their number from 1 if they have no id: ``train 'a17'`` or
+    ``train #17``.
 
     Attributes
     ----------
     name : str
         "train" or "dev".
     exclusive : bool
+        Whether labels exclude each other.
     n_documents : int
-    labels : Counter
-        Documents by label: those of which the label holds.
-    known : dict of str to None
+    labels : list of str
         All labels of the annotation, in the order of their first appearance.
-    seen : dict of int to (str, frozenset of str)
-        Name and labels of the first document of each text, by its hash.
-    label_sets : dict of frozenset to itself
-        Those that are seen, so that each is held once.
-    without_text, without_labels, bad_sums, duplicates, conflicts : list of str
-        Names of documents.
+    label_counts : Counter
+        For each label, the number of its documents (value of at least 0.5).
+    single_label : bool
+        Whether each document has exactly one label.
+    without_text, without_labels, bad_sums : list of str
+        Documents that are empty, have no label, or have exclusive labels whose values do not sum to 1.
+    duplicates, conflicts : list of str
+        Documents with the text of an earlier document, which is named too: with the same labels, or with others.
     unusable : set of int
-        Numbers of those that training would refuse, from 1.
+        Numbers (from 1) of the documents that training would refuse.
     """
 
     name: str
     exclusive: bool
     n_documents: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    known: dict[str, None] = field(default_factory=dict)
-    seen: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
-    label_sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    label_counts: Counter[str] = field(default_factory=Counter)
+    single_label: bool = True
     without_text: list[str] = field(default_factory=list)
     without_labels: list[str] = field(default_factory=list)
     bad_sums: list[str] = field(default_factory=list)
@@ -54,169 +60,208 @@ class Split:
     conflicts: list[str] = field(default_factory=list)
     unusable: set[int] = field(default_factory=set)
 
-    def read(self, examples: Iterable[Example], other: Split | None = None) -> Split:
-        """Count a corpus, with duplicates of another one."""
-        for example in examples:
-            self.n_documents += 1
-            self._add(example.reference, f"{self.name} {name_of(example, self.n_documents)}", other)
-            if not is_usable(example.reference, self.exclusive):
-                self.unusable.add(self.n_documents)
-        return self
-
     @property
     def n_usable(self) -> int:
+        """Number of documents that training takes."""
         return self.n_documents - len(self.unusable)
 
     def usable(self, examples: Iterable[Example]) -> Iterator[Example]:
-        """The same examples again, without those that training would refuse."""
+        """Filter the examples of this split, read again in the same order: those that training takes."""
         return (example for number, example in enumerate(examples, start=1) if number not in self.unusable)
 
     def usable_numbers(self) -> list[int]:
-        """The numbers of these."""
+        """Numbers (from 1) of the documents that training takes."""
         return [number for number in range(1, self.n_documents + 1) if number not in self.unusable]
-
-    def _add(self, doc: Doc, name: str, other: Split | None) -> None:
-        found = positive_labels(doc)
-        labels = self.label_sets.setdefault(found, found)
-        self.labels.update(labels)
-        self.known.update(dict.fromkeys(doc.cats))
-        text = doc.text.strip()
-        if not text:
-            self.without_text.append(name)
-        if not has_labels(doc, self.exclusive):
-            self.without_labels.append(name)
-        elif not is_usable(doc, self.exclusive):
-            self.bad_sums.append(name)
-        if text:
-            self._compare(hash(text), name, labels, other)
-
-    def _compare(self, key: int, name: str, labels: frozenset[str], other: Split | None) -> None:
-        """Note a text that has been there."""
-        before = self.seen.get(key) or (other.seen.get(key) if other else None)
-        self.seen.setdefault(key, (name, labels))
-        if before is not None:
-            pair = f"{name} = {before[0]}"
-            (self.duplicates if labels == before[1] else self.conflicts).append(pair)
-
-
-def name_of(example: Example, number: int) -> str:
-    """The id of an example, or its number, from 1."""
-    identity = example.reference.user_data.get(ID_KEY)
-    return f"#{number}" if identity is None else repr(identity)
-
-
-def positive_labels(doc: Doc) -> frozenset[str]:
-    """Labels that hold."""
-    return frozenset(label for label, value in doc.cats.items() if value >= 0.5)
-
-
-def has_labels(doc: Doc, exclusive: bool) -> bool:
-    """Whether the annotation says anything; of exclusive labels one must hold."""
-    return any(doc.cats.values()) if exclusive else bool(doc.cats)
-
-
-def is_usable(doc: Doc, exclusive: bool) -> bool:
-    """Whether training takes the document."""
-    if not has_labels(doc, exclusive):
-        return False
-    return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to know before training.
+    """A problem of a corpus.
 
     Attributes
     ----------
-    level : str
-        "error": training would fail, or learn nothing from these documents. "warning": look at it.
+    level : {"error", "warning"}
+        An error stops training, or makes it refuse or ignore documents. A warning should be looked at.
     message : str
     """
 
-    level: str
+    level: Literal["error", "warning"]
     message: str
 
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """What two splits hold, and what is wrong with them.
+    """Contents and problems of two splits.
 
     Attributes
     ----------
-    train, dev : Split
+    train, dev : SplitReport
     findings : tuple of Finding
-        Errors and warnings; none if all is well.
+        Errors and warnings; empty if there are none.
     """
 
-    train: Split
-    dev: Split
+    train: SplitReport
+    dev: SplitReport
     findings: tuple[Finding, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a finding is an error."""
+        return any(finding.level == "error" for finding in self.findings)
 
 
 def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive: bool = True) -> CorpusReport:
-    """Look for what is wrong with the documents of two splits and their labels.
+    """Check the documents and labels of two splits.
 
-    Documents without text or labels, labels whose values do not sum to 1, duplicates and contradictions within and
-    across the splits, rare labels, and labels that only one of the splits has.
+    Reports documents without text or labels, exclusive labels that do not sum to 1, duplicates and contradictory labels
+    within and across the splits, rare labels, and labels of one split only. An empty split is an error among the
+    findings, not an exception.
 
     Parameters
     ----------
     train, dev : iterable of Example
-        Annotated in ``doc.cats``. They are read once, and not kept.
+        Annotated in ``doc.cats``. They are read once and not kept.
     exclusive : bool
         Whether labels exclude each other.
+
+    Returns
+    -------
+    CorpusReport
+
+    Examples
+    --------
+    >>> report = check_corpus(train, dev)
+    >>> for finding in report.findings:
+    ...     print(finding.level, finding.message)
     """
-    of_train = Split("train", exclusive).read(train)
-    of_dev = Split("dev", exclusive).read(dev, other=of_train)
-    found = [*of_split(of_train), *of_split(of_dev), *of_labels(of_train, of_dev)]
-    return CorpusReport(of_train, of_dev, tuple(found))
+    reader = SplitReader(SplitReport("train", exclusive))
+    train_report = reader.read(train)
+    dev_report = SplitReader(SplitReport("dev", exclusive), earlier=reader).read(dev)
+    findings = (*split_findings(train_report), *split_findings(dev_report), *label_findings(train_report, dev_report))
+    return CorpusReport(train_report, dev_report, findings)
 
 
-def of_split(split: Split) -> Iterator[Finding]:
-    """Documents that training cannot use, or should not have."""
+@dataclass
+class SplitReader:
+    """Reads the examples of a split into its report.
+
+    Attributes
+    ----------
+    report : SplitReport
+    earlier : SplitReader, optional
+        That of a split whose texts should not be repeated in this one.
+    first_documents : dict of int to (str, frozenset of str)
+        Name and labels of the first document of each text, by the hash of the text.
+    label_sets : dict of frozenset to itself
+        One object for each set of labels, to save memory.
+    """
+
+    report: SplitReport
+    earlier: SplitReader | None = None
+    first_documents: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    label_sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+    def read(self, examples: Iterable[Example]) -> SplitReport:
+        labels: dict[str, None] = {}
+        for number, example in enumerate(examples, start=1):
+            labels.update(dict.fromkeys(example.reference.cats))
+            self._add(example.reference, number, f"{self.report.name} {example_name(example, number)}")
+        self.report.labels = list(labels)
+        self.report.single_label = all(len(labels) == 1 for labels in self.label_sets)
+        return self.report
+
+    def _add(self, doc: Doc, number: int, name: str) -> None:
+        report = self.report
+        positive = positive_labels(doc)
+        labels = self.label_sets.setdefault(positive, positive)
+        report.n_documents = number
+        report.label_counts.update(labels)
+        text = doc.text.strip()
+        if not text:
+            report.without_text.append(name)
+        if not has_labels(doc, report.exclusive):
+            report.without_labels.append(name)
+        elif not is_usable(doc, report.exclusive):
+            report.bad_sums.append(name)
+        if not is_usable(doc, report.exclusive):
+            report.unusable.add(number)
+        if text:
+            self._compare(hash(text), name, labels)
+
+    def _compare(self, key: int, name: str, labels: frozenset[str]) -> None:
+        """Record a document whose text occurred before."""
+        first = self.first_documents.get(key) or (self.earlier.first_documents.get(key) if self.earlier else None)
+        self.first_documents.setdefault(key, (name, labels))
+        if first is not None:
+            pair = f"{name} = {first[0]}"
+            (self.report.duplicates if labels == first[1] else self.report.conflicts).append(pair)
+
+
+def example_name(example: Example, number: int) -> str:
+    """Return the id of an example, or its number if it has no id."""
+    example_id = example.reference.user_data.get(ID_KEY)
+    return f"#{number}" if example_id is None else repr(example_id)
+
+
+def positive_labels(doc: Doc) -> frozenset[str]:
+    """Return the labels with a value of at least 0.5."""
+    return frozenset(label for label, value in doc.cats.items() if value >= 0.5)
+
+
+def has_labels(doc: Doc, exclusive: bool) -> bool:
+    """Return whether a document is annotated; with exclusive labels, one of the values must not be 0."""
+    return any(doc.cats.values()) if exclusive else bool(doc.cats)
+
+
+def is_usable(doc: Doc, exclusive: bool) -> bool:
+    """Return whether training takes the document."""
+    if not has_labels(doc, exclusive):
+        return False
+    return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
+
+
+def split_findings(split: SplitReport) -> Iterator[Finding]:
+    """Yield the problems of the documents of one split."""
     if not split.n_documents:
         yield Finding("error", f"{split.name} has no documents.")
-    for names, what in (
+    for names, problem in (
         (split.without_text, "without text"),
         (split.without_labels, "without labels"),
-        (split.bad_sums, "whose labels do not sum to 1, though labels exclude each other"),
+        (split.bad_sums, "with exclusive labels that do not sum to 1"),
     ):
         if names:
-            yield Finding("error", f"{split.name}: {some(names)} {what}.")
-    for names, what in (
-        (split.conflicts, "the text of another one and other labels"),
-        (split.duplicates, "the text and the labels of another one"),
+            yield Finding("error", f"{split.name}: {count_and_names(names)} {problem}.")
+    for names, problem in (
+        (split.conflicts, "the text of an earlier document and different labels"),
+        (split.duplicates, "the text and the labels of an earlier document"),
     ):
         if names:
-            yield Finding("warning", f"{split.name}: {some(names)} with {what}.")
+            yield Finding("warning", f"{split.name}: {count_and_names(names)} with {problem}.")
 
 
-def some(names: list[str]) -> str:
-    """How many, and which."""
-    shown = ", ".join(names[:LISTED]) + (" ..." if len(names) > LISTED else "")
+def count_and_names(names: list[str]) -> str:
+    """Return the number of documents and the first of their names."""
+    shown = ", ".join(names[:MAX_NAMES]) + (" ..." if len(names) > MAX_NAMES else "")
     return f"{len(names):,} document{'s' if len(names) > 1 else ''} ({shown})"
 
 
-def of_labels(train: Split, dev: Split) -> Iterator[Finding]:
-    """Labels that are too rare, or in one split only."""
-    if train.exclusive and train.n_documents and len(train.known) < 2:
-        yield Finding("error", f"Labels that exclude each other must be two at least: {listed(train.known)}.")
-    never = [label for label in train.known if not train.labels[label]]
-    few = [label for label in train.known if 0 < train.labels[label] < FEW_DOCUMENTS]
-    only_dev = [label for label in dev.labels if label not in train.known]
-    only_train = [label for label in train.labels if not dev.labels[label]]
-    for labels, what in (
-        (never, "hold for no training document"),
-        (few, f"hold for fewer than {FEW_DOCUMENTS} training documents"),
-        (only_dev, "are in dev only, and will never be predicted"),
-        (only_train, "hold for no dev document: scores will not tell how well they are learnt"),
+def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:
+    """Yield the problems of labels: too few, rare ones, those of one split only."""
+    if train.exclusive and train.n_documents and len(train.labels) < 2:
+        yield Finding(
+            "error", f"Exclusive labels must be at least two; the training corpus has {listed(train.labels)}."
+        )
+    unused = [label for label in train.labels if not train.label_counts[label]]
+    rare = [label for label in train.labels if 0 < train.label_counts[label] < MIN_DOCUMENTS]
+    only_dev = [label for label in dev.label_counts if label not in train.labels]
+    only_train = [label for label in train.label_counts if not dev.label_counts[label]]
+    for labels, problem in (
+        (unused, "without a training document"),
+        (rare, f"with fewer than {MIN_DOCUMENTS} training documents"),
+        (only_dev, "in dev only, which cannot be predicted"),
+        (only_train, "without a dev document, whose scores cannot be measured"),
     ):
         if labels and dev.n_documents:
-            yield Finding("warning", f"Labels that {what}: {listed(labels)}.")
-    if not train.exclusive and looks_exclusive(train):
-        yield Finding("warning", "Each training document has exactly one label: textcat_graft may serve better.")
-
-
-def looks_exclusive(train: Split) -> bool:
-    """Whether all documents have one label of several."""
-    return len(train.labels) > 1 and all(len(labels) == 1 for labels in train.label_sets)
+            yield Finding("warning", f"Labels {problem}: {listed(labels)}.")
+    if not train.exclusive and train.single_label and len(train.label_counts) > 1:
+        yield Finding("warning", "Each training document has exactly one label: consider textcat_graft.")

@@ -1,4 +1,4 @@
-"""Training examples that a model of the others would label otherwise."""
+"""Find likely label errors, by models that are trained without the example: ``label_errors``."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from ..pipeline.components import graft_component
 from ..pipeline.fit import folds, progress_bar, steps
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
-from .corpus import name_of, positive_labels
+from .corpus import example_name, positive_labels
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: Parts of the corpus, each held out once; a model for finding errors need not be the best.
-PARTS = 5
-POINTS, L1_MIN_RATIO, MAX_FEATURES = 6, 0.01, 2000
-#: Characters of a text that are shown.
-EXCERPT = 60
+#: Each of so many parts of the corpus is held out once. Finding errors does not take the best model.
+N_HELD_OUT_FOLDS = 5
+#: Settings of the short path of these models.
+MAX_STEPS, L1_MIN_RATIO, MAX_FEATURES = 6, 0.01, 2000
+#: Length of :attr:`LabelIssue.text`.
+MAX_TEXT_LENGTH = 60
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """An example of a high loss.
+class LabelIssue:
+    """An example whose labels are likely wrong.
 
     Attributes
     ----------
     document : str
-        Its id, or its number, from 1.
+        Its id, or ``#`` and its number, from 1.
     labels : list of str
-        Those that are said to hold.
+        Annotated labels, sorted.
     predicted : list of str
-        Those that a model of other documents takes to hold.
+        Labels predicted by a model that was trained without the example.
     loss : float
-        In nats.
+        Log-loss of the annotated labels under that model, in nats.
     text : str
-        How it begins.
+        The beginning of the text, in one line.
     """
 
     document: str
@@ -59,108 +60,123 @@ def label_errors(
     nlp: Language,
     examples: Iterable[Example],
     *,
-    wanted: int = 10,
+    top: int = 10,
     component: str | None = None,
     names: Sequence[str] | None = None,
-) -> list[Suspect]:
-    """Find the examples of the highest loss under models that have not seen them: likely label errors.
+) -> list[LabelIssue]:
+    """Find likely label errors: the examples of the highest loss under models that were trained without them.
 
-    A fifth of the examples is held out at a time, and a quick model is trained on the others. The pipeline stays as it
-    is.
+    The examples are divided into five folds. Each fold is predicted by a model of the others, with the blocks of the
+    component and a shorter path. The pipeline is not changed.
 
     Parameters
     ----------
     nlp : Language
-        With a graft component; components before it annotate the documents.
+        A pipeline with a graft component, trained or not. The components before it annotate the documents; they must be
+        trained.
     examples : iterable of Example
-        Annotated in ``doc.cats``. They are held in memory.
-    wanted : int
-        How many examples to return.
+        At least two, annotated in ``doc.cats``. They are held in memory.
+    top : int
+        Number of examples to return.
     component : str, optional
-        Which graft component, if there are several.
+        Name of the graft component; needed if there are several.
     names : sequence of str, optional
-        How to name the examples; by default their ids, or their numbers from 1.
+        Names of the examples; by default their ids, or their numbers from 1.
 
     Returns
     -------
-    list of Suspect
-        The highest loss first.
+    list of LabelIssue
+        In descending order of the loss.
+
+    Raises
+    ------
+    ValueError
+        If the component is not found, there are fewer than two examples, or they cannot be trained on (see
+        :func:`check_corpus`).
+
+    Examples
+    --------
+    >>> for issue in label_errors(nlp, train):
+    ...     print(issue.document, issue.labels, issue.predicted)
     """
     graft = graft_component(nlp, component)
-    return suspects(graft, list(annotated_before(nlp, graft, examples)), wanted, names)
+    return component_label_errors(graft, list(annotated_before(nlp, graft, examples)), top, names)
 
 
-def suspects(
-    component: TextCatGraft, examples: list[Example], wanted: int, names: Sequence[str] | None = None
-) -> list[Suspect]:
-    """The same for one component, which stays as it is, and examples that have been annotated."""
-    trained = untrained_copy(component)
+def component_label_errors(
+    component: TextCatGraft, examples: list[Example], top: int, names: Sequence[str] | None = None
+) -> list[LabelIssue]:
+    """Return the label errors for one component, of examples that have been annotated; see :func:`label_errors`."""
+    if len(examples) < 2:
+        raise ValueError(f"[{component.name}] Label errors are found with at least 2 examples, not {len(examples)}.")
+    copy = untrained_copy(component)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
-    probabilities = held_out_probabilities(trained, examples, labels)
+    probabilities = held_out_probabilities(copy, examples, labels)
     losses = [
-        trained.get_loss([example], row[np.newaxis])[0] for example, row in zip(examples, probabilities, strict=True)
+        copy.get_loss([example], row[np.newaxis])[0] for example, row in zip(examples, probabilities, strict=True)
     ]
     if names is None:
-        names = [name_of(example, number) for number, example in enumerate(examples, start=1)]
-    worst = np.argsort(-np.array(losses), kind="stable")[:wanted].tolist()
-    return [suspect(trained, examples[i], names[i], probabilities[i], losses[i]) for i in worst]
+        names = [example_name(example, number) for number, example in enumerate(examples, start=1)]
+    worst = np.argsort(-np.array(losses), kind="stable")[:top].tolist()
+    return [label_issue(copy, examples[i], names[i], probabilities[i], losses[i]) for i in worst]
 
 
 def untrained_copy(component: TextCatGraft) -> TextCatGraft:
-    """A component of the same settings, with a learner that is quick."""
+    """Return a component with the same settings, but without weights and with a shorter path."""
     return type(component)(
         component.vocab,
         SparseLinear(component.blocks),
         component.name,
         blocks=component.blocks,
-        learner=quick(component.learner),
+        learner=shortened(component.learner),
         threshold=component.cfg["threshold"],
         scorer=component.scorer,
     )
 
 
 def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:
-    """Probabilities of each example under a model of the others: float64 (examples, labels)."""
-    fold_of = folds(examples) % PARTS
+    """Return the probabilities of each example by a model of the other folds: float64 (examples, labels)."""
+    fold_of = folds(examples) % N_HELD_OUT_FOLDS
     probabilities = np.zeros((len(examples), len(labels)))
     with progress_bar(component) as progress, warnings.catch_warnings():
-        # All of a rare label's documents may be held out.
+        # All documents of a rare label may be held out.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
-        for part in np.unique(fold_of).tolist():
-            kept = [example for example, own in zip(examples, fold_of, strict=True) if own != part]
-            held_out = np.flatnonzero(fold_of == part)
-            if kept:
-                train(component, kept, labels, progress, f"part {part + 1} of {PARTS}: ")
-                probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
+        for fold in np.unique(fold_of).tolist():
+            kept = [example for example, other in zip(examples, fold_of, strict=True) if other != fold]
+            held_out = np.flatnonzero(fold_of == fold)
+            train_to_end(component, kept, labels, progress, f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: ")
+            probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
     return probabilities
 
 
-def quick(learner: Any) -> Any:
-    """The learner with a shorter path; one that has no path, as it is."""
+def shortened(learner: Any) -> Any:
+    """Return the learner with a shorter path; a learner without a path is returned unchanged."""
     if not isinstance(learner, GraftingPath):
         return learner
     return replace(
         learner,
-        steps=min(learner.steps, POINTS),
+        steps=min(learner.steps, MAX_STEPS),
         l1_min_ratio=max(learner.l1_min_ratio, L1_MIN_RATIO),
         max_features=min(learner.max_features or MAX_FEATURES, MAX_FEATURES),
         refit=learner.refits[0] if learner.refits else None,
     )
 
 
-def train(component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str) -> None:
-    """Train to the end of the path."""
+def train_to_end(
+    component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str
+) -> None:
+    """Train from scratch and take the weights of the last step."""
     for fit in steps(component, examples, {"labels": labels}, progress, name):
         last = fit
     component.set_solution(last.solution(), last.report)
 
 
-def suspect(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> Suspect:
-    """An example, its labels and what was predicted."""
+def label_issue(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> LabelIssue:
+    """Describe one example, given its probabilities and loss."""
     if component.exclusive:
         predicted = [component.labels[int(row.argmax())]]
     else:
         predicted = [label for label, value in zip(component.labels, row, strict=True) if value >= 0.5]
-    text = one_line(example.reference.text[: 2 * EXCERPT])[:EXCERPT]
+    text = one_line(example.reference.text[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
     labels = sorted(positive_labels(example.reference))
-    return Suspect(name, labels, predicted, round(loss, 4), text)
+    return LabelIssue(name, labels, predicted, round(loss, 4), text)

@@ -1,4 +1,4 @@
-"""How large the feature space of a corpus is, measured without training."""
+"""Estimate the size of a corpus's feature space and the memory of training, without training: ``estimate_memory``."""
 
 from __future__ import annotations
 
@@ -20,128 +20,171 @@ from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
 
-#: Bytes a symbol at the peak of building an index (docs/architecture.md), and a document and label: targets, scores,
-#: residuals and the like.
-BYTES_OF_BUILDING, BYTES_OF_LABEL = 50, 49
-#: Bytes of the bound that a search remembers of each node.
-BYTES_OF_BOUND = 12
+#: Bytes per symbol while an index is built (docs/architecture.md).
+BYTES_PER_SYMBOL = 50
+#: Bytes per document and label: targets, scores, residuals and other arrays.
+BYTES_PER_DOCUMENT_LABEL = 49
+#: Bytes per node that a search needs besides the index.
+BYTES_PER_NODE = 12
 
 
 @dataclass(frozen=True)
 class BlockSize:
-    """The size of one feature block.
+    """Size of one feature block.
 
     Attributes
     ----------
-    block, kind : str
-    symbols : int
-        Characters, tokens or items. Of combinations: originals.
-    nodes : int
-        Features of at least ``min_df`` documents, those of equal columns included. Of combinations: 0, for nobody
-        counts them.
-    distinct : int
-        Those that have columns of their own.
-    bytes : int
-        Of the index.
+    block : str
+        Name of the block.
+    feature_kind : str
+        "token n-gram", for example.
+    n_symbols : int
+        Number of characters, tokens or items. For combinations: number of the items that are combined.
+    n_nodes : int
+        Number of features in at least ``min_df`` documents, equal columns included. For combinations: 0, because they
+        are not counted.
+    n_columns : int
+        Number of distinct columns. A column that blocks share is counted for one of them.
+    n_bytes : int
+        Size of the index.
     """
 
     block: str
-    kind: str
-    symbols: int
-    nodes: int
-    distinct: int
-    bytes: int
+    feature_kind: str
+    n_symbols: int
+    n_nodes: int
+    n_columns: int
+    n_bytes: int
 
     def scaled(self, factor: float) -> BlockSize:
-        """The size with so many times the documents, if it grows as they do."""
-        sizes = (round(size * factor) for size in (self.symbols, self.nodes, self.distinct, self.bytes))
-        return BlockSize(self.block, self.kind, *sizes)
+        """Return the size for ``factor`` times the documents, assuming that all figures grow linearly."""
+        sizes = (round(size * factor) for size in (self.n_symbols, self.n_nodes, self.n_columns, self.n_bytes))
+        return BlockSize(self.block, self.feature_kind, *sizes)
 
 
 @dataclass(frozen=True)
-class SpaceSize:
-    """The size of the feature space of a corpus.
+class MemoryEstimate:
+    """Size of a feature space and the memory of training.
 
     Attributes
     ----------
-    documents, measured : int
-        In the corpus, and those that were read for this: if they are fewer, the sizes are estimates.
+    n_documents : int
+        Documents of the corpus.
+    n_measured : int
+        Documents that were indexed. If they are fewer than ``n_documents``, all other figures are extrapolated.
     blocks : list of BlockSize
-    bytes, peak_bytes : int
-        What training will hold throughout, and while it builds the largest index.
+    total_bytes : int
+        Memory during training: indexes, searches, scores. The documents themselves are not included.
+    peak_bytes : int
+        Memory while the largest index is built.
     """
 
-    documents: int
-    measured: int
+    n_documents: int
+    n_measured: int
     blocks: list[BlockSize]
-    bytes: int
+    total_bytes: int
     peak_bytes: int
 
 
 def estimate_memory(
     nlp: Language, examples: Iterable[Example], *, n_documents: int | None = None, component: str | None = None
-) -> SpaceSize:
-    """Measure the feature space of a corpus by indexing a sample of it, or all of it, without training.
+) -> MemoryEstimate:
+    """Estimate the size of the feature space and the memory of training.
+
+    The examples are indexed as in training, but nothing is trained. The pipeline is not changed.
 
     Parameters
     ----------
     nlp : Language
-        With a graft component; components before it annotate the documents.
+        A pipeline with a graft component, trained or not. The components before it annotate the documents; they must be
+        trained.
     examples : iterable of Example
-        Annotated in ``doc.cats``.
+        Annotated in ``doc.cats``. They are held in memory.
     n_documents : int, optional
-        Documents of the corpus that the examples are a sample of; by default they are all there are.
+        Number of documents of the corpus, if the examples are a sample of it.
     component : str, optional
-        Which graft component, if there are several.
+        Name of the graft component; needed if there are several.
+
+    Returns
+    -------
+    MemoryEstimate
+
+    Raises
+    ------
+    ValueError
+        If the component is not found, there are no examples, or they cannot be trained on (see :func:`check_corpus`).
+
+    Examples
+    --------
+    >>> estimate = estimate_memory(nlp, train[:5000], n_documents=len(train))
+    >>> print(estimate.peak_bytes / 1e6, "MB")
     """
     graft = graft_component(nlp, component)
-    return space_size(graft, list(annotated_before(nlp, graft, examples)), n_documents)
+    return component_memory(graft, list(annotated_before(nlp, graft, examples)), n_documents)
 
 
-def space_size(component: TextCatGraft, documents: list[Example], n_documents: int | None = None) -> SpaceSize:
-    """The same for one component and examples that have been annotated."""
-    labels = list(dict.fromkeys(label for example in documents for label in example.reference.cats))
+def component_memory(
+    component: TextCatGraft, examples: list[Example], n_documents: int | None = None
+) -> MemoryEstimate:
+    """Return the estimate for one component, from examples that have been annotated; see :func:`estimate_memory`."""
+    if not examples:
+        raise ValueError(f"[{component.name}] Memory is estimated from at least 1 example, not 0.")
+    labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
+    n_documents = len(examples) if n_documents is None else n_documents
+    sizes = [
+        size.scaled(n_documents / len(examples))
+        for size in block_sizes(component, training_data(component, examples, labels))
+    ]
+    indexed = sum(size.n_bytes + BYTES_PER_NODE * size.n_nodes for size in sizes)
+    total = indexed + n_documents * len(labels) * BYTES_PER_DOCUMENT_LABEL
+    peak = total + BYTES_PER_SYMBOL * max(size.n_symbols for size in sizes)
+    return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
+
+
+def training_data(component: TextCatGraft, examples: list[Example], labels: list[str]) -> TrainingData:
+    """Extract the examples as in training."""
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, labels, component.exclusive))
-    for example in documents:
+    for example in examples:
         corpus.add(example)
     with warnings.catch_warnings():
-        # Labels that hold for none of the sample.
+        # A sample may have no document of a label.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
-        data = corpus.training_data()
-    n_documents = len(corpus) if n_documents is None else n_documents
-    sizes = [size.scaled(n_documents / len(corpus)) for size in block_sizes(component, data)]
-    total = sum(size.bytes + BYTES_OF_BOUND * size.nodes for size in sizes) + n_documents * len(labels) * BYTES_OF_LABEL
-    largest = max(size.symbols for size in sizes)
-    return SpaceSize(n_documents, len(corpus), sizes, total, total + BYTES_OF_BUILDING * largest)
+        return corpus.training_data()
 
 
 def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:
-    """The size of each block, from its index."""
+    """Build the index of each block and return the sizes."""
     names = [name for name in data.min_df if name not in data.combinations]
     indexes = [index_of(data, name, data.min_df[name]) for name in names]
     distinct = distinct_columns(indexes, [data.penalty_factors[name] for name in names], np.empty(0, np.int64))
     sizes = [
-        BlockSize(name, component.blocks[name].feature_kind, n_symbols(data, name), index.n_nodes, int(own.sum()),
-                  n_bytes(index))
-        for name, index, own in zip(names, indexes, distinct, strict=True)
-    ]  # fmt: skip
+        BlockSize(
+            block=name,
+            feature_kind=component.blocks[name].feature_kind,
+            n_symbols=symbol_count(data, name),
+            n_nodes=index.n_nodes,
+            n_columns=int(is_distinct.sum()),
+            n_bytes=array_bytes(index),
+        )
+        for name, index, is_distinct in zip(names, indexes, distinct, strict=True)
+    ]
     return [*sizes, *(combination_size(data, name, block) for name, block in data.combinations.items())]
 
 
 def combination_size(data: TrainingData, name: str, block: ProductBlock) -> BlockSize:
-    """The originals, of which all products of some are features."""
-    bags = [items_of(data, of) for of in block.of]
+    """Return the size of the items that a block combines."""
+    bags = [items_of(data, combined) for combined in block.of]
     kept = [bag.df >= block.min_df for bag in bags]
-    entries = sum(int(bag.df[own].sum()) for bag, own in zip(bags, kept, strict=True))
-    return BlockSize(name, block.feature_kind, int(sum(own.sum() for own in kept)), 0, 0, 4 * entries)
+    n_entries = sum(int(bag.df[frequent].sum()) for bag, frequent in zip(bags, kept, strict=True))
+    return BlockSize(name, block.feature_kind, int(sum(frequent.sum() for frequent in kept)), 0, 0, 4 * n_entries)
 
 
-def n_symbols(data: TrainingData, name: str) -> int:
-    """Characters or tokens of a block, or entries of its bag."""
+def symbol_count(data: TrainingData, name: str) -> int:
+    """Return the number of symbols of a stream, or of entries of a bag."""
     return int(data.bags[name].df.sum()) if name in data.bags else len(data.streams[name].symbols)
 
 
-def n_bytes(index: Index) -> int:
-    """Memory of an index."""
+def array_bytes(index: Index) -> int:
+    """Return the memory of the arrays of an index."""
     values = (getattr(index, attribute.name) for attribute in fields(index))
     return sum(value.nbytes for value in values if isinstance(value, np.ndarray))

@@ -1,6 +1,6 @@
 """The command line: ``spacy-graft``, and ``python -m spacy graft``.
 
-Importing this costs nothing; commands import what they need when they are called.
+Importing this package is cheap. Commands import what they need when they are called.
 """
 
 from __future__ import annotations

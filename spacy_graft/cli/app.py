@@ -1,25 +1,25 @@
-"""The app: all commands, under their names."""
+"""The command line app: all commands by name."""
 
 from __future__ import annotations
 
 from . import classify, debug_data, diff, explain, features, init_config, network, path, report
-from .commands import add, make_app
+from .commands import add_command, make_app
 
-HELP = """Sparse linear text classifiers: what they are made of, why they say what they say.
+HELP = """Explain, inspect and apply sparse linear text classifiers, and check the data to train them on.
 
-Results go to standard output, as tables on a terminal and as JSON elsewhere; errors, warnings and progress go to
-standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 141 (the reader of the output has gone).
+Results go to standard output, as tables on a terminal and as JSON elsewhere. Errors, warnings and progress go to
+standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 141 (output pipe closed).
 """
-#: spaCy's way to take settings of a config, --paths.train and the like.
+#: Settings of a config are given as in spaCy's commands: --paths.train and the like.
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 app = make_app("graft", HELP)
-add(app, "explain", explain.explain, explain.EXAMPLES)
-add(app, "classify", classify.classify, classify.EXAMPLES)
-add(app, "features", features.features, features.EXAMPLES)
-add(app, "report", report.report, report.EXAMPLES)
-add(app, "path", path.path, path.EXAMPLES)
-add(app, "diff", diff.diff, diff.EXAMPLES)
-add(app, "debug-data", debug_data.debug_data, debug_data.EXAMPLES, context_settings=OVERRIDES)
-add(app, "init-config", init_config.init_config, init_config.EXAMPLES, no_args_is_help=False)
+add_command(app, "explain", explain.explain_command, explain.EXAMPLES)
+add_command(app, "classify", classify.classify_command, classify.EXAMPLES)
+add_command(app, "features", features.features_command, features.EXAMPLES)
+add_command(app, "report", report.report_command, report.EXAMPLES)
+add_command(app, "path", path.path_command, path.EXAMPLES)
+add_command(app, "diff", diff.diff_command, diff.EXAMPLES)
+add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLES, context_settings=OVERRIDES)
+add_command(app, "init-config", init_config.init_config_command, init_config.EXAMPLES, no_args_is_help=False)
 app.add_typer(network.app, name="network")

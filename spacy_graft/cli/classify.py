@@ -1,23 +1,20 @@
-"""``classify``: labels for JSON lines."""
+"""``classify``: predict the labels of JSON lines."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from ..files import json_text, writing
-from .common import Component, Model, load, print_json
-from .inputs import Bad, OnError, TextField
+from .common import ComponentOption, ModelArgument, load_pipeline, print_json
+from .inputs import OnError, OnErrorOption, TextFieldOption
+from .progress import text_progress
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-    from .texts import JsonlTexts
 
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
@@ -26,70 +23,46 @@ zcat reviews.jsonl.gz | spacy-graft classify training/model-best - | head
 """
 
 
-def classify(
-    model: Model,
+def classify_command(
+    model: ModelArgument,
     lines: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines (.gz as well), or - for standard input.")],
     output: Annotated[
-        Path | None, typer.Option(help="File to write, whole or not at all; compressed if it ends in .gz.")
+        Path | None,
+        typer.Option(help="Output file; compressed if it ends in .gz. After an error, no incomplete file is left."),
     ] = None,
-    text_field: TextField = "text",
-    on_error: Bad = OnError.fail,
-    n_process: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    text_field: TextFieldOption = "text",
+    on_error: OnErrorOption = OnError.fail,
+    n_process: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Texts of a batch, by default those of the pipeline.")
+        int | None, typer.Option(min=1, help="Texts in a batch; by default the pipeline's batch size.")
     ] = None,
-    component: Component = None,
+    component: ComponentOption = None,
 ) -> None:
-    """Give each of the texts probabilities for the labels.
+    """Predict the labels of texts in JSON lines.
 
-    Each line is written again, with `cats`: an object of probabilities by label. Lines come in order, and some
-    thousands are held in memory.
+    Each line is written with an additional key `cats`, the probabilities by label. The order is kept. A few thousand
+    lines are in memory at a time.
     """
-    from .streaming import stream
+    from .streaming import TextStream
     from .texts import jsonl_texts
 
-    nlp, graft = load(model, component)
+    nlp, graft = load_pipeline(model, component)
     source = jsonl_texts(lines, text_field)
     labels = graft.labels
 
     def cats(doc: Doc) -> dict[str, float]:
         return {label: doc.cats[label] for label in labels}
 
-    with writing(output) if output else nullcontext() as file, progress(source) as advance:
-        for item, probabilities in stream(nlp, source.items(on_error), cats, on_error, batch_size, n_process):
-            write({**(item.record or {}), "cats": probabilities}, file)
+    stream = TextStream(nlp, cats, on_error, batch_size, n_process)
+    with writing(output) if output else nullcontext() as file, text_progress(source) as advance:
+        for text, probabilities in stream.run(source.texts(on_error)):
+            write_record({**(text.record or {}), "cats": probabilities}, file)
             advance()
 
 
-def write(record: dict[str, object], file: IO[bytes] | None) -> None:
-    """A line, to a file or to standard output."""
+def write_record(record: dict[str, object], file: IO[bytes] | None) -> None:
+    """Write one line to a file, or to standard output."""
     if file is None:
         print_json(record)
     else:
         file.write(f"{json_text(record)}\n".encode())
-
-
-@contextmanager
-def progress(source: JsonlTexts) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, if that is a terminal; yields what to call after each document."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.fields[n]:,} texts"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # Standard output is left alone: rich would hold it back otherwise.
-    with Progress(
-        *columns,
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        redirect_stdout=False,
-        redirect_stderr=True,
-    ) as bar:
-        task = bar.add_task("", total=source.total_bytes, n=0)
-        n = 0
-
-        def advance() -> None:
-            nonlocal n
-            n += 1
-            bar.update(task, completed=source.n_bytes, n=n)
-
-        yield advance

@@ -1,4 +1,4 @@
-"""How commands join an app."""
+"""Making apps and adding commands to them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import typer
 
-from .common import reporting
+from .common import with_exit_codes
 
 
 def make_app(name: str, help: str, **options: Any) -> typer.Typer:
-    """An app without commands."""
+    """Make an app without commands."""
     return typer.Typer(
         name=name, help=help, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
         add_completion=False, **options,
     )  # fmt: skip
 
 
-def add(app: typer.Typer, name: str, command: Callable[..., None], examples: str, **options: Any) -> None:
-    """Add a command whose help ends with examples."""
-    # A \b keeps the lines as they are.
+def add_command(app: typer.Typer, name: str, command: Callable[..., None], examples: str, **options: Any) -> None:
+    """Add a command, with examples at the end of its help."""
+    # \b tells click to keep the line breaks.
     epilog = f"\b\nExamples:\n{indent(examples.strip(), '  ')}"
-    app.command(name, epilog=epilog, **{"no_args_is_help": True, **options})(reporting(command))
+    app.command(name, epilog=epilog, **{"no_args_is_help": True, **options})(with_exit_codes(command))

@@ -1,4 +1,4 @@
-"""What all commands share: errors and exit codes, pipelines, formats."""
+"""Shared by all commands: errors and exit codes, loading of pipelines, output as table or JSON."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ if TYPE_CHECKING:
 
     from ..pipeline.textcat import TextCatGraft
 
-#: Exit codes. Wrong usage is 2, by typer; the last is what a shell says of a process that SIGPIPE has ended.
+#: Exit codes. Wrong usage is 2, by typer; 141 is what shells report for a process that SIGPIPE has ended.
 BAD_INPUT, BROKEN_PIPE = 1, 141
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How results are printed."""
 
     table = "table"
     json = "json"
 
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a trained pipeline, or the name of a package.")]
-Component = Annotated[
-    str | None, typer.Option("--component", metavar="NAME", help="Which component, if the pipeline has several.")
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Folder of a trained pipeline, or name of an installed one.")
 ]
-OutputFormat = Annotated[
-    Format | None, typer.Option("--format", help="A table on a terminal, JSON elsewhere, unless it is given.")
+ComponentOption = Annotated[
+    str | None,
+    typer.Option("--component", metavar="NAME", help="Graft component to use, if the pipeline has several."),
+]
+FormatOption = Annotated[
+    OutputFormat | None, typer.Option("--format", help="Output format; by default a table on a terminal, else JSON.")
 ]
 
 
 class CommandError(Exception):
-    """An error of the input: the message is all that its author needs."""
+    """Bad input; the message is printed without a traceback."""
 
 
-def reporting(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which ends with a line and an exit code where the input is bad."""
+def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with errors of its input turned into one line on standard error and an exit code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -56,28 +59,30 @@ def reporting(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is still in the buffer has nowhere to go, and Python would say so at its exit.
+            # The buffer cannot be written any more; without this, Python would report it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except (CommandError, OSError, ValueError) as error:
-            complain(f"Error: {error}")
+            print_message(f"Error: {error}")
             raise typer.Exit(BAD_INPUT) from None
 
     return run
 
 
-def complain(message: str) -> None:
-    """A line on standard error."""
+def print_message(message: str) -> None:
+    """Print one line on standard error."""
     typer.echo(one_line(message), err=True)
 
 
-def load(model: str, component: str | None = None) -> tuple[Language, TextCatGraft]:
-    """A pipeline and its graft component, which has weights.
+def load_pipeline(model: str, component: str | None = None) -> tuple[Language, TextCatGraft]:
+    """Load a pipeline and return it with its trained graft component.
 
     Raises
     ------
     CommandError
-        If it is no pipeline, or has no such component, or several of which none is chosen.
+        If the pipeline cannot be loaded or the component is not trained.
+    ValueError
+        If the component is not found, or there are several and no name is given.
     """
     import spacy
     from spacy.util import is_package
@@ -86,9 +91,9 @@ def load(model: str, component: str | None = None) -> tuple[Language, TextCatGra
     if folder.exists() and not (folder / "config.cfg").is_file():
         best = folder / "model-best"
         hint = f" Did you mean {best}?" if best.is_dir() else ""
-        raise CommandError(f"{model} is no pipeline: there is no config.cfg in it.{hint}")
+        raise CommandError(f"{model} is not a pipeline: it has no config.cfg.{hint}")
     if not folder.exists() and not is_package(model):
-        raise CommandError(f"There is no pipeline {model}: neither a folder nor an installed package.")
+        raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
         nlp = spacy.load(model)
     except Exception as error:  # files can be damaged in any way
@@ -97,50 +102,49 @@ def load(model: str, component: str | None = None) -> tuple[Language, TextCatGra
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:
-    """The component of that name, or the only one, which has weights."""
+    """Return the graft component of that name, or the only one; a CommandError if it is not trained."""
     from ..pipeline.components import graft_component
 
     component = graft_component(nlp, name, source)
     if not component.is_initialized:
-        raise CommandError(f"The component {component.name!r} of {source} has no weights yet: train it.")
+        raise CommandError(f"The component {component.name!r} of {source} has no weights yet. Train it first.")
     return component
 
 
 def check_label(component: TextCatGraft, label: str | None) -> None:
-    """Raise a CommandError that names the nearest label if there is none of that name."""
+    """Raise a CommandError if the component does not have the label."""
     if label is not None and label not in component.labels:
         raise CommandError(
-            f"There is no label {label!r}.{did_you_mean(label, component.labels)} The labels: "
-            f"{listed(component.labels)}."
+            f"There is no label {label!r}.{did_you_mean(label, component.labels)} Labels: {listed(component.labels)}."
         )
 
 
-def as_table(chosen: Format | None) -> bool:
-    """Whether a table is wanted: on a terminal, where nothing is said."""
-    return sys.stdout.isatty() if chosen is None else chosen == Format.table
+def wants_table(format: OutputFormat | None) -> bool:
+    """Return whether to print a table: as chosen, or by default on a terminal."""
+    return sys.stdout.isatty() if format is None else format == OutputFormat.table
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """A value on standard output; in ASCII, where that is not in UTF-8."""
+    """Print a value as JSON; in ASCII unless standard output is in UTF-8."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     sys.stdout.write((json_text(value, indent) if utf8 else json.dumps(value, indent=indent)) + "\n")
 
 
-def show(*renderables: RenderableType) -> None:
-    """What rich makes of tables and texts, on standard output."""
+def print_tables(*renderables: RenderableType) -> None:
+    """Print tables and texts."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    # Written by ourselves: rich has an exit code of its own for broken pipes.
+    # Captured, because rich would exit with its own code when the output pipe is closed.
     with console.capture() as capture:
         for renderable in renderables:
             console.print(Text(renderable) if isinstance(renderable, str) else renderable)
     sys.stdout.write(capture.get())
 
 
-def table_of(title: str | None, *columns: str, numbers: Iterable[str] = ()) -> Table:
-    """An empty table; columns of numbers are aligned to the right."""
+def make_table(title: str | None, *columns: str, numbers: Iterable[str] = ()) -> Table:
+    """Make an empty table; columns of numbers are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -152,14 +156,14 @@ def table_of(title: str | None, *columns: str, numbers: Iterable[str] = ()) -> T
 
 
 def add_row(table: Table, *cells: object) -> None:
-    """A row of values as they are: rich takes brackets in a string for markup."""
+    """Add a row of values, without interpreting rich's markup."""
     from rich.text import Text
 
     table.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in cells))
 
 
 def printable(text: str) -> str:
-    """The text with a sign for each character that has no shape of its own, spaces at the ends included."""
+    """Return the text with spaces at its ends and unprintable characters made visible."""
     shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
     inner = shown.strip(" ")
     left = len(shown) - len(shown.lstrip(" "))

@@ -1,25 +1,36 @@
-"""``debug-data``: what is in a corpus, and what is wrong with it, before training."""
+"""``debug-data``: check the corpora of a config before training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import BAD_INPUT, CommandError, Component, OutputFormat, add_row, as_table, print_json, show, table_of
+from .common import (
+    BAD_INPUT,
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    add_row,
+    make_table,
+    print_json,
+    print_tables,
+    wants_table,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
     from spacy.language import Language
     from spacy.training import Example
 
-    from ..checks.corpus import Finding, Split
-    from ..checks.labels import Suspect
-    from ..checks.memory import SpaceSize
+    from ..checks.corpus import CorpusReport
+    from ..checks.labels import LabelIssue
+    from ..checks.memory import MemoryEstimate
     from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
@@ -28,77 +39,113 @@ spacy-graft debug-data config.cfg --corpora.train.id_field id --train
 spacy-graft debug-data config.cfg | jq .findings
 """
 
-Corpus = Callable[["Language"], Iterator["Example"]]
-#: Documents of which the space is measured, beyond which nothing is trained unasked, and examples that are listed.
-SAMPLE, FEW, SUSPECTS = 5000, 5000, 10
+ExampleReader = Callable[["Language"], Iterator["Example"]]
+#: Largest number of documents that memory is estimated from.
+MAX_MEASURED = 5000
+#: Largest number of documents that label errors are searched in by default, and number of label errors to show.
+MAX_TRAINED, MAX_ISSUES = 5000, 10
 
 
-def debug_data(
+@dataclass(frozen=True)
+class DataReport:
+    """Everything that the command prints.
+
+    Attributes
+    ----------
+    corpus : CorpusReport
+    memory : MemoryEstimate, optional
+        None if training would take no document.
+    label_errors : list of LabelIssue, optional
+        None if they were not searched, or there are too few documents or labels.
+    """
+
+    corpus: CorpusReport
+    memory: MemoryEstimate | None
+    label_errors: list[LabelIssue] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        splits = (self.corpus.train, self.corpus.dev)
+        return {
+            "documents": {split.name: split.n_documents for split in splits},
+            "labels": {split.name: dict(split.label_counts.most_common()) for split in splits},
+            "findings": [asdict(finding) for finding in self.corpus.findings],
+            "memory": None if self.memory is None else asdict(self.memory),
+            "label_errors": None if self.label_errors is None else [asdict(issue) for issue in self.label_errors],
+        }
+
+    def renderables(self) -> Iterator[RenderableType]:
+        """Yield tables and lines, for a terminal."""
+        yield label_table(self.corpus)
+        if self.memory is not None:
+            yield memory_table(self.memory)
+        if self.label_errors is not None:
+            yield issue_table(self.label_errors)
+        yield from (f"{finding.level}: {finding.message}" for finding in self.corpus.findings)
+        yield "" if self.corpus.findings else "No problems found in documents and labels."
+
+
+def debug_data_command(
     context: typer.Context,
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="Config of `spacy train`, and --its.settings VALUE.")
+        Path,
+        typer.Argument(metavar="CONFIG", help="Config for `spacy train`; --section.setting VALUE overrides a setting."),
     ],
     train: Annotated[
         bool | None,
         typer.Option(
-            "--train/--no-train", help="Look for label errors by training: up to 5,000 documents if not said."
+            "--train/--no-train",
+            help="Whether to search label errors, which trains models; by default with up to 5,000 documents.",
         ),
     ] = None,
     code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
-    format: OutputFormat = None,
-    component: Component = None,
+    format: FormatOption = None,
+    component: ComponentOption = None,
 ) -> None:
-    """Tell what is in the corpora of a config and what is wrong with them, before training.
+    """Check the corpora of a config before training.
 
-    Documents by label; documents without text or labels; duplicates, and those whose labels contradict each other,
-    within and across the splits; sizes of the feature space and memory; and the training examples of the highest loss
-    under models of the others, which are likely label errors. Exit code 1 if there are errors.
+    Reports the number of documents by label, documents without text or labels, duplicates and contradictory labels
+    within and across the splits, the size of the feature space, the memory of training, and likely label errors: the
+    training documents of the highest loss under models that were trained without them. Exit code 1 if there are errors.
     """
     from ..checks.corpus import check_corpus
     from ..pipeline.components import graft_component
 
     nlp, corpora = read_config(config, context.args, code)
     graft = graft_component(nlp, component, "the config")
-    checked = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive)
-    split, dev, found = checked.train, checked.dev, checked.findings
-
-    def usable() -> Iterator[Example]:
-        return split.usable(corpora["train"](nlp))
-
-    size = measured(nlp, graft, usable, split)
-    wanted = split.n_documents <= FEW if train is None else train
-    suspected = suspects_of(nlp, graft, usable, split) if wanted and size is not None else None
-    if as_table(format):
-        show(*pages(split, dev, found, size, suspected))
+    corpus = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive)
+    report = data_report(nlp, graft, corpora["train"], corpus, train)
+    if wants_table(format):
+        print_tables(*report.renderables())
     else:
-        print_json(as_dict(split, dev, found, size, suspected), indent=2)
-    if any(finding.level == "error" for finding in found):
+        print_json(report.to_dict(), indent=2)
+    if corpus.has_errors:
         raise typer.Exit(BAD_INPUT)
 
 
-def read_config(path: Path, arguments: list[str], code: Path | None) -> tuple[Language, dict[str, Corpus]]:
-    """The pipeline of a config, untrained, and its corpora."""
+def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[Language, dict[str, ExampleReader]]:
+    """Return the untrained pipeline of a config and the readers of its corpora, ``train`` and ``dev``."""
     from spacy.cli._util import import_code, parse_config_overrides
     from spacy.schemas import ConfigSchemaTraining
     from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
 
-    check_overrides(arguments)
+    check_overrides(overrides)
     if not path.is_file():
         raise CommandError(f"There is no config {path}.")
     import_code(code)
     try:
-        config = load_config(path, overrides=parse_config_overrides(list(arguments)), interpolate=False)
+        config = load_config(path, overrides=parse_config_overrides(list(overrides)), interpolate=False)
         nlp = load_model_from_config(config, auto_fill=True)
         settings = nlp.config.interpolate()
         training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)
         train, dev = resolve_dot_names(settings, [training["train_corpus"], training["dev_corpus"]])
-    except Exception as error:  # what is registered may raise anything
+    except Exception as error:  # registered functions can raise anything
         raise CommandError(f"{path}: {error}") from error
     return nlp, {"train": train, "dev": dev}
 
 
 def check_overrides(arguments: list[str]) -> None:
-    """Raise a usage error for what is no --section.setting."""
+    """Raise a usage error for an argument that is not of the form --section.setting."""
     for argument in arguments:
         if argument.startswith("--") and "." not in argument:
             raise typer.BadParameter(f"No such option: {argument}")
@@ -106,90 +153,78 @@ def check_overrides(arguments: list[str]) -> None:
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
-def measured(
-    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split
-) -> SpaceSize | None:
-    """The size of the space: of all documents, or as a sample lets expect; None if there is nothing to measure."""
-    from ..checks.memory import space_size
+def data_report(
+    nlp: Language, graft: TextCatGraft, reader: ExampleReader, corpus: CorpusReport, train: bool | None
+) -> DataReport:
+    """Complete the report of a corpus with the memory estimate and label errors, if its documents can be used."""
     from ..pipeline.training import annotated
 
+    split = corpus.train
     if not split.n_usable or len(split.without_text) == split.n_documents:
-        return None
-    step = -(-split.n_usable // SAMPLE)
-    sample = annotated(lambda: islice(examples(), 0, None, step), nlp, graft)
-    return space_size(graft, list(sample), split.n_usable)
+        return DataReport(corpus, None, None)
+
+    def examples(step: int) -> list[Example]:
+        return list(annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft))
+
+    memory = measured_memory(graft, examples, split.n_usable)
+    trainable = split.n_usable >= 2 and (len(split.labels) >= 2 or not split.exclusive)
+    if not trainable or not (split.n_documents <= MAX_TRAINED if train is None else train):
+        return DataReport(corpus, memory, None)
+    return DataReport(corpus, memory, found_label_errors(graft, examples(1), split.usable_numbers()))
 
 
-def suspects_of(
-    nlp: Language, graft: TextCatGraft, examples: Callable[[], Iterator[Example]], split: Split
-) -> list[Suspect]:
-    """Likely label errors."""
-    from ..checks.corpus import name_of
-    from ..checks.labels import suspects
-    from ..pipeline.training import annotated
+def measured_memory(graft: TextCatGraft, examples: Callable[[int], list[Example]], n_documents: int) -> MemoryEstimate:
+    """Estimate the memory of training, from a sample if there are many documents."""
+    from ..checks.memory import component_memory
 
-    found = list(annotated(examples, nlp, graft))
-    names = [name_of(example, number) for example, number in zip(found, split.usable_numbers(), strict=True)]
-    return suspects(graft, found, SUSPECTS, names)
+    return component_memory(graft, examples(-(-n_documents // MAX_MEASURED)), n_documents)
 
 
-def as_dict(
-    train: Split, dev: Split, found: Sequence[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
-) -> dict[str, Any]:
-    """Plain values, for JSON."""
-    return {
-        "documents": {split.name: split.n_documents for split in (train, dev)},
-        "labels": {split.name: dict(split.labels.most_common()) for split in (train, dev)},
-        "findings": [asdict(finding) for finding in found],
-        "space": None if size is None else asdict(size),
-        "highest_loss": None if suspected is None else [asdict(one) for one in suspected],
-    }
+def found_label_errors(graft: TextCatGraft, examples: list[Example], numbers: list[int]) -> list[LabelIssue]:
+    """Search label errors; examples without an id are named by their number in the corpus."""
+    from ..checks.corpus import example_name
+    from ..checks.labels import component_label_errors
+
+    names = [example_name(example, number) for example, number in zip(examples, numbers, strict=True)]
+    return component_label_errors(graft, examples, MAX_ISSUES, names)
 
 
-def pages(
-    train: Split, dev: Split, found: Sequence[Finding], size: SpaceSize | None, suspected: list[Suspect] | None
-) -> Iterator[RenderableType]:
-    """What a terminal shows."""
-    yield label_table(train, dev)
-    if size is not None:
-        yield space_table(size)
-    if suspected is not None:
-        yield suspect_table(suspected)
-    yield from (f"{finding.level}: {finding.message}" for finding in found)
-    yield "" if found else "Nothing is wrong with the documents and their labels."
-
-
-def label_table(train: Split, dev: Split) -> RenderableType:
-    """Documents by label."""
-    table = table_of("Documents", "label", "train", "dev", numbers=["train", "dev"])
-    for label, count in train.labels.most_common():
-        add_row(table, label, f"{count:,}", f"{dev.labels[label]:,}")
+def label_table(corpus: CorpusReport) -> Table:
+    """Make a table of the number of documents by label."""
+    train, dev = corpus.train, corpus.dev
+    table = make_table("Documents", "label", "train", "dev", numbers=["train", "dev"])
+    for label, count in train.label_counts.most_common():
+        add_row(table, label, f"{count:,}", f"{dev.label_counts[label]:,}")
     add_row(table, "(all)", f"{train.n_documents:,}", f"{dev.n_documents:,}")
     return table
 
 
-def space_table(size: SpaceSize) -> RenderableType:
-    """Blocks, their sizes, and memory."""
-    of = "all documents" if size.measured == size.documents else f"an estimate from {size.measured:,} documents"
-    numbers = ["symbols", "features", "distinct", "MB"]
-    table = table_of(f"Feature space, {of}", "block", "kind", *numbers, numbers=numbers)
-    for block in size.blocks:
-        counts = (f"{count:,}" if count else "" for count in (block.symbols, block.nodes, block.distinct))
-        add_row(table, block.block, block.kind, *counts, megabytes(block.bytes))
-    table.caption = f"training takes about {megabytes(size.bytes)} MB, {megabytes(size.peak_bytes)} MB at its peak"
+def memory_table(memory: MemoryEstimate) -> Table:
+    """Make a table of the sizes of all blocks."""
+    exact = memory.n_measured == memory.n_documents
+    basis = "all documents" if exact else f"estimated from {memory.n_measured:,} documents"
+    numbers = ["symbols", "nodes", "distinct columns", "MB"]
+    table = make_table(f"Feature space, {basis}", "block", "kind", *numbers, numbers=numbers)
+    for block in memory.blocks:
+        counts = (f"{count:,}" if count else "" for count in (block.n_symbols, block.n_nodes, block.n_columns))
+        add_row(table, block.block, block.feature_kind, *counts, megabytes(block.n_bytes))
+    table.caption = (
+        f"memory of training: {megabytes(memory.total_bytes)} MB, at the peak {megabytes(memory.peak_bytes)} MB"
+    )
     return table
 
 
 def megabytes(n_bytes: int) -> str:
-    """Bytes as MB, with a decimal."""
+    """Format bytes as MB."""
     return f"{n_bytes / 1e6:,.1f}"
 
 
-def suspect_table(suspected: list[Suspect]) -> RenderableType:
-    """A row an example."""
-    table = table_of(
-        "Highest loss under models of the others", "document", "labels", "predicted", "loss", "text", numbers=["loss"]
-    )
-    for one in suspected:
-        add_row(table, one.document, ", ".join(one.labels), ", ".join(one.predicted), f"{one.loss:.2f}", one.text)
+def issue_table(issues: list[LabelIssue]) -> Table:
+    """Make a table of likely label errors."""
+    columns = ("document", "labels", "predicted", "loss", "text")
+    table = make_table("Likely label errors (highest loss under models of the other documents)", *columns,
+                       numbers=["loss"])  # fmt: skip
+    for issue in issues:
+        labels, predicted = ", ".join(issue.labels), ", ".join(issue.predicted)
+        add_row(table, issue.document, labels, predicted, f"{issue.loss:.2f}", issue.text)
     return table

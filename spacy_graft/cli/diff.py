@@ -1,4 +1,4 @@
-"""``diff``: what changed between two models."""
+"""``diff``: differences between two models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import Component, OutputFormat, add_row, as_table, load, print_json, show, table_of
+from .common import (
+    ComponentOption,
+    FormatOption,
+    add_row,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+    wants_table,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,13 +30,12 @@ spacy-graft diff old/model-best new/model-best --top 50 --format json > changes.
 """
 
 #: Block and text of a feature.
-Name = tuple[str, str]
-Weights = dict[Name, dict[str, float]]
+FeatureKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A weight before and after; 0 where the feature has none."""
+    """A weight of one feature in both models; 0 in the model that does not have the feature or the label."""
 
     feature: str
     block: str
@@ -37,121 +45,124 @@ class Change:
 
     @property
     def size(self) -> float:
+        """Absolute difference of the weights."""
         return abs(self.after - self.before)
 
 
 @dataclass(frozen=True)
-class Difference:
-    """What changed, the largest changes first.
+class ModelDifference:
+    """Differences between two models; changes are in descending order of their size.
 
     Attributes
     ----------
-    labels_in, labels_out : list of str
-    features : list of int
-        How many there were, and are.
-    features_in, features_out : list of Change
-        A feature each, with the label of its largest weight.
-    sign_flips, changed : list of Change
-        Weights that both models have.
+    labels_added, labels_removed : list of str
+    n_features : list of int
+        Number of features of each model.
+    features_added, features_removed : list of Change
+        For each feature, its largest weight.
+    sign_changes, weight_changes : list of Change
+        Weights of features and labels of both models: those with another sign, and all that are different.
     """
 
-    labels_in: list[str]
-    labels_out: list[str]
-    features: list[int]
-    features_in: list[Change]
-    features_out: list[Change]
-    sign_flips: list[Change]
-    changed: list[Change]
+    labels_added: list[str]
+    labels_removed: list[str]
+    n_features: list[int]
+    features_added: list[Change]
+    features_removed: list[Change]
+    sign_changes: list[Change]
+    weight_changes: list[Change]
 
 
-def diff(
-    before: Annotated[str, typer.Argument(metavar="MODEL", help="A trained pipeline.")],
-    after: Annotated[str, typer.Argument(metavar="MODEL", help="Another one.")],
-    top: Annotated[int | None, typer.Option(min=1, help="Rows of each table: 10; in JSON, all.")] = None,
-    format: OutputFormat = None,
-    component: Component = None,
+def diff_command(
+    before: Annotated[str, typer.Argument(metavar="MODEL", help="First trained pipeline.")],
+    after: Annotated[str, typer.Argument(metavar="MODEL", help="Second trained pipeline.")],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Changes of each kind; by default 10 in tables, else all.")
+    ] = None,
+    format: FormatOption = None,
+    component: ComponentOption = None,
 ) -> None:
-    """Tell what changed between two models: labels, features in and out, weights that changed their sign or much.
+    """Compare two models: labels and features that were added or removed, and weights that changed.
 
-    Features are the same if they have the same block and text.
+    Features are the same if they have the same block and the same text.
     """
-    difference = difference_of(load(before, component)[1], load(after, component)[1])
-    if as_table(format):
-        show(summary(difference), *tables(difference, top or 10))
+    difference = difference_of(load_pipeline(before, component)[1], load_pipeline(after, component)[1])
+    if wants_table(format):
+        print_tables(difference_summary(difference), *difference_tables(difference, top or 10))
     else:
-        print_json(limited(difference, top), indent=2)
+        print_json(limited_difference(difference, top), indent=2)
 
 
-def difference_of(before: TextCatGraft, after: TextCatGraft) -> Difference:
-    """Compare two components."""
-    old, new = weights_of(before), weights_of(after)
+def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
+    """Compare two trained components."""
+    old, new = weights_by_feature(before), weights_by_feature(after)
     shared = [
-        Change(name[1], name[0], label, weight, new[name][label])
-        for name, weights in old.items() if name in new
-        for label, weight in weights.items() if label in new[name] and weight != new[name][label]
+        Change(key[1], key[0], label, weight, new[key][label])
+        for key, weights in old.items() if key in new
+        for label, weight in weights.items() if label in new[key] and weight != new[key][label]
     ]  # fmt: skip
-    return Difference(
-        labels_in=[label for label in after.labels if label not in before.labels],
-        labels_out=[label for label in before.labels if label not in after.labels],
-        features=[len(old), len(new)],
-        features_in=by_size(largest(name, {}, weights) for name, weights in new.items() if name not in old),
-        features_out=by_size(largest(name, weights, {}) for name, weights in old.items() if name not in new),
-        sign_flips=by_size(change for change in shared if change.before * change.after < 0.0),
-        changed=by_size(shared),
+    return ModelDifference(
+        labels_added=[label for label in after.labels if label not in before.labels],
+        labels_removed=[label for label in before.labels if label not in after.labels],
+        n_features=[len(old), len(new)],
+        features_added=by_size(largest_change(key, {}, weights) for key, weights in new.items() if key not in old),
+        features_removed=by_size(largest_change(key, weights, {}) for key, weights in old.items() if key not in new),
+        sign_changes=by_size(change for change in shared if change.before * change.after < 0.0),
+        weight_changes=by_size(shared),
     )
 
 
-def weights_of(component: TextCatGraft) -> Weights:
-    """Weights by feature."""
+def weights_by_feature(component: TextCatGraft) -> dict[FeatureKey, dict[str, float]]:
+    """Return the weights of each feature by label."""
     return {(feature.block, feature.text): feature.weights for feature in component.features()}
 
 
-def largest(name: Name, before: dict[str, float], after: dict[str, float]) -> Change:
-    """The largest weight of a feature that only one of the models has."""
+def largest_change(key: FeatureKey, before: dict[str, float], after: dict[str, float]) -> Change:
+    """Return the largest weight of a feature that only one of the models has."""
     weights = before or after
     label = max(weights, key=lambda label: abs(weights[label]))
-    return Change(name[1], name[0], label, before.get(label, 0.0), after.get(label, 0.0))
+    return Change(key[1], key[0], label, before.get(label, 0.0), after.get(label, 0.0))
 
 
 def by_size(changes: Iterable[Change]) -> list[Change]:
-    """The largest first."""
+    """Sort changes in descending order of their size."""
     return sorted(changes, key=lambda change: -change.size)
 
 
-def limited(difference: Difference, top: int | None) -> dict[str, Any]:
-    """Plain values, with no more changes of each sort than are asked for."""
+def limited_difference(difference: ModelDifference, top: int | None) -> dict[str, Any]:
+    """Return plain values, with at most ``top`` changes of each kind."""
     value = asdict(difference)
-    for key in ("features_in", "features_out", "sign_flips", "changed"):
+    for key in ("features_added", "features_removed", "sign_changes", "weight_changes"):
         value[key] = value[key][:top]
     return value
 
 
-def summary(difference: Difference) -> str:
-    """A few lines."""
-    labels = [f"+{label}" for label in difference.labels_in] + [f"-{label}" for label in difference.labels_out]
-    before, after = difference.features
+def difference_summary(difference: ModelDifference) -> str:
+    """Return two lines about features and labels."""
+    labels = [f"+{label}" for label in difference.labels_added] + [f"-{label}" for label in difference.labels_removed]
+    before, after = difference.n_features
     return (
-        f"{before:,} features before, {after:,} after: {len(difference.features_in):,} in, "
-        f"{len(difference.features_out):,} out, {len(difference.sign_flips):,} weights with another sign\n"
-        f"labels: {', '.join(labels) or 'the same'}"
+        f"{before:,} features before, {after:,} after: {len(difference.features_added):,} added, "
+        f"{len(difference.features_removed):,} removed, {len(difference.sign_changes):,} weights with another sign\n"
+        f"labels: {', '.join(labels) or 'no change'}"
     )
 
 
-def tables(difference: Difference, top: int) -> list[Table]:
-    """A table for each sort of change that there is."""
+def difference_tables(difference: ModelDifference, top: int) -> list[Table]:
+    """Make a table for each kind of change that occurs."""
     titles = {
-        "In": difference.features_in,
-        "Out": difference.features_out,
-        "Another sign": difference.sign_flips,
-        "Changed most": difference.changed,
+        "Features added": difference.features_added,
+        "Features removed": difference.features_removed,
+        "Weights with another sign": difference.sign_changes,
+        "Changed weights": difference.weight_changes,
     }
     return [change_table(title, changes, top) for title, changes in titles.items() if changes]
 
 
 def change_table(title: str, changes: list[Change], top: int) -> Table:
-    """A row a change."""
+    """Make a table with a row for each change."""
     shown = f"{title}: {len(changes):,}" + (f", {top} shown" if len(changes) > top else "")
-    table = table_of(shown, "feature", "block", "label", "before", "after", numbers=["before", "after"])
+    table = make_table(shown, "feature", "block", "label", "before", "after", numbers=["before", "after"])
     for change in changes[:top]:
         add_row(
             table, change.feature, change.block, change.label,

@@ -1,4 +1,4 @@
-"""``features``: what a model is made of."""
+"""``features``: the features of a model and their weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import Component, Model, add_row, check_label, load, print_json, show, table_of
+from .common import (
+    ComponentOption,
+    ModelArgument,
+    add_row,
+    check_label,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,60 +41,60 @@ class FeatureFormat(StrEnum):
     json = "json"
 
 
-def features(
-    model: Model,
-    label: Annotated[str | None, typer.Option(help="Features with a weight for this label, by that weight.")] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="How many; all, if it is not given.")] = None,
+def features_command(
+    model: ModelArgument,
+    label: Annotated[str | None, typer.Option(help="Only features with a weight for this label.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Number of features; by default all.")] = None,
     format: Annotated[
-        FeatureFormat | None, typer.Option(help="A table on a terminal, JSON elsewhere, unless it is given.")
+        FeatureFormat | None, typer.Option(help="Output format; by default a table on a terminal, else JSON.")
     ] = None,
-    component: Component = None,
+    component: ComponentOption = None,
 ) -> None:
-    """List the features of a model, those of the largest weights first.
+    """List the features of a model in descending order of their largest absolute weight.
 
-    JSON is an object a line: text, longest (the longest n-gram of the same training documents), block, kind, df
-    (training documents) and weights by label.
+    JSON output has one object per feature, on a line of its own: text, longest (the longest n-gram that occurs in the
+    same training documents), block, kind, df (number of training documents) and weights by label.
     """
-    _, graft = load(model, component)
+    _, graft = load_pipeline(model, component)
     check_label(graft, label)
     found = by_weight(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))
     elif format == FeatureFormat.table or (format is None and sys.stdout.isatty()):
-        show(feature_table(found, label))
+        print_tables(feature_table(found, label))
     else:
         for feature in found:
             print_json(asdict(feature))
 
 
 def by_weight(found: list[Feature], label: str | None) -> list[Feature]:
-    """Features by their largest weight or by that for a label, which is not 0."""
+    """Sort features by their largest weight, or select those with a weight for a label and sort them by it."""
     if label is None:
-        return sorted(found, key=lambda feature: -abs(feature.weights[strongest(feature)]))
+        return sorted(found, key=lambda feature: -abs(feature.weights[label_of_largest_weight(feature)]))
     return sorted(
         (feature for feature in found if feature.weights[label]), key=lambda feature: -abs(feature.weights[label])
     )
 
 
-def strongest(feature: Feature) -> str:
-    """The label that a feature has the largest weight for."""
+def label_of_largest_weight(feature: Feature) -> str:
+    """Return the label for which a feature has its largest absolute weight."""
     return max(feature.weights, key=lambda label: abs(feature.weights[label]))
 
 
 def feature_table(found: list[Feature], label: str | None) -> Table:
-    """A row a feature, with one weight."""
-    table = table_of(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
-                     numbers=["documents", "weight"])  # fmt: skip
+    """Make a table with one weight of each feature."""
+    table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
+                       numbers=["documents", "weight"])  # fmt: skip
     for feature in found:
-        of = label or strongest(feature)
-        add_row(table, feature.text, feature.kind, f"{feature.df:,}", of, f"{feature.weights[of]:+.4f}")
+        shown = label or label_of_largest_weight(feature)
+        add_row(table, feature.text, feature.kind, f"{feature.df:,}", shown, f"{feature.weights[shown]:+.4f}")
     return table
 
 
 def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
-    """A row a feature, a column a label."""
+    """Print a row for each feature, with a column for each label."""
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(["text", "longest", "block", "kind", "df", *labels])
-    for part in found:
-        weights = (part.weights[label] for label in labels)
-        rows.writerow([part.text, part.longest, part.block, part.kind, part.df, *weights])
+    for feature in found:
+        weights = (feature.weights[label] for label in labels)
+        rows.writerow([feature.text, feature.longest, feature.block, feature.kind, feature.df, *weights])

@@ -1,4 +1,4 @@
-"""What commands that take texts have in common; nothing that is slow to import."""
+"""Options and types of commands that read texts; imports nothing slow."""
 
 from __future__ import annotations
 
@@ -8,45 +8,49 @@ from typing import Annotated, Any
 
 import typer
 
-from .common import CommandError, complain
+from .common import CommandError, print_message
 
 STANDARD_INPUT = "-"
+#: Endings of the names of JSON lines files.
+JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
 class InputFormat(StrEnum):
-    """What a file or standard input holds."""
+    """Content of a file or of standard input."""
 
     text = "text"
     jsonl = "jsonl"
 
 
 class OnError(StrEnum):
-    """What a bad line does."""
+    """What to do after a bad line or a text that the pipeline fails on."""
 
     fail = "fail"
     skip = "skip"
 
 
-TextField = Annotated[str, typer.Option(metavar="KEY", help="Key of the text, in JSON lines.")]
-IdField = Annotated[
-    str, typer.Option(metavar="KEY", help="Key of what names a document, in JSON lines, if it is there.")
+TextFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the text in JSON lines.")]
+IdFieldOption = Annotated[
+    str, typer.Option(metavar="KEY", help="Key of the document's id in JSON lines; may be absent.")
 ]
-Bad = Annotated[OnError, typer.Option(help="What to do after a bad line: end with exit code 1, or go on.")]
+OnErrorOption = Annotated[
+    OnError, typer.Option(help="After a bad line: exit with code 1, or report the line and continue.")
+]
 
 
 @dataclass(frozen=True)
-class Item:
-    """A text.
+class InputText:
+    """A text to process.
 
     Attributes
     ----------
     text : str
     source : str
-        Where it is from, for messages.
+        File and line, for messages.
     line : int, optional
-        Its line, from 1.
+        Number of the line, from 1.
     record : dict, optional
-        All of the line.
+        The JSON object of the line.
     """
 
     text: str
@@ -54,16 +58,16 @@ class Item:
     line: int | None = None
     record: dict[str, Any] | None = None
 
-    def names(self, id_field: str) -> dict[str, Any]:
-        """What tells it from others: line and, where there is one, id."""
-        names: dict[str, Any] = {} if self.line is None else {"line": self.line}
+    def identity(self, id_field: str) -> dict[str, Any]:
+        """Return line and id, as far as they are known."""
+        identity: dict[str, Any] = {} if self.line is None else {"line": self.line}
         if self.record is not None and id_field in self.record:
-            names["id"] = self.record[id_field]
-        return names
+            identity["id"] = self.record[id_field]
+        return identity
 
 
-def handle(error: Exception, on_error: OnError) -> None:
-    """Report what is wrong with a text, or end."""
+def handle_error(error: Exception, on_error: OnError) -> None:
+    """Report a bad text, or raise a CommandError."""
     if on_error == OnError.fail:
         raise CommandError(str(error)) from error
-    complain(f"Skipped: {error}")
+    print_message(f"Skipped: {error}")

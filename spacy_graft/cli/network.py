@@ -1,4 +1,4 @@
-"""``network``: networks of features, built, put together and looked at."""
+"""``network``: build, merge and show networks of features."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Any
 from typer.core import TyperGroup
 
 from . import network_files
-from .commands import add, make_app
-from .network_builders import BUILDERS, builder_command
+from .commands import add_command, make_app
+from .network_builders import BUILDERS, make_builder_command
 
-HELP = """Networks of features: which weights are pulled together.
+HELP = """Build networks of related features, whose weights are pulled towards each other in training.
 
-A network is built of the features of a corpus and written to a file, whole or not at all, which a config names with
-spacy_graft.NetworkFile.v1. The commands of builders take the options of these: docs/networks.md.
+A network is built from the features of a corpus and written to a file, which a config refers to with
+spacy_graft.NetworkFile.v1. The options of the builders are those of their functions in a config: docs/networks.md.
 """
 
 
 class NetworkGroup(TyperGroup):
-    """Commands of builders are made when they are asked for: their options are in modules that are slow to import."""
+    """A group that makes the builders' commands on demand: their options are in modules that are slow to import."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*BUILDERS, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return builder_command(cmd_name) if cmd_name in BUILDERS else super().get_command(ctx, cmd_name)
+        return make_builder_command(cmd_name) if cmd_name in BUILDERS else super().get_command(ctx, cmd_name)
 
 
 app = make_app("network", HELP, cls=NetworkGroup)
-add(app, "merge", network_files.merge, network_files.MERGE_EXAMPLES)
-add(app, "show", network_files.show, network_files.SHOW_EXAMPLES)
+add_command(app, "merge", network_files.merge_command, network_files.MERGE_EXAMPLES)
+add_command(app, "show", network_files.show_command, network_files.SHOW_EXAMPLES)

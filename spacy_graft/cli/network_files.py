@@ -1,4 +1,4 @@
-"""``network merge`` and ``network show``: files of networks, and what all commands say of a network."""
+"""``network merge`` and ``network show``: files of networks, and the printing of their reports."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..messages import did_you_mean, one_line
-from .common import CommandError, Format, OutputFormat, add_row, as_table, print_json, table_of
-from .common import show as print_tables
-from .waiting import waiting
+from .common import (
+    CommandError,
+    FormatOption,
+    OutputFormat,
+    add_row,
+    make_table,
+    print_json,
+    print_tables,
+    wants_table,
+)
+from .progress import status_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,97 +37,102 @@ spacy-graft network show words.network film --top 10
 spacy-graft network show words.network "SentiWordNet positive"
 """
 
-Output = Annotated[
-    Path, typer.Argument(metavar="OUTPUT", help="File to write, whole or not at all; for spacy_graft.NetworkFile.v1.")
+OutputArgument = Annotated[
+    Path, typer.Argument(metavar="OUTPUT", help="File to write; a config refers to it with spacy_graft.NetworkFile.v1.")
 ]
 
 
-def merge(
-    output: Output,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Networks, built by other commands.")],
+def merge_command(
+    output: OutputArgument,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Network files.")],
     weight: Annotated[
-        list[float] | None, typer.Option(min=0.0, help="Factor of a file's weights; once for each file, in order.")
+        list[float] | None, typer.Option(min=0.0, help="Factor of the weights of a file; once for each file, in order.")
     ] = None,
     normalise: Annotated[
-        bool, typer.Option("--normalise", help="Divide rows by their sums first: factors are shares then.")
+        bool,
+        typer.Option(
+            "--normalise",
+            help="Normalise the rows of each network to a sum of 1 before they are multiplied by the factor.",
+        ),
     ] = False,
-    format: OutputFormat = None,
+    format: FormatOption = None,
 ) -> None:
-    """Put networks together.
+    """Merge networks into one.
 
-    Weights of an edge that several have are added up, and what one calls dissimilar is not similar: as
-    spacy_graft.Networks.v1 does. Coverage is of all features of the files.
+    Weights of the same edge are added. A pair that is dissimilar in one network is not similar in the result. This is
+    what spacy_graft.Networks.v1 does in a config. Coverage in the report refers to the features of all files.
     """
     from ..graphs.edgelist import NetworkFile
     from ..graphs.networks import Networks
     from ..graphs.vocabulary import CorpusVocabulary
 
-    check_output(output)
+    check_writable(output)
     names = [path.stem for path in files]
     if weight and len(weight) != len(files):
-        raise typer.BadParameter(f"--weight is given {len(weight)} times, for {len(files)} files.")
+        raise typer.BadParameter(f"--weight is given {len(weight)} times for {len(files)} files.")
     if len(set(names)) < len(names):
-        raise CommandError("The report tells files by their names without folder and ending, and two have the same.")
+        raise CommandError("Two files have the same name without folder and ending, which is their name in the report.")
     weights = dict(zip(names, weight, strict=True)) if weight else None
     networks = Networks({path.stem: NetworkFile(path) for path in files}, weights, normalise)
-    with waiting("merging"):
-        features = dict.fromkeys(vertex for path in files for vertex in read(path).features())
+    with status_line("merging"):
+        features = dict.fromkeys(vertex for path in files for vertex in read_graph(path).features())
         graph = networks(CorpusVocabulary.of(features))
-    write(graph, output)
-    tell(graph, format)
+    write_graph(graph, output)
+    print_graph_report(graph, format)
 
 
-def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A network.")],
+def show_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Network file.")],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A vertex, with spaces between its symbols.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Name of a vertex; the symbols of an n-gram are separated by spaces."),
     ] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="How many neighbours; all, if it is not given.")] = None,
-    format: OutputFormat = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Number of neighbours; by default all.")] = None,
+    format: FormatOption = None,
 ) -> None:
-    """Print the report of a network, or the neighbours of a vertex, those of the largest weights first.
+    """Print the report of a network, or the neighbours of a vertex in descending order of the edges' weights.
 
-    A share is the part that a neighbour has in the mean which the vertex is drawn to; back is the weight of the edge
-    that draws the neighbour to the vertex.
+    The weight of a vertex is pulled towards a weighted mean of its neighbours' weights: share is a neighbour's part in
+    this mean. weight is that of the edge from the vertex to the neighbour, reverse weight that of the opposite edge.
     """
-    graph = read(file)
+    graph = read_graph(file)
     if name is None:
-        tell(graph, format)
+        print_graph_report(graph, format)
         return
     for vertex in vertices_of_name(graph, name, file):
-        found = neighbours(graph, vertex)
-        about = {"vertex": " ".join(graph.vertices[vertex]), "virtual": bool(graph.virtual[vertex])}
-        if as_table(format):
-            print_tables(neighbour_table(about, found, top))
+        found = vertex_neighbours(graph, vertex)
+        record = {"vertex": " ".join(graph.vertices[vertex]), "virtual": bool(graph.virtual[vertex])}
+        if wants_table(format):
+            print_tables(neighbour_table(record, found, top))
         else:
-            print_json({**about, "neighbours": found[:top]})
+            print_json({**record, "neighbours": found[:top]})
 
 
-def read(path: Path) -> FeatureGraph:
-    """The network of a file."""
+def read_graph(path: Path) -> FeatureGraph:
+    """Read a network file."""
     from ..graphs.edgelist import existing
     from ..graphs.graph import FeatureGraph
 
     return FeatureGraph.from_disk(existing(path))
 
 
-def check_output(output: Path) -> None:
+def check_writable(output: Path) -> None:
     """Raise a CommandError if the file cannot be written, before anything is built."""
     folder = next(parent for parent in output.resolve().parents if parent.exists())
     if output.is_dir():
         raise CommandError(f"{output} cannot be written: it is a folder.")
     if not folder.is_dir():
-        raise CommandError(f"{output} cannot be written: {folder} is no folder.")
+        raise CommandError(f"{output} cannot be written: {folder} is not a folder.")
     if not os.access(folder, os.W_OK):
-        raise CommandError(f"{output} cannot be written: {folder} may not be changed.")
+        raise CommandError(f"{output} cannot be written: there is no permission to write to {folder}.")
 
 
-def write(graph: FeatureGraph, output: Path) -> None:
-    """Write the network, in a folder that is made if it is not there."""
+def write_graph(graph: FeatureGraph, output: Path) -> None:
+    """Write a network file and make its folder; a CommandError if the network has no edges."""
     if not graph.n_vertices:
         skipped = ", ".join(f"{reason} {count:,}" for reason, count in graph.report["skipped"].items() if count)
         raise CommandError(
-            f"No two of the {graph.report['coverage']['vocabulary']:,} features are related: {output} is not written. "
+            f"No two of the {graph.report['coverage']['vocabulary']:,} features are related; {output} was not written. "
             f"Skipped: {skipped or 'nothing'}."
         )
     try:
@@ -129,37 +142,37 @@ def write(graph: FeatureGraph, output: Path) -> None:
         raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
 
 
-def tell(graph: FeatureGraph, format: Format | None) -> None:
-    """Print the report."""
-    if as_table(format):
-        print_tables(report_table(graph.report))
+def print_graph_report(graph: FeatureGraph, format: OutputFormat | None) -> None:
+    """Print the report of a network."""
+    if wants_table(format):
+        print_tables(graph_report_table(graph.report))
     else:
         print_json(graph.report, indent=2)
 
 
-def report_table(report: dict[str, Any]) -> Table:
-    """A row a figure, a column for the whole and for each network that it is made of."""
+def graph_report_table(report: dict[str, Any]) -> Table:
+    """Make a table with a row for each figure and a column for the network and for each one that was merged."""
     parts = {"(all)": report, **report.get("networks", {})}
-    columns = {one_line(name): dict(figures(part)) for name, part in parts.items()}
-    table = table_of(None, "", *columns, numbers=columns)
+    columns = {one_line(name): dict(formatted_figures(part)) for name, part in parts.items()}
+    table = make_table(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
         add_row(table, row, *(column.get(row, "") for column in columns.values()))
     return table
 
 
-def figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The figures of a report as people read them, by name; not those of its parts."""
+def formatted_figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield names and formatted values of the figures of a report, without those of merged networks."""
     for key, value in report.items():
         if key == "networks":
             continue
         if isinstance(value, dict):
-            yield from ((f"{key}: {name}", figure) for name, figure in figures(value))
+            yield from ((f"{key}: {name}", figure) for name, figure in formatted_figures(value))
         else:
             yield key, f"{value:.1%}" if isinstance(value, float) else f"{value:,}"
 
 
 def vertices_of_name(graph: FeatureGraph, name: str, file: Path) -> list[int]:
-    """The numbers of the vertices of that name: a feature, a virtual vertex, or both."""
+    """Return the numbers of the vertices with that name: a feature, a virtual vertex, or both."""
     names = [" ".join(vertex) for vertex in graph.vertices]
     wanted = " ".join(name.split())
     found = [number for number, other in enumerate(names) if other == wanted]
@@ -168,13 +181,15 @@ def vertices_of_name(graph: FeatureGraph, name: str, file: Path) -> list[int]:
     return found
 
 
-def neighbours(graph: FeatureGraph, vertex: int) -> list[dict[str, Any]]:
-    """The vertices that an edge joins with this one, with kind, weights and share."""
+def vertex_neighbours(graph: FeatureGraph, vertex: int) -> list[dict[str, Any]]:
+    """Return the neighbours of a vertex, with kind, weights and share."""
     found = []
     for kind, matrix, shares in zip(
         ("similar", "dissimilar"), (graph.similar, graph.dissimilar), graph.row_normalised(), strict=True
     ):
-        share, weight, back = (entries(row) for row in (shares[[vertex]], matrix[[vertex]], matrix[:, [vertex]].T))
+        share, weight, reverse = (
+            row_entries(row) for row in (shares[[vertex]], matrix[[vertex]], matrix[:, [vertex]].T)
+        )
         found += [
             {
                 "name": " ".join(graph.vertices[other]),
@@ -182,27 +197,30 @@ def neighbours(graph: FeatureGraph, vertex: int) -> list[dict[str, Any]]:
                 "kind": kind,
                 "weight": weight.get(other, 0.0),
                 "share": share.get(other, 0.0),
-                "back": back.get(other, 0.0),
+                "reverse_weight": reverse.get(other, 0.0),
             }
-            for other in weight.keys() | back.keys()
+            for other in weight.keys() | reverse.keys()
         ]
-    return sorted(found, key=lambda one: (-max(one["weight"], one["back"]), one["name"], one["kind"]))
+    return sorted(
+        found, key=lambda entry: (-max(entry["weight"], entry["reverse_weight"]), entry["name"], entry["kind"])
+    )
 
 
-def entries(row: Any) -> dict[int, float]:
-    """The entries of a sparse row, by column."""
-    found = row.tocoo()
-    return dict(zip(found.col.tolist(), found.data.tolist(), strict=True))
+def row_entries(row: Any) -> dict[int, float]:
+    """Return the entries of a sparse row by column."""
+    coordinates = row.tocoo()
+    return dict(zip(coordinates.col.tolist(), coordinates.data.tolist(), strict=True))
 
 
-def neighbour_table(about: dict[str, Any], found: list[dict[str, Any]], top: int | None) -> Table:
-    """A row a neighbour."""
+def neighbour_table(record: dict[str, Any], found: list[dict[str, Any]], top: int | None) -> Table:
+    """Make a table with a row for each neighbour of a vertex."""
     shown = found[:top]
     count = f"{len(found):,}" if len(shown) == len(found) else f"{len(shown):,} of {len(found):,}"
-    title = f"{about['vertex']}{' (virtual)' if about['virtual'] else ''}, neighbours: {count}"
-    numbers = ["weight", "share", "back"]
-    table = table_of(title, "neighbour", "kind", *numbers, numbers=numbers)
-    for one in shown:
-        name = f"{one['name']} (virtual)" if one["virtual"] else one["name"]
-        add_row(table, name, one["kind"], f"{one['weight']:.4g}", f"{one['share']:.1%}", f"{one['back']:.4g}")
+    title = f"{record['vertex']}{' (virtual)' if record['virtual'] else ''}, neighbours: {count}"
+    numbers = ["weight", "share", "reverse weight"]
+    table = make_table(title, "neighbour", "kind", *numbers, numbers=numbers)
+    for entry in shown:
+        name = f"{entry['name']} (virtual)" if entry["virtual"] else entry["name"]
+        weight, reverse = f"{entry['weight']:.4g}", f"{entry['reverse_weight']:.4g}"
+        add_row(table, name, entry["kind"], weight, f"{entry['share']:.1%}", reverse)
     return table

@@ -1,4 +1,4 @@
-"""``path``: the steps that training went through."""
+"""``path``: the steps of a model's training, as a table or a plot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import CommandError, Component, Model, OutputFormat, add_row, as_table, load, print_json, show, table_of
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    ModelArgument,
+    add_row,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+    wants_table,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,40 +31,44 @@ spacy-graft path training/model-best --output path.svg
 """
 
 History = list[dict[str, Any]]
-#: What plots can be.
-IMAGES = (".png", ".svg", ".pdf")
+#: File formats of plots.
+IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def path(
-    model: Model,
+def path_command(
+    model: ModelArgument,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Plot features and score against C: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Plot number of features and score against the L1 strength: .png, .svg or .pdf."
+        ),
     ] = None,
-    format: OutputFormat = None,
-    component: Component = None,
+    format: FormatOption = None,
+    component: ComponentOption = None,
 ) -> None:
-    """Print the steps of training: C, active features, gap and, where it is known, score on the dev corpus.
+    """Print the steps of training: L1 strength, number of features, duality gap and, if known, score on dev.
 
-    JSON is an object a line and step. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
+    L1 strengths are shown relative to l1_max, the smallest one whose model is empty. JSON output has one object per
+    step, on a line of its own. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
     """
-    _, graft = load(model, component)
+    _, graft = load_pipeline(model, component)
     history = graft.history
     if not history:
-        raise CommandError(f"{model} has no history of its training: train it again, with this version of spacy-graft.")
+        raise CommandError(f"{model} has no training history. Train it again with this version of spacy-graft.")
     if output is not None:
         with writing(output) as file:
-            file.write(plot(history, output))
-    elif as_table(format):
-        show(path_table(history))
+            file.write(plot_history(history, output))
+    elif wants_table(format):
+        print_tables(history_table(history))
     else:
         for step in history:
             print_json(step)
 
 
-def path_table(history: History) -> Table:
-    """A row a step."""
-    table = table_of(None, "step", "C/C_max", "features", "gap", "refit", "score",
-                     numbers=["step", "C/C_max", "features", "gap", "refit", "score"])  # fmt: skip
+def history_table(history: History) -> Table:
+    """Make a table with a row for each step."""
+    columns = ("step", "l1/l1_max", "features", "gap", "refit", "score")
+    table = make_table(None, *columns, numbers=columns)
     for number, step in enumerate(history, start=1):
         refit, score = step.get("refit"), step.get("score")
         add_row(
@@ -63,10 +78,10 @@ def path_table(history: History) -> Table:
     return table
 
 
-def plot(history: History, output: Path) -> bytes:
-    """An image: active features, and scores where they are known, against C."""
-    if output.suffix.lower() not in IMAGES:
-        raise CommandError(f"{output}: a plot is one of {', '.join(IMAGES)}.")
+def plot_history(history: History, output: Path) -> bytes:
+    """Plot the number of features, and scores where they are known, against the L1 strength; return the image."""
+    if output.suffix.lower() not in IMAGE_SUFFIXES:
+        raise CommandError(f"{output} is not one of {', '.join(IMAGE_SUFFIXES)}, the file formats of plots.")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -74,7 +89,7 @@ def plot(history: History, output: Path) -> bytes:
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     axes = figure.subplots()
-    axes.set(xlabel="C / C_max", ylabel="active features", xscale="log")
+    axes.set(xlabel="L1 strength / l1_max", ylabel="features", xscale="log")
     axes.invert_xaxis()
     axes.plot([step["l1_ratio"] for step in history], [step["n_active"] for step in history], "o-", color="C0")
     scored = [step for step in history if step.get("score") is not None]

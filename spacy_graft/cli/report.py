@@ -1,4 +1,4 @@
-"""``report``: how training stood when the weights were made."""
+"""``report``: the report of a model's training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import CommandError, Component, Model, OutputFormat, add_row, as_table, load, print_json, show, table_of
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    ModelArgument,
+    add_row,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+    wants_table,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,42 +31,42 @@ spacy-graft report training/model-best | jq .duality_gap
 """
 
 
-def report(
-    model: Model,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page on the whole model.")] = None,
-    format: OutputFormat = None,
-    component: Component = None,
+def report_command(
+    model: ModelArgument,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page about the whole model.")] = None,
+    format: FormatOption = None,
+    component: ComponentOption = None,
 ) -> None:
-    """Print the report of a model's training: how large it is, and how far from the optimum it can be."""
+    """Print the report of a model's training: L1 strength, numbers of features, duality gap, time by phase."""
     import spacy_graft
 
-    _, graft = load(model, component)
+    _, graft = load_pipeline(model, component)
     if html is not None:
         with writing(html) as file:
             file.write(spacy_graft.render(graft, style="global", page=True).encode())
         return
     if graft.report is None:
-        raise CommandError(f"{model} has no report: its weights were not made by training.")
+        raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")
     values = graft.report.to_dict()
-    if as_table(format):
-        show(report_table(values))
+    if wants_table(format):
+        print_tables(training_table(values))
     else:
         print_json(values, indent=2)
 
 
-def report_table(values: dict[str, Any]) -> Table:
-    """A row a figure; what is empty is left out."""
-    table = table_of(None, "", "report")
+def training_table(values: dict[str, Any]) -> Table:
+    """Make a table with a row for each figure; empty ones are left out."""
+    table = make_table(None, "", "report")
     for key, value in values.items():
         if value not in (None, {}):
-            add_row(table, key, cell(value))
+            add_row(table, key, formatted(value))
     return table
 
 
-def cell(value: Any) -> str:
-    """A figure as people read it."""
+def formatted(value: Any) -> str:
+    """Format a figure."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {cell(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -1,4 +1,4 @@
-"""What the entry point ``spacy_cli`` loads: it makes ``graft`` a command of ``python -m spacy``."""
+"""Loaded by the entry point ``spacy_cli``: adds ``graft`` to the commands of ``python -m spacy``."""
 
 from __future__ import annotations
 

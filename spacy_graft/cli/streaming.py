@@ -1,70 +1,75 @@
-"""A pipeline over texts without end, in order and in constant memory."""
+"""Running a pipeline over a stream of texts, in order and in constant memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .inputs import Item, OnError, handle
+from .inputs import InputText, OnError, handle_error
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
-#: Texts after which the words that they have brought into the vocabulary are forgotten; with several processes, which
-#: begin anew then, texts of each.
-TEXTS, TEXTS_A_PROCESS = 2048, 8192
+#: Number of texts after which their words are removed from the vocabulary. With several processes, which are then
+#: started again, it is a number of texts per process.
+ZONE_TEXTS, ZONE_TEXTS_PER_PROCESS = 2048, 8192
 
 
-def stream(
-    nlp: Language,
-    items: Iterable[Item],
-    use: Callable[[Doc], T],
-    on_error: OnError,
-    batch_size: int | None = None,
-    n_process: int = 1,
-) -> Iterator[tuple[Item, T]]:
-    """Run a pipeline over texts, and yield what ``use`` makes of each document.
+@dataclass(frozen=True)
+class TextStream(Generic[Result]):
+    """A pipeline and a function of its documents, to be run over texts.
 
-    Documents do not outlive ``use``. A text that the pipeline fails on is reported, or fatal.
+    Attributes
+    ----------
+    nlp : Language
+    function : callable
+        Called with each document, which must not be kept.
+    on_error : OnError
+        What to do with a text that the pipeline fails on.
+    batch_size : int, optional
+        Texts of a batch; by default that of the pipeline.
+    n_process : int
     """
-    size = batch_size or nlp.batch_size
-    n_items = TEXTS if n_process == 1 else TEXTS_A_PROCESS * n_process
-    remaining = iter(items)
-    while part := list(islice(remaining, n_items)):
-        with nlp.memory_zone():
-            yield from used(nlp, part, use, on_error, size, n_process)
 
+    nlp: Language
+    function: Callable[[Doc], Result]
+    on_error: OnError
+    batch_size: int | None = None
+    n_process: int = 1
 
-def used(
-    nlp: Language,
-    items: list[Item],
-    use: Callable[[Doc], T],
-    on_error: OnError,
-    batch_size: int,
-    n_process: int,
-) -> Iterator[tuple[Item, T]]:
-    """The same for some texts: together, and one by one from where that fails, to tell which text it is."""
-    n_done = 0
-    try:
-        for doc in nlp.pipe((item.text for item in items), batch_size=batch_size, n_process=n_process):
-            yield items[n_done], use(doc)
-            n_done += 1
-    except Exception:  # whatever components raise
-        yield from one_by_one(nlp, items[n_done:], use, on_error)
+    def run(self, texts: Iterable[InputText]) -> Iterator[tuple[InputText, Result]]:
+        """Yield each text with the function's result."""
+        n_texts = ZONE_TEXTS if self.n_process == 1 else ZONE_TEXTS_PER_PROCESS * self.n_process
+        remaining = iter(texts)
+        while part := list(islice(remaining, n_texts)):
+            with self.nlp.memory_zone():
+                yield from self._run_together(part)
 
-
-def one_by_one(
-    nlp: Language, items: list[Item], use: Callable[[Doc], T], on_error: OnError
-) -> Iterator[tuple[Item, T]]:
-    """The same, a text at a time."""
-    for item in items:
+    def _run_together(self, texts: list[InputText]) -> Iterator[tuple[InputText, Result]]:
+        """Run texts through ``nlp.pipe``; after an error, one by one, to find the text that fails."""
+        n_done = 0
+        docs = self.nlp.pipe(
+            (text.text for text in texts),
+            batch_size=self.batch_size or self.nlp.batch_size,
+            n_process=self.n_process,
+        )
         try:
-            value = use(nlp(item.text))
-        except Exception as error:  # whatever components raise
-            handle(ValueError(f"{item.source}: {error}"), on_error)
-        else:
-            yield item, value
+            for doc in docs:
+                yield texts[n_done], self.function(doc)
+                n_done += 1
+        except Exception:  # components can raise anything
+            yield from self._run_one_by_one(texts[n_done:])
+
+    def _run_one_by_one(self, texts: list[InputText]) -> Iterator[tuple[InputText, Result]]:
+        for text in texts:
+            try:
+                value = self.function(self.nlp(text.text))
+            except Exception as error:  # components can raise anything
+                handle_error(ValueError(f"{text.source}: {error}"), self.on_error)
+            else:
+                yield text, value

@@ -1,4 +1,4 @@
-"""Texts from an argument, a file, or standard input; a line at a time where there are lines."""
+"""Reading texts from an argument, a file or standard input; JSON lines are read one at a time."""
 
 from __future__ import annotations
 
@@ -10,37 +10,34 @@ from pathlib import Path
 from ..files import BadLineError, json_kind, json_object
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
-from .inputs import STANDARD_INPUT, InputFormat, Item, OnError, handle
-
-#: Names that stand for files of JSON lines.
-LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
 
 
 class JsonlTexts(JsonlCorpus):
-    """JSON lines of which only the texts matter, from a file or standard input."""
+    """Texts of JSON lines, without labels, from a file or standard input."""
 
     def __init__(self, path: str, text_field: str) -> None:
         super().__init__(path, text_field)
         self.n_bytes = 0
 
-    def items(self, on_error: OnError) -> Iterator[Item]:
-        """The texts in order; bad lines are reported, or fatal."""
+    def texts(self, on_error: OnError) -> Iterator[InputText]:
+        """Yield the texts in order; bad lines are reported, or raise a CommandError."""
         for number, line in self._lines():
             self.n_bytes += len(line)
             if not line.strip():
                 continue
             try:
-                yield self._item(number, line)
+                yield self._text(number, line)
             except BadLineError as error:
-                handle(error, on_error)
+                handle_error(error, on_error)
 
-    def _item(self, number: int, line: bytes) -> Item:
+    def _text(self, number: int, line: bytes) -> InputText:
         record = json_object(self.path, number, line)
         text = self._field(number, record, self.text_field)
         if not isinstance(text, str):
             raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
         self._check_surrogates(number, text)
-        return Item(text, f"{self.path}, line {number}", number, record)
+        return InputText(text, f"{self.path}, line {number}", number, record)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         if str(self.path) == STANDARD_INPUT:
@@ -50,48 +47,47 @@ class JsonlTexts(JsonlCorpus):
 
     @property
     def total_bytes(self) -> int | None:
-        """How many there are, where that is known beforehand."""
+        """Size of the file; None if it is unknown (standard input, compressed files)."""
         if str(self.path) == STANDARD_INPUT or self.path.suffix == ".gz" or not self.path.is_file():
             return None
         return self.path.stat().st_size
 
 
 def jsonl_texts(path: str, text_field: str) -> JsonlTexts:
-    """A file of JSON lines, which is there, or standard input."""
+    """Open JSON lines of an existing file or of standard input."""
     if path != STANDARD_INPUT and not os.path.exists(path):
         raise CommandError(f"There is no file {path}.")
     if os.path.isdir(path):
-        raise CommandError(f"{path} is a folder, and a file of JSON lines is expected.")
+        raise CommandError(f"{path} is a folder. Give a file of JSON lines.")
     return JsonlTexts(path, text_field)
 
 
-def texts(given: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[Item]:
-    """The texts that an argument stands for: itself, a file, or standard input."""
-    if given == STANDARD_INPUT or os.path.exists(given):
-        lines = format == InputFormat.jsonl or (format is None and given.lower().endswith(LINES))
-        if lines:
-            return jsonl_texts(given, text_field).items(on_error)
-        return iter([Item(whole_text(given), given)])
-    if format is not None or looks_like_file(given):
-        raise CommandError(f"There is no file {given}.")
-    return iter([Item(utf8(given.encode(errors="surrogateescape").decode, "The text"), "the text")])
+def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
+    """Yield the texts of an argument that is a text, a file, or - for standard input."""
+    if argument == STANDARD_INPUT or os.path.exists(argument):
+        if format == InputFormat.jsonl or (format is None and argument.lower().endswith(JSONL_SUFFIXES)):
+            return jsonl_texts(argument, text_field).texts(on_error)
+        return iter([InputText(read_file(argument), argument)])
+    if format is not None or looks_like_file(argument):
+        raise CommandError(f"There is no file {argument}.")
+    return iter([InputText(utf8(argument.encode(errors="surrogateescape").decode, "The text"), "the text")])
 
 
-def looks_like_file(given: str) -> bool:
-    """Whether an argument is more likely a file that is not there than a text."""
-    return not any(map(str.isspace, given)) and given.lower().endswith((".txt", ".json", *LINES))
+def looks_like_file(argument: str) -> bool:
+    """Return whether an argument is more likely the name of a missing file than a text."""
+    return not any(map(str.isspace, argument)) and argument.lower().endswith((".txt", ".json", *JSONL_SUFFIXES))
 
 
-def whole_text(path: str) -> str:
-    """The text of a file or of standard input."""
+def read_file(path: str) -> str:
+    """Read the whole text of a file or of standard input."""
     if os.path.isdir(path):
-        raise CommandError(f"{path} is a folder, and a file is expected.")
+        raise CommandError(f"{path} is a folder. Give a file.")
     content = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
     return utf8(lambda: content.decode("utf-8-sig"), "Standard input" if path == STANDARD_INPUT else path)
 
 
 def utf8(decode: Callable[[], str], source: str) -> str:
-    """The text, or an error that says where it is not UTF-8."""
+    """Decode a text; a CommandError names the first byte that is not UTF-8."""
     try:
         return decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Texts as sequences of symbols, for the commands of networks."""
+"""Corpora as sequences of token attribute values, for the commands that build networks."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ from spacy.tokens import Doc, DocBin
 from ..extract.tokens import TokenNgrams
 from ..files import text_lines
 from ..pipeline.reader import JsonlCorpus
+from .inputs import JSONL_SUFFIXES
 
-#: Documents whose words are forgotten together, so that memory does not grow by all that was ever read.
-BATCH = 256
-JSON_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
-TEXTS = (".txt", ".txt.gz")
+#: Documents after which their words are removed from the vocabulary, so that memory does not grow with the corpus.
+ZONE_DOCUMENTS = 256
+#: Endings of the names of text files.
+TEXT_SUFFIXES = (".txt", ".txt.gz")
 
 
 @dataclass(frozen=True)
 class TokenCorpus:
-    """Documents of files, labelled or not, each the values of a token attribute: what is iterated over.
+    """Documents of files; iterating yields the token attribute values of each document.
 
-    Tokens of white space only are left out, as in ``spacy_graft.TokenNgrams.v1``. The files are read anew each time.
+    White-space tokens are left out, as in ``spacy_graft.TokenNgrams.v1``. Each iteration reads the files again.
 
     Parameters
     ----------
     paths : list of str or Path
-        Files of JSON lines (``.jsonl``), of texts, one a line (``.txt``), both in UTF-8 and compressed if ``.gz``
-        follows; or of spaCy's documents (``.spacy``), which are taken as they are.
+        Files in UTF-8 of JSON lines (``.jsonl``) or of one text per line (``.txt``), compressed if they end in
+        ``.gz``; or spaCy's documents (``.spacy``), which are not processed again.
     lang : str
-        Whose tokenizer cuts the texts.
+        Language of the tokenizer.
     model : str or Path, optional
-        Folder or package of a pipeline to run over the texts, in place of a tokenizer: for attributes that need one.
+        Folder or package of a pipeline to run over the texts, for attributes that need more than a tokenizer.
     attr : str
-        Any attribute that ``spacy_graft.TokenNgrams.v1`` knows.
+        A token attribute of ``spacy_graft.TokenNgrams.v1``.
     text_field : str
-        The key of the text, in JSON lines.
+        Key of the text in JSON lines.
 
     Raises
     ------
     ValueError
-        If a file has none of these names. In iteration, if there is no such attribute, language or pipeline, documents
-        lack the attribute, or, with file and line, a line is malformed.
+        If the name of a file has another ending. In iteration, if there is no such attribute, language or pipeline,
+        documents lack the attribute, or a line is malformed; then the message names file and line.
     """
 
     paths: Sequence[str | Path]
@@ -56,8 +57,8 @@ class TokenCorpus:
 
     def __post_init__(self) -> None:
         for path in map(str, self.paths):
-            if not path.lower().endswith((*JSON_LINES, *TEXTS, ".spacy")):
-                raise ValueError(f"TokenCorpus: {path} is neither .jsonl, .txt (or either with .gz) nor .spacy")
+            if not path.lower().endswith((*JSONL_SUFFIXES, *TEXT_SUFFIXES, ".spacy")):
+                raise ValueError(f"TokenCorpus: {path} does not end in .jsonl, .jsonl.gz, .txt, .txt.gz or .spacy.")
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         block = TokenNgrams(self.attr)
@@ -66,7 +67,7 @@ class TokenCorpus:
             yield block.names(block.symbols(doc), doc.vocab.strings)
 
     def _docs(self) -> Iterator[Doc]:
-        """The documents of all files, each to be used before the next."""
+        """Yield the documents of all files; each must be used before the next is read."""
         nlp = self._pipeline()
         for path in map(Path, self.paths):
             if path.suffix.lower() == ".spacy":
@@ -77,32 +78,32 @@ class TokenCorpus:
     def _pipeline(self) -> Language:
         try:
             return spacy.blank(self.lang) if self.model is None else spacy.load(self.model)
-        except Exception as error:  # languages import packages of their own, and files can be damaged in any way
-            wanted = f"language {self.lang!r}" if self.model is None else f"pipeline {self.model}"
-            raise ValueError(f"TokenCorpus: the {wanted} cannot be loaded: {error}") from error
+        except Exception as error:  # languages import optional packages, and files can be damaged in any way
+            source = f"language {self.lang!r}" if self.model is None else f"pipeline {self.model}"
+            raise ValueError(f"TokenCorpus: the {source} cannot be loaded: {error}") from error
 
     def _tokenized(self, path: Path, nlp: Language) -> Iterator[Doc]:
-        """The documents of a file of texts."""
-        if path.name.lower().endswith(JSON_LINES):
+        """Yield the tokenized documents of a file of texts."""
+        if path.name.lower().endswith(JSONL_SUFFIXES):
             examples = JsonlCorpus(path, self.text_field, label_field=None)(nlp)
             return (example.predicted for example in examples)
         return (nlp.make_doc(text) for _, text in text_lines(path) if text.strip())
 
 
 def piped(nlp: Language, docs: Iterator[Doc]) -> Iterator[Doc]:
-    """What the pipeline makes of documents, which are made as they are needed and do not outlive their batch."""
-    n_last = BATCH
-    while n_last == BATCH:
+    """Run documents through a pipeline; they must not be used after their batch."""
+    n_last = ZONE_DOCUMENTS
+    while n_last == ZONE_DOCUMENTS:
         with nlp.memory_zone():
-            batch = list(islice(docs, BATCH))
+            batch = list(islice(docs, ZONE_DOCUMENTS))
             n_last = len(batch)
             yield from nlp.pipe(batch)
 
 
 def saved_docs(path: Path, nlp: Language) -> Iterator[Doc]:
-    """The documents of a ``.spacy`` file; a ValueError if it is none."""
+    """Yield the documents of a ``.spacy`` file; a ValueError if it is damaged."""
     content = path.read_bytes()
     try:
         yield from DocBin().from_bytes(content).get_docs(nlp.vocab)
-    except Exception as error:  # what is not such a file can fail in any way
-        raise ValueError(f"{path} has no documents of spaCy: {type(error).__name__}: {error}") from error
+    except Exception as error:  # files can be damaged in any way
+        raise ValueError(f"{path} does not hold documents of spaCy: {type(error).__name__}: {error}") from error

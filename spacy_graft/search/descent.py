@@ -3,8 +3,8 @@
 Two bounds rule a subtree out. The *prefix bound* (Ifrim, Bakir & Weikum, KDD 2008, theorem 1): for node s and label y,
 max(Σ_i∈s max(δ_iy, 0), Σ_i∈s max(-δ_iy, 0)) bounds |v| of s and of every extension. And the *remembered bound*: the
 largest scaled gradient below s at the last full pass, plus what the residuals can have moved since, for df documents at
-most min(√df ‖Δ‖₂, df ‖Δ‖∞, ‖Δ‖₁). The second costs two comparisons a node and no look at documents; it is what makes the
-descent cheaper than the full pass once residuals settle. Without anything remembered this is the descent of the paper.
+most min(√df ‖Δ‖₂, df ‖Δ‖∞, ‖Δ‖₁). The second costs two comparisons a node and no look at documents, which makes the
+descent cheaper than the full pass once residuals settle. Without it this is the descent of the paper.
 
 Only the learner of that paper descends: where many pairs enter in a round, full passes are faster.
 """

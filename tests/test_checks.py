@@ -1,0 +1,239 @@
+"""The public checks: ``check_corpus``, ``label_errors`` and ``estimate_memory``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, make_records, one_hot, train_fully
+from spacy_graft import check_corpus, checks, estimate_memory, label_errors
+
+#: Runs a check of a pipeline.
+Check = Callable[..., Any]
+PIPELINE_CHECKS = [label_errors, estimate_memory]
+
+
+def flipped(records: list[Record], number: int, label: str) -> list[Record]:
+    """Return the records with another label for one of them."""
+    assert records[number]["label"] != label
+    return [*records[:number], {**records[number], "label": label}, *records[number + 1 :]]
+
+
+def with_two_components() -> Language:
+    """Return a pipeline with a trained component and an untrained one."""
+    nlp = train_fully(make_nlp(), make_records(30))
+    words = {"words": {**WORDS["words"], "min_df": 4}}
+    nlp.add_pipe("textcat_graft_multilabel", name="several", config={"features": words, "learner": PATH})
+    return nlp
+
+
+def messages(report: checks.CorpusReport, level: str) -> str:
+    return "\n".join(finding.message for finding in report.findings if finding.level == level)
+
+
+# The namespace
+
+
+def test_all_names_can_be_imported() -> None:
+    for name in checks.__all__:
+        assert getattr(checks, name).__name__ == name
+        assert getattr(checks, name).__doc__
+    for name in ("check_corpus", "estimate_memory", "label_errors"):
+        assert getattr(checks, name) is getattr(spacy_graft, name)
+    with pytest.raises(AttributeError, match="no attribute 'check_corpora'"):
+        checks.check_corpora  # noqa: B018
+
+
+# check_corpus
+
+
+def test_a_good_corpus_has_no_findings(examples: list[Example], dev: list[Example]) -> None:
+    report = check_corpus(iter(examples), iter(dev))
+    assert isinstance(report, checks.CorpusReport)
+    assert report.findings == ()
+    assert not report.has_errors
+    assert (report.train.n_documents, report.dev.n_documents) == (120, 30)
+    assert report.train.labels == ["food", "music", "sport"]
+    assert report.train.label_counts == {"food": 40, "music": 40, "sport": 40}
+    assert report.train.single_label
+    assert report.train.n_usable == 120
+    assert list(report.train.usable(examples)) == examples
+
+
+def test_documents_that_training_refuses_are_errors(blank: Language, examples: list[Example]) -> None:
+    bad = [
+        make_example(blank, "goal", {}),
+        make_example(blank, "salt", {"food": 1.0, "music": 1.0}),
+        make_example(blank, " ", one_hot("food")),
+    ]
+    report = check_corpus(examples + bad, examples)
+    assert report.has_errors
+    assert report.train.without_labels == ["train #121"]
+    assert report.train.bad_sums == ["train #122"]
+    assert report.train.without_text == ["train #123"]
+    assert report.train.unusable == {121, 122}
+    assert report.train.usable_numbers() == [*range(1, 121), 123]
+    assert list(report.train.usable(examples + bad)) == [*examples, bad[2]]
+    errors = messages(report, "error")
+    for expected in ("(train #121) without labels", "(train #122) with exclusive labels that do not", "without text"):
+        assert expected in errors
+    several = check_corpus(examples + bad[1:2], examples, exclusive=False)
+    assert several.train.unusable == set()
+    assert not several.train.single_label
+
+
+def test_repeated_texts_are_compared_across_splits(blank: Language, examples: list[Example]) -> None:
+    same, other = (make_example(blank, examples[0].text, one_hot(label)) for label in ("food", "music"))
+    assert examples[0].reference.cats == one_hot("food")
+    report = check_corpus(examples, [same, other])
+    assert report.train.duplicates == report.train.conflicts == []
+    assert report.dev.duplicates == ["dev #1 = train #1"]
+    assert report.dev.conflicts == ["dev #2 = dev #1"]
+    assert not report.has_errors
+
+
+def test_labels_of_one_split_and_rare_ones_are_warnings(blank: Language, examples: list[Example]) -> None:
+    train = [*examples, make_example(blank, "bread", {"bakery": 1.0})]
+    report = check_corpus(train, [*examples, make_example(blank, "coal", {"mining": 1.0})])
+    warnings = messages(report, "warning")
+    assert "with fewer than 10 training documents: 'bakery'" in warnings
+    assert "in dev only, which cannot be predicted: 'mining'" in warnings
+    assert "without a dev document, whose scores cannot be measured: 'bakery'" in warnings
+
+
+def test_exclusive_labels_are_recognised(examples: list[Example]) -> None:
+    assert "consider textcat_graft" in messages(check_corpus(examples, examples, exclusive=False), "warning")
+
+
+def test_empty_splits_are_errors() -> None:
+    report = check_corpus([], [])
+    assert report.findings == (
+        checks.Finding("error", "train has no documents."),
+        checks.Finding("error", "dev has no documents."),
+    )
+
+
+def test_a_single_exclusive_label_is_an_error(blank: Language) -> None:
+    train = [make_example(blank, "goal", {"sport": 1.0}), make_example(blank, "extra time", {"sport": 1.0})]
+    assert "at least two; the training corpus has 'sport'" in messages(check_corpus(train, train[:1]), "error")
+
+
+# label_errors
+
+
+def test_a_wrong_label_has_the_highest_loss(nlp: Language, train_records: list[Record]) -> None:
+    issues = label_errors(nlp, make_examples(nlp, flipped(train_records, 4, "food")), top=3)
+    assert len(issues) == 3
+    worst = issues[0]
+    assert isinstance(worst, checks.LabelIssue)
+    assert (worst.document, worst.labels, worst.predicted) == ("#5", ["food"], ["music"])
+    assert train_records[4]["text"].startswith(worst.text)
+    assert [issue.loss for issue in issues] == sorted((issue.loss for issue in issues), reverse=True)
+    assert worst.loss > 1.0
+
+
+def test_label_errors_uses_given_names(nlp: Language, train_records: list[Record]) -> None:
+    examples = make_examples(nlp, flipped(train_records, 4, "food"))
+    (worst,) = label_errors(nlp, examples, top=1, names=[f"document {number}" for number in range(120)])
+    assert worst.document == "document 4"
+
+
+def test_label_errors_of_several_labels() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    (worst,) = label_errors(nlp, make_examples(nlp, flipped(make_records(60), 4, "food")), top=1)
+    assert (worst.document, worst.labels) == ("#5", ["food"])
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_label_errors_needs_two_examples(nlp: Language, examples: list[Example], n: int) -> None:
+    with pytest.raises(ValueError, match=rf"\[textcat_graft\] .* at least 2 examples, not {n}\."):
+        label_errors(nlp, examples[:n])
+
+
+# estimate_memory
+
+
+def test_memory_of_a_corpus(nlp: Language, examples: list[Example], train_records: list[Record]) -> None:
+    estimate = estimate_memory(nlp, iter(examples))
+    assert isinstance(estimate, checks.MemoryEstimate)
+    assert (estimate.n_documents, estimate.n_measured) == (120, 120)
+    (words,) = estimate.blocks
+    assert isinstance(words, checks.BlockSize)
+    assert (words.block, words.feature_kind) == ("words", "token n-gram")
+    assert words.n_symbols == sum(len(record["text"].split()) for record in train_records)
+    assert 0 < words.n_columns <= words.n_nodes
+    assert 0 < words.n_bytes < estimate.total_bytes < estimate.peak_bytes
+
+
+def test_the_columns_are_those_of_training(fitted: Language, nlp: Language, examples: list[Example]) -> None:
+    report = fitted.get_pipe("textcat_graft").report  # type: ignore[attr-defined]
+    assert estimate_memory(nlp, examples).blocks[0].n_columns == report.n_columns
+
+
+def test_memory_is_extrapolated(nlp: Language, examples: list[Example]) -> None:
+    measured, scaled = estimate_memory(nlp, examples), estimate_memory(nlp, examples, n_documents=1200)
+    assert (scaled.n_documents, scaled.n_measured) == (1200, 120)
+    assert scaled.blocks[0].n_symbols == 10 * measured.blocks[0].n_symbols
+    assert scaled.peak_bytes == 10 * measured.peak_bytes
+
+
+def test_memory_of_combinations(nlp: Language, examples: list[Example]) -> None:
+    pairs = {"pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"], "min_df": 2}}
+    _, combined = estimate_memory(make_nlp(features=WORDS | pairs), examples).blocks
+    assert (combined.block, combined.n_nodes, combined.n_columns) == ("pairs", 0, 0)
+    assert combined.n_symbols > 0
+
+
+def test_memory_of_no_examples_is_refused(nlp: Language) -> None:
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] .* at least 1 example, not 0\."):
+        estimate_memory(nlp, [])
+
+
+# Both
+
+
+@pytest.mark.parametrize("check", PIPELINE_CHECKS)
+def test_a_pipeline_is_not_changed(check: Check, fitted: Language, train_records: list[Record]) -> None:
+    before, cats = fitted.to_bytes(exclude=["vocab"]), fitted("a goal in extra time").cats
+    check(fitted, make_examples(fitted, train_records[:60]))
+    assert fitted.to_bytes(exclude=["vocab"]) == before
+    assert fitted("a goal in extra time").cats == cats
+
+
+@pytest.mark.parametrize("check", PIPELINE_CHECKS)
+def test_an_untrained_pipeline_stays_untrained(check: Check, nlp: Language, examples: list[Example]) -> None:
+    check(nlp, examples[:30])
+    assert not nlp.get_pipe("textcat_graft").is_initialized  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("check", PIPELINE_CHECKS)
+def test_components_are_chosen_by_name(check: Check, examples: list[Example]) -> None:
+    nlp = with_two_components()
+    with pytest.raises(ValueError, match="There are 2 graft components"):
+        check(nlp, examples)
+    with pytest.raises(ValueError, match=r"Did you mean 'several'\?"):
+        check(nlp, examples, component="sevral")
+    assert check(nlp, examples[:30], component="several") != check(nlp, examples[:30], component="textcat_graft")
+
+
+@pytest.mark.parametrize("check", PIPELINE_CHECKS)
+def test_earlier_components_annotate_the_documents(check: Check, train_records: list[Record]) -> None:
+    """The block reads an attribute that only the component before it sets."""
+    nlp = make_nlp(features={"tags": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "min_df": 1}})
+    with pytest.raises(ValueError, match="needs documents annotated with POS"):
+        check(nlp, make_examples(nlp, train_records[:30]))
+    ruler = nlp.add_pipe("attribute_ruler", before="textcat_graft")
+    ruler.add([[{"IS_ALPHA": True}]], {"POS": "X"})  # type: ignore[attr-defined]
+    ruler.add([[{"ORTH": "goal"}], [{"ORTH": "salt"}]], {"POS": "NOUN"})  # type: ignore[attr-defined]
+    assert check(nlp, make_examples(nlp, train_records[:30]))
+
+
+@pytest.mark.parametrize("check", PIPELINE_CHECKS)
+def test_a_pipeline_without_a_graft_component_is_refused(check: Check, blank: Language) -> None:
+    with pytest.raises(ValueError, match="There is no enabled graft component"):
+        check(blank, [])
