@@ -341,9 +341,9 @@ def test_text_for_people(block, names, text):
 @pytest.mark.parametrize(
     ("block", "names", "message"),
     [
-        (TokenAttributes("LENGTH"), ["three"], r"TokenAttributes\(attr='LENGTH'\) are 64-bit integers: .*three"),
-        (TokenAttributes("HEAD"), [str(2**63)], r"TokenAttributes\(attr='HEAD'\) are 64-bit integers"),
-        (TokenAttributes("POS"), ["NOUN", ""], r"TokenAttributes\(attr='POS'\) have values, but one name is empty"),
+        (TokenAttributes("LENGTH"), ["three"], r"TokenAttributes\(attr='LENGTH'\) must be 64-bit integers: .*three"),
+        (TokenAttributes("HEAD"), [str(2**63)], r"TokenAttributes\(attr='HEAD'\) must be 64-bit integers"),
+        (TokenAttributes("POS"), ["NOUN", ""], r"TokenAttributes\(attr='POS'\) must have values, but one name is empty"),
         (HeadModifiers(), ["film", "amod"], r"HeadModifiers have 3 names each, but there are 2: \['film', 'amod'\]"),
         (DOC_BLOCKS[0], ["graft_section"], "DocAttributes have 2 names each, but there are 1"),
         (DOC_BLOCKS[1], ["year", "1", "section", "a"], "DocAttributes are of year, source, but one is of 'section'"),
@@ -458,7 +458,7 @@ def test_extensions_that_nobody_registered(blank, block):
         ({}, r"is {} \(dict\)\. It must be a string"),
         (b"x", r"is b'x' \(bytes\)\. It must be a string"),
         (list(range(1000)), r"is \[0, 1, 2, 3, 4, 5, \.\.\.\] \(list\)"),
-        (0.5, r"is 0\.5 \(float\), and hardly two tokens share a float\. Bin it"),
+        (0.5, r"is 0\.5 \(float\), but tokens rarely share a float\. Bin it"),
         (np.float32(0.5), r"is 0\.5 \(float\), .*Bin it"),
     ],
 )
@@ -476,7 +476,7 @@ def test_values_of_tokens_that_name_no_item(review, block, value, message):
     ("value", "bins", "message"),
     [
         (["a"], {}, r"is \['a'\] \(list\)\. It must be a string"),
-        (1.5, {}, r"is 1\.5 \(float\), and hardly two documents share a float\. Give it bins.*bins={'year': \["),
+        (1.5, {}, r"is 1\.5 \(float\), but documents rarely share a float\. Choose edges of bins.*bins={'year': \["),
         (float("nan"), {}, "is NaN. Set it to None"),
         (np.float64("nan"), YEARS, "is NaN. Set it to None"),
         ("1995", YEARS, r"is '1995' \(str\), but has bins\. It must be a number"),
@@ -510,7 +510,10 @@ def test_values_of_documents_that_name_no_item(review):
         ),
         (lambda: HeadModifiers(value=["binary"]), r"HeadModifiers: value must be one of .* is \['binary'\]"),
         (lambda: HeadModifiers(modifier=["lemma"]), "HeadModifiers: tokens have no attribute 'lemma'; did you mean"),
-        (lambda: HeadModifiers(head=["LENGTH"]), "HeadModifiers: the values of 'LENGTH' are integers; there are DEP, "),
+        (
+            lambda: HeadModifiers(head=["LENGTH"]),
+            "HeadModifiers: the values of 'LENGTH' are integers, but must be strings. Choose one of DEP, ",
+        ),
         (lambda: HeadModifiers(head="LEMMA"), "HeadModifiers: head must be a list of names, but is 'LEMMA'"),
         (lambda: HeadModifiers(modifier=None), "HeadModifiers: modifier must be a list of names, but is None"),
         (lambda: HeadModifiers(head=[""]), r"HeadModifiers: head must be a list of names, but is \[''\]"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..extract.bags import Bags
-from ..extract.blocks import ProductBlock
+from ..extract.blocks import CombinationBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
@@ -77,7 +77,7 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 
 def combination_part(
     name: str,
-    block: ProductBlock,
+    block: CombinationBlock,
     indexes: Mapping[str, Index],
     data: TrainingData,
     penalty: PenaltySettings,
