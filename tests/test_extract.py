@@ -245,7 +245,12 @@ def test_documents_without_entities_are_annotated_too(blank):
 
 @pytest.mark.parametrize(
     ("attr", "hint"),
-    [("LEMA", "did you mean LEMMA"), ("lower", "did you mean LOWER"), ("XYZZY", "the attributes are DEP, ENT_ID"), ("", "are")],
+    [
+        ("LEMA", "did you mean LEMMA"),
+        ("lower", "did you mean LOWER"),
+        ("XYZZY", "the attributes are DEP, ENT_ID"),
+        ("", "are"),
+    ],
 )
 def test_unknown_attribute(attr, hint):
     with pytest.raises(ValueError, match=f"no attribute '{attr}'; .*{hint}"):

@@ -343,7 +343,11 @@ def test_text_for_people(block, names, text):
     [
         (TokenAttributes("LENGTH"), ["three"], r"TokenAttributes\(attr='LENGTH'\) must be 64-bit integers: .*three"),
         (TokenAttributes("HEAD"), [str(2**63)], r"TokenAttributes\(attr='HEAD'\) must be 64-bit integers"),
-        (TokenAttributes("POS"), ["NOUN", ""], r"TokenAttributes\(attr='POS'\) must have values, but one name is empty"),
+        (
+            TokenAttributes("POS"),
+            ["NOUN", ""],
+            r"\(attr='POS'\) must have values, but one name is empty",
+        ),
         (HeadModifiers(), ["film", "amod"], r"HeadModifiers have 3 names each, but there are 2: \['film', 'amod'\]"),
         (DOC_BLOCKS[0], ["graft_section"], "DocAttributes have 2 names each, but there are 1"),
         (DOC_BLOCKS[1], ["year", "1", "section", "a"], "DocAttributes are of year, source, but one is of 'section'"),
