@@ -133,7 +133,7 @@ class GraftClassifier:
             The example weight of each document, above 0.
         network : callable, optional
             Graph of the network penalty: which items are expected to have similar weights, and which opposite ones. A
-            graph builder of ``@graft_networks``, or any function from a
+            graph builder of ``@graft_graphs``, or any function from a
             :class:`~spacy_graft.graphs.vocabulary.CorpusVocabulary` to a
             :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an item is split at white space: ``not good``
             is the vertex ``("not", "good")``. ``min_df`` does not apply to vertices: a column of a matrix that no

@@ -13,7 +13,7 @@ from .network_builders import BUILDERS, builder_command
 HELP = """Networks of features: which weights are pulled together.
 
 A network is built of the features of a corpus and written to a file, whole or not at all, which a config names with
-spacy_graft.NetworkFile.v1. The commands of builders take the options of these: docs/networks.md.
+spacy_graft.GraphFile.v1. The commands of builders take the options of these: docs/networks.md.
 """
 
 

@@ -141,10 +141,10 @@ def build(builder: type, given: dict[str, Any], corpus: CorpusOptions, output: P
 
 def option_of(name: str, value: Any) -> Any:
     """What a builder takes for what the command line says."""
-    from ..graphs.edgelist import NetworkFile
+    from ..graphs.edgelist import GraphFile
 
     if name == "seeds" and value is not None:
-        return NetworkFile(value)
+        return GraphFile(value)
     return value
 
 

@@ -30,7 +30,7 @@ spacy-graft network show words.network "SentiWordNet positive"
 """
 
 Output = Annotated[
-    Path, typer.Argument(metavar="OUTPUT", help="File to write, whole or not at all; for spacy_graft.NetworkFile.v1.")
+    Path, typer.Argument(metavar="OUTPUT", help="File to write, whole or not at all; for spacy_graft.GraphFile.v1.")
 ]
 
 
@@ -48,10 +48,10 @@ def merge(
     """Put networks together.
 
     Weights of an edge that several have are added up, and what one calls dissimilar is not similar: as
-    spacy_graft.Networks.v1 does. Coverage is of all features of the files.
+    spacy_graft.MergedGraphs.v1 does. Coverage is of all features of the files.
     """
-    from ..graphs.edgelist import NetworkFile
-    from ..graphs.networks import Networks
+    from ..graphs.edgelist import GraphFile
+    from ..graphs.merging import MergedGraphs
     from ..graphs.vocabulary import CorpusVocabulary
 
     check_output(output)
@@ -61,7 +61,7 @@ def merge(
     if len(set(names)) < len(names):
         raise CommandError("The report tells files by their names without folder and ending, and two have the same.")
     weights = dict(zip(names, weight, strict=True)) if weight else None
-    networks = Networks({path.stem: NetworkFile(path) for path in files}, weights, normalise)
+    networks = MergedGraphs({path.stem: GraphFile(path) for path in files}, weights, normalise)
     with waiting("merging"):
         features = dict.fromkeys(vertex for path in files for vertex in read(path).features())
         graph = networks(CorpusVocabulary.of(features))
@@ -97,10 +97,10 @@ def show(
 
 def read(path: Path) -> FeatureGraph:
     """The network of a file."""
-    from ..graphs.edgelist import existing
+    from ..graphs.edgelist import existing_file
     from ..graphs.graph import FeatureGraph
 
-    return FeatureGraph.from_disk(existing(path))
+    return FeatureGraph.from_disk(existing_file(path))
 
 
 def check_output(output: Path) -> None:
@@ -139,7 +139,7 @@ def tell(graph: FeatureGraph, format: Format | None) -> None:
 
 def report_table(report: dict[str, Any]) -> Table:
     """A row a figure, a column for the whole and for each network that it is made of."""
-    parts = {"(all)": report, **report.get("networks", {})}
+    parts = {"(all)": report, **report.get("graphs", {})}
     columns = {one_line(name): dict(figures(part)) for name, part in parts.items()}
     table = table_of(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
@@ -150,7 +150,7 @@ def report_table(report: dict[str, Any]) -> Table:
 def figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The figures of a report as people read them, by name; not those of its parts."""
     for key, value in report.items():
-        if key == "networks":
+        if key == "graphs":
             continue
         if isinstance(value, dict):
             yield from ((f"{key}: {name}", figure) for name, figure in figures(value))
