@@ -208,7 +208,7 @@ def graph_of(edges: dict[str, float]) -> FeatureGraph:
         ({"dissimilar": sparse.csr_array([[1.0, 0.0], [0.0, 0.0]])}, "edges to themselves"),
     ],
 )
-def test_what_is_no_graph_is_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_graphs_are_rejected(change: dict[str, Any], message: str) -> None:
     empty = sparse.csr_array((2, 2))
     parts = {"vertices": (("a",), ("b",)), "virtual": np.zeros(2, np.bool_), "similar": empty, "dissimilar": empty}
     with pytest.raises(ValueError, match=message):
@@ -297,12 +297,12 @@ def about(**values: Any) -> bytes:
         (about(vertices=[["a"]]), "sizes of its arrays are wrong"),
     ],
 )
-def test_headers_that_lie_are_refused(text: bytes, message: str) -> None:
+def test_wrong_headers_are_rejected(text: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         FeatureGraph.from_bytes(sealed(storage.LENGTH.pack(len(text)) + text + bytes(16)))
 
 
-def test_lengths_that_lie_are_refused() -> None:
+def test_wrong_lengths_are_rejected() -> None:
     for content in (b"", b"short", storage.LENGTH.pack(2**63) + about()):
         with pytest.raises(ValueError, match="damaged"):
             FeatureGraph.from_bytes(sealed(content))
@@ -575,7 +575,7 @@ def test_classes_and_their_dissimilarity(sentiment: Path) -> None:
     assert edges_of(graph, "dissimilar") == {(positive, negative): 1.0, (negative, positive): 1.0}
     assert graph.virtual.tolist() == [False, False, False, True, True]
     assert graph.report["skipped"] == {"not_in_sentiwordnet": 1, "rare": 0}
-    # A virtual vertex pays for its dissimilar edge, not for its members.
+    # A virtual vertex has a penalty for its dissimilar edge, not for its members.
     A, B = graph.penalty_rows()
     assert not A[3:].nnz
     assert B[3:].toarray()[:, 3:].tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -696,7 +696,7 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     def classes(features: CorpusVocabulary) -> FeatureGraph:
         own = np.zeros((n + 1, n + 1))
         own[:n, n] = seeds
-        # A tie that makes no seed of its ends.
+        # An edge between features. It makes neither a seed.
         own[0, n - 1] = 0.0 if n == 1 else 0.25
         names = (*features.vertices, ("class",))
         matrices = sparse.csr_array(own), sparse.csr_array(own.shape)
