@@ -104,7 +104,7 @@ class Corpus:
 
 def read_corpus(data: Path, name: str) -> Corpus:
     """Parse a set, and write down the features that training documents have."""
-    from spacy_graft.classifier import matrix_of
+    from spacy_graft.matrices import item_matrix
 
     start, nlp = time.process_time(), syntax_pipeline()
     numbers: dict[str, int] = {}
@@ -113,7 +113,7 @@ def read_corpus(data: Path, name: str) -> Corpus:
         texts, labels = texts_and_labels(data, name, split)
         step = STEP[name] if split == "train" else 1
         sets = list(feature_sets(nlp, texts[::step]))
-        parts.append(Part(matrix_of(sets, numbers, grow=split == "train"), labels[::step]))
+        parts.append(Part(item_matrix(sets, numbers, grow=split == "train"), labels[::step]))
     matrix = parts[0].matrix
     figures = {
         "documents": [len(part.labels) for part in parts],
@@ -128,8 +128,8 @@ def read_corpus(data: Path, name: str) -> Corpus:
 
 def distinct_columns(matrix: scipy.sparse.csr_array, min_df: int = 1) -> int:
     """Different columns of so many documents."""
-    from spacy_graft.classifier import bags_of
     from spacy_graft.index.items import ItemIndex
+    from spacy_graft.matrices import bags_of
 
     return int(ItemIndex.build(bags_of(matrix, min_df)).distinct.sum())
 

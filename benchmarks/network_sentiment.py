@@ -40,7 +40,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.graphs.cooccurrence import Cooccurrence
-from spacy_graft.graphs.graph import FeatureGraph, keys_of
+from spacy_graft.graphs.graph import FeatureGraph, vertex_keys
 from spacy_graft.graphs.sentiwordnet import SentiWordNet, read_senses, word_scores
 from spacy_graft.graphs.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.graphs.wordnet import WordNet
@@ -167,7 +167,7 @@ def graph_of(corpus: Corpus, name: str) -> FeatureGraph:
 
 def covering(graph: FeatureGraph | None, vertices: Sequence[Vertex]) -> FeatureGraph:
     """The graph with all these features as vertices, whether they have an edge or not."""
-    there = [] if graph is None else keys_of(graph)
+    there = [] if graph is None else vertex_keys(graph)
     keys = list(dict.fromkeys([*there, *((vertex, False) for vertex in vertices)]))
     edges = [Values((0, 0))] * 2 if graph is None else [graph.similar.copy(), graph.dissimilar.copy()]
     for matrix in edges:

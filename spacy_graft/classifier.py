@@ -1,16 +1,15 @@
-"""The learner without spaCy: named originals with values in [0, 1], and their products."""
+"""The classifier without spaCy: named items with values in [0, 1], and their combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from .extract.bags import Bags
-from .extract.blocks import ProductBlock
+from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
@@ -18,15 +17,13 @@ from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
 from .graft.start import start
+from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, item_matrix, named_matrix
+from .messages import listed
 from .metrics import logistic, softmax
 from .model.products import Members, add_scores
 
-#: Documents: a matrix, or for each document its items or their values by name.
-Documents = Any
-#: Names of the blocks.
-ORIGINALS, PRODUCTS = "originals", "products"
-#: How far above 1 a value may be, as scaled values sometimes are by a few units in the last place.
-ROUNDING = 1e-9
+#: Names of the two blocks.
+ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,11 @@ class NamedFeature:
     Attributes
     ----------
     names : tuple of str
-        An original, or those whose product it is.
+        The item, or the items of the combination.
     df : int
-        Training documents that have it.
+        Number of training documents that have the feature.
     weights : dict
-        By label.
+        The weight for each label.
     """
 
     names: tuple[str, ...]
@@ -52,29 +49,31 @@ class NamedFeature:
 
 
 class GraftClassifier:
-    """Sparse logistic regression over originals and all their products of two or three, none of them written down.
+    """Sparse logistic regression over items and all combinations of two or three of them.
 
-    Two labels or more that exclude each other; with ``multilabel`` any number of labels may hold.
+    Combinations are searched implicitly: their matrix is never built. Labels exclude each other, and there are at
+    least two. With ``multilabel``, a document has any number of labels, and there is at least one.
 
     Parameters
     ----------
     learner : Grafting, GraftingPath or CoordinateAscent
-        How weights are found: at one C, along a path (the last point counts), or without a penalty.
+        The learner: at one L1 strength, along a path (the last point is the model), or without a penalty. By default
+        ``Grafting(l1=1.0)``.
     degree : int
-        1: originals only. 2, 3: products of so many originals at the most as well.
+        1: items only. 2 or 3: also combinations of at most so many items.
     min_df : int
-        Least number of documents of an original or product.
-    product_penalty_factor : float
-        Factor of the penalty of products: above 1, originals are preferred to them.
+        Least number of documents of an item or combination.
+    combination_penalty_factor : float
+        Factor of the penalty weights of combinations: above 1, items are preferred to them.
     multilabel : bool
-        ``y`` has a collection of labels for each document.
+        Whether ``y`` has a collection of labels for each document.
 
     Attributes
     ----------
     labels : tuple
-        Sorted, once the model has been fitted.
+        The labels of the fitted model, sorted.
     report : Report
-        How training went: objective, duality gap over the whole space, seconds.
+        The training report: objective, duality gap over the whole space, seconds.
 
     Examples
     --------
@@ -93,7 +92,7 @@ class GraftClassifier:
         *,
         degree: int = 1,
         min_df: int = 1,
-        product_penalty_factor: float = 1.0,
+        combination_penalty_factor: float = 1.0,
         multilabel: bool = False,
     ) -> None:
         if degree not in (1, 2, 3) or isinstance(degree, bool):
@@ -103,7 +102,7 @@ class GraftClassifier:
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
         self.min_df = min_df
-        self.product_penalty_factor = product_penalty_factor
+        self.combination_penalty_factor = combination_penalty_factor
         self.multilabel = multilabel
         self.labels: tuple[Hashable, ...] = ()
         self.report = Report()
@@ -112,45 +111,46 @@ class GraftClassifier:
 
     def fit(
         self,
-        X: Documents,
+        X: MatrixOrItems,
         y: Iterable[Any],
         *,
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
         network: NetworkBuilder | None = None,
     ) -> GraftClassifier:
-        """Train to the certificate.
+        """Train until the learner's tolerance is met.
 
         Parameters
         ----------
         X : sparse or dense matrix, or iterable
-            Values of the originals, in [0, 1]: (n_documents, n_originals); or for each document a collection of names
-            (each is worth 1), or a mapping of names to values.
+            Values of the items, in [0, 1]: (n_documents, n_items). Or for each document a collection of names, whose
+            values are 1, or a mapping of names to values.
         y : iterable
             A label for each document; with ``multilabel``, a collection of labels.
         names : sequence of str, optional
-            Of the columns of a matrix; by default their numbers.
+            Names of the columns of a matrix; by default their numbers.
         sample_weight : sequence of float, optional
-            What each document weighs, above 0.
+            The example weight of each document, above 0.
         network : callable, optional
-            Which originals are expected to have like weights, and which opposite ones: one of ``@graft_networks``, or
-            any function from a :class:`~spacy_graft.graphs.vocabulary.CorpusVocabulary` to a
-            :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an original is split at white space: ``not
-            good`` is the vertex ``("not", "good")``. Vertices have no ``min_df``: a column of a matrix that no document
-            has is one, and the network may give it a weight.
+            Graph of the network penalty: which items are expected to have similar weights, and which opposite ones. A
+            graph builder of ``@graft_graphs``, or any function from a
+            :class:`~spacy_graft.graphs.vocabulary.CorpusVocabulary` to a
+            :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an item is split at white space: ``not good``
+            is the vertex ``("not", "good")``. ``min_df`` does not apply to vertices: a column of a matrix that no
+            document has can be one, and can get a weight from its neighbours.
 
         Returns
         -------
         GraftClassifier
-            Itself.
+            The classifier itself.
 
         Raises
         ------
         ValueError
-            If a value is outside [0, 1], the numbers of documents and labels differ, or there is only one label.
+            If a value is outside [0, 1], the numbers of documents and labels differ, or there are too few labels.
         """
         matrix, self._names = self._as_training_matrix(X, names)
-        matrix = within_bounds(matrix)
+        matrix = bounded(matrix)
         targets = self._targets(list(y), matrix.shape[0])
         data = self._data(matrix, targets, sample_weight)
         if network is not None:
@@ -164,33 +164,26 @@ class GraftClassifier:
         return self
 
     def _as_training_matrix(
-        self, X: Documents, names: Sequence[str] | None
+        self, X: MatrixOrItems, names: Sequence[str] | None
     ) -> tuple[scipy.sparse.csr_array, Sequence[str]]:
         if is_matrix(X):
-            matrix = as_matrix(X)
-            found = list(map(str, range(matrix.shape[1]))) if names is None else list(names)
-            if len(found) != matrix.shape[1] or len(set(found)) < len(found):
-                raise ValueError(f"There are {matrix.shape[1]} columns, but {len(set(found))} different names.")
-            check_names(found)
-            return matrix, found
+            return named_matrix(X, names)
         numbers: dict[str, int] = {}
-        matrix = matrix_of(list(X), numbers, grow=True)
+        matrix = item_matrix(list(X), numbers, grow=True)
         return matrix, list(numbers)
 
     def _targets(self, y: list[Any], n_documents: int) -> np.ndarray:
         if len(y) != n_documents:
             raise ValueError(f"There are {n_documents:,} documents, but {len(y):,} labels.")
-        if self.multilabel and any(isinstance(its, str) for its in y):
+        if self.multilabel and any(isinstance(value, str) for value in y):
             raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
         try:
-            rows = [set(its) for its in y] if self.multilabel else [{its} for its in y]
+            rows = [set(value) for value in y] if self.multilabel else [{value} for value in y]
             self.labels = tuple(sorted(set().union(*rows)))
         except TypeError as error:
             raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
-        if len(self.labels) < (1 if self.multilabel else 2):
-            raise ValueError(
-                f"There is nothing to tell apart: the labels are {', '.join(map(repr, self.labels)) or 'none'}."
-            )
+        if len(self.labels) < (least := 1 if self.multilabel else 2):
+            raise ValueError(f"y must have at least {least} different labels, but has {listed(self.labels)}.")
         return np.array([[label in row for label in self.labels] for row in rows], np.float64)
 
     def _data(
@@ -200,15 +193,15 @@ class GraftClassifier:
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
             raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
-        products: dict[str, ProductBlock] = {}
+        combinations: dict[str, CombinationBlock] = {}
         if self.degree > 1:
-            products[PRODUCTS] = Combinations([ORIGINALS], self.degree, self.min_df, self.product_penalty_factor)
-        blocks = [ORIGINALS, *products]
+            factor = self.combination_penalty_factor
+            combinations[COMBINATION_BLOCK] = Combinations([ITEM_BLOCK], self.degree, self.min_df, factor)
         return TrainingData(
-            bags={ORIGINALS: bags_of(matrix, self.min_df)},
-            combinations=products,
-            min_df=dict.fromkeys(blocks, self.min_df),
-            penalty_factors={ORIGINALS: 1.0, PRODUCTS: self.product_penalty_factor},
+            bags={ITEM_BLOCK: bags_of(matrix, self.min_df)},
+            combinations=combinations,
+            min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
+            penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: self.combination_penalty_factor},
             targets=targets,
             known=np.ones(targets.shape, np.bool_),
             example_weights=weights,
@@ -217,36 +210,34 @@ class GraftClassifier:
             exclusive=not self.multilabel,
         )
 
-    def decision_function(self, X: Documents) -> np.ndarray:
-        """Scores of all labels: float64 (n_documents, n_labels)."""
+    def decision_function(self, X: MatrixOrItems) -> np.ndarray:
+        """Return the scores of all labels: float64 (n_documents, n_labels)."""
         if self._model is None:
             raise ValueError("The model has not been fitted yet: call fit first.")
         return self._model.scores(self._as_matrix(X))
 
-    def _as_matrix(self, X: Documents) -> scipy.sparse.csr_array:
+    def _as_matrix(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
         if not is_matrix(X):
-            return matrix_of(list(X), {name: number for number, name in enumerate(self._names)}, grow=False)
+            return item_matrix(list(X), {name: number for number, name in enumerate(self._names)}, grow=False)
         matrix = as_matrix(X)
         if matrix.shape[1] != len(self._names):
-            raise ValueError(
-                f"The model knows {len(self._names)} originals, but the matrix has {matrix.shape[1]} columns."
-            )
+            raise ValueError(f"The model has {len(self._names)} items, but the matrix has {matrix.shape[1]} columns.")
         return matrix
 
-    def predict_proba(self, X: Documents) -> np.ndarray:
-        """Probabilities of all labels: float64 (n_documents, n_labels)."""
+    def predict_proba(self, X: MatrixOrItems) -> np.ndarray:
+        """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
         scores = self.decision_function(X)
         return logistic(scores) if self.multilabel else softmax(scores)
 
-    def predict(self, X: Documents) -> list[Any]:
-        """The label of the highest probability for each document; with ``multilabel``, those of at least ½."""
+    def predict(self, X: MatrixOrItems) -> list[Any]:
+        """Return the most probable label of each document; with ``multilabel``, the labels of at least ½."""
         probabilities = self.predict_proba(X)
         if self.multilabel:
             return [[label for label, p in zip(self.labels, row, strict=True) if p >= 0.5] for row in probabilities]
         return [self.labels[column] for column in probabilities.argmax(axis=1)]
 
     def features(self) -> list[NamedFeature]:
-        """The features of the model, those of the largest weights first."""
+        """Return the features of the model, by falling absolute weight."""
         if self._model is None:
             return []
         solution = self._model.solution
@@ -262,7 +253,7 @@ class GraftClassifier:
 
 
 class FittedModel:
-    """What a fit has found, ready to score matrices."""
+    """A solution, prepared for scoring matrices."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -271,7 +262,7 @@ class FittedModel:
         self.columns = np.array(list(numbers), np.int64)
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
-        """Scores of documents: float64 (n_documents, n_labels)."""
+        """Return the scores of documents: float64 (n_documents, n_labels)."""
         totals = np.zeros((matrix.shape[0], len(self.solution.intercepts)))
         known = scipy.sparse.csr_array(matrix[:, self.columns])
         found = self.members.features_of(
@@ -285,84 +276,10 @@ class FittedModel:
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:
-    """All originals of a matrix, those without documents too."""
+    """All items of a matrix, including those without documents."""
     return NamedFeatures(
         tuple(tuple(name.split()) or (name,) for name in names),
-        np.full(len(names), ORIGINALS, object),
+        np.full(len(names), ITEM_BLOCK, object),
         np.fromiter(np.arange(len(names), dtype=np.uint64).reshape(-1, 1), object, len(names)),
         scipy.sparse.csc_array(matrix),
     )
-
-
-def is_matrix(X: Documents) -> bool:
-    """Whether documents are given as a matrix."""
-    return scipy.sparse.issparse(X) or isinstance(X, np.ndarray)
-
-
-def as_matrix(X: Any) -> scipy.sparse.csr_array:
-    """A matrix of values without stored zeros."""
-    matrix = scipy.sparse.csr_array(X, dtype=np.float64, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def within_bounds(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """The matrix, with what rounding added to 1 taken away; a ValueError if a value is outside [0, 1]."""
-    wrong = np.flatnonzero(~((matrix.data >= 0.0) & (matrix.data <= 1.0 + ROUNDING)))
-    if len(wrong):
-        document = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
-        raise ValueError(
-            f"Values must be in [0, 1], but column {matrix.indices[wrong[0]]} of document {document} is "
-            f"{matrix.data[wrong[0]]}. Products are bounded by their members only then: scale the values first."
-        )
-    np.minimum(matrix.data, 1.0, out=matrix.data)
-    return matrix
-
-
-def matrix_of(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -> scipy.sparse.csr_array:
-    """The matrix of documents that are collections of names, or mappings of names to values.
-
-    Parameters
-    ----------
-    documents : sequence
-    numbers : dict of str to int
-        The column of each name.
-    grow : bool
-        Whether names that it does not have are added to it; else they are passed over.
-    """
-    indptr, indices, values = [0], [], []
-    for i, document in enumerate(documents):
-        if isinstance(document, str):
-            raise ValueError(
-                f"Document {i} is a string, {document[:40]!r}: give a collection of the names of its items."
-            )
-        items = document if isinstance(document, Mapping) else dict.fromkeys(document, 1.0)
-        if isinstance(document, Set):
-            # Sets have an order that depends on the process.
-            items = dict.fromkeys(sorted(document, key=str), 1.0)
-        check_names(items)
-        for name, value in items.items():
-            number = numbers.setdefault(name, len(numbers)) if grow else numbers.get(name)
-            if number is not None:
-                indices.append(number)
-                values.append(value)
-        indptr.append(len(indices))
-    shape = (len(indptr) - 1, len(numbers))
-    return as_matrix(scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape))
-
-
-def check_names(names: Iterable[Any]) -> None:
-    """Raise a ValueError if a name is no string."""
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(f"Names of items are strings, but one is {name!r} ({type(name).__name__}).")
-
-
-def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:
-    """The columns of at least ``min_df`` documents as items, named by their numbers."""
-    df = np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.int32)
-    values = np.empty(0) if (matrix.data == 1.0).all() else matrix.data
-    numbers = np.arange(matrix.shape[1], dtype=np.uint64)
-    bags = Bags(numbers, df, matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values)
-    return bags.of_items(df >= min_df)

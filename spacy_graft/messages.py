@@ -12,7 +12,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[object]) -> str:
     """Names, quoted and separated by commas; ``none`` if there are none."""
     return ", ".join(map(repr, names)) or "none"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# A WordNet of our own: what floats, what is heavy. The first line is a licence.
+# A small WordNet: boats, and weights. The first line is a licence.
 NOUNS = """\
   1 Made for the tests.
 00000101 03 n 01 thing 0 000 | anything
@@ -59,7 +59,7 @@ weighty a 1 1 & 1 0 00000102
 }
 
 SENTIMENT = """\
-# A table of our own.
+# A small table.
 a\t00000001\t0.75\t0\tgrand#1 fine#2\tof the first rank; "a grand day"
 s\t00000002\t0.25\t0.25\tfine#1\tthin
 n\t00000003\t0\t0.5\tfine#1\tto be paid

@@ -1,4 +1,4 @@
-"""Plain twins of the kernels: everything enumerated, nothing clever."""
+"""Naive references of the kernels: everything is enumerated."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def log_loss(scores: np.ndarray, targets: np.ndarray, importance: np.ndarray) -> float:
+def log_loss(scores: np.ndarray, targets: np.ndarray, example_weights: np.ndarray) -> float:
     """Σ s (log Σ_y exp f - q f), scores and targets (documents, labels)."""
     largest = scores.max(axis=1)
     normaliser = largest + np.log(np.exp(scores - largest[:, None]).sum(axis=1))
-    return float(importance @ (normaliser - (targets * scores).sum(axis=1)))
+    return float(example_weights @ (normaliser - (targets * scores).sum(axis=1)))
 
 
 def dense_optimum(
     matrix: np.ndarray,
     targets: np.ndarray,
-    importance: np.ndarray,
+    example_weights: np.ndarray,
     l1: float,
     ridge: float = 0.0,
-    penalty: np.ndarray | None = None,
+    penalty_weights: np.ndarray | None = None,
     network: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b).
 
-    A line search that fails looks like convergence, so the method is begun again from where it stopped until that
-    gains nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y.
+    A line search that fails looks like convergence, so the method is restarted at its result until that gains
+    nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y.
     """
     columns = matrix.shape[1]
     labels = targets.shape[1]
-    penalty = np.ones((columns, labels)) if penalty is None else penalty
+    penalty_weights = np.ones((columns, labels)) if penalty_weights is None else penalty_weights
     size = columns * labels
     network = np.zeros((columns, columns)) if network is None else network
 
@@ -82,13 +82,13 @@ def dense_optimum(
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         weights, intercepts = unpack(x)
         scores = matrix @ weights + intercepts
-        residuals = importance[:, None] * (softmax(scores) - targets)
+        residuals = example_weights[:, None] * (softmax(scores) - targets)
         both = (x[:size] + x[size : 2 * size]).reshape(columns, labels)
-        value = log_loss(scores, targets, importance) + l1 * (penalty * both).sum()
-        value += ridge * ((penalty * weights) ** 2).sum() + (weights * (network @ weights)).sum()
-        smooth = (matrix.T @ residuals + 2.0 * ridge * penalty**2 * weights + 2.0 * network @ weights).ravel()
+        value = log_loss(scores, targets, example_weights) + l1 * (penalty_weights * both).sum()
+        value += ridge * ((penalty_weights * weights) ** 2).sum() + (weights * (network @ weights)).sum()
+        smooth = (matrix.T @ residuals + 2.0 * ridge * penalty_weights**2 * weights + 2.0 * network @ weights).ravel()
         return value, np.concatenate(
-            [smooth + l1 * penalty.ravel(), -smooth + l1 * penalty.ravel(), residuals.sum(axis=0)]
+            [smooth + l1 * penalty_weights.ravel(), -smooth + l1 * penalty_weights.ravel(), residuals.sum(axis=0)]
         )
 
     bounds = [(0.0, None)] * (2 * size) + [(None, None)] * labels
@@ -103,8 +103,8 @@ def dense_optimum(
     return value, *unpack(x)
 
 
-def inverse_penalty(kind: str, column: np.ndarray, inside: np.ndarray, power: float) -> float:
-    """1 / λ of one column and label, by the formulas of the design."""
+def inverse_weight(kind: str, column: np.ndarray, inside: np.ndarray, power: float) -> float:
+    """1 / λ of one column and label, by its definition."""
     n, present = len(column), column != 0.0
     df = present.sum()
     if kind == "none":
@@ -115,7 +115,7 @@ def inverse_penalty(kind: str, column: np.ndarray, inside: np.ndarray, power: fl
         inverse = column.std()
     else:
         outside = 1.0 - inside
-        rates = [(its[present].sum() + 1.0) / (its.sum() + 2.0) for its in (inside, outside)]
+        rates = [(side[present].sum() + 1.0) / (side.sum() + 2.0) for side in (inside, outside)]
         inverse = abs(np.log(rates[0] / rates[1]))
         if kind == "ratio_idf":
             inverse *= np.log((1.0 + n) / (1.0 + df))

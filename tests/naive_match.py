@@ -1,4 +1,4 @@
-"""Plain twins of extraction and matching: every n-gram looked for at every position."""
+"""Naive references of extraction and matching: every n-gram is searched at every position."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def training_data(
     targets: np.ndarray,
     exclusive: bool = True,
     known: np.ndarray | None = None,
-    importance: np.ndarray | None = None,
+    example_weights: np.ndarray | None = None,
     lengths: np.ndarray | None = None,
     min_df: int = 1,
 ) -> TrainingData:
@@ -36,7 +36,7 @@ def training_data(
         penalty_factors={"characters": 1.0},
         targets=targets.astype(np.float64),
         known=np.ones(targets.shape, np.bool_) if known is None else known,
-        example_weights=np.ones(n) if importance is None else importance,
+        example_weights=np.ones(n) if example_weights is None else example_weights,
         lengths=np.ones(n) if lengths is None else lengths,
         labels=tuple(f"label{y}" for y in range(labels)),
         exclusive=exclusive,
@@ -45,7 +45,7 @@ def training_data(
 
 @st.composite
 def labelled(draw: st.DrawFn, labels: int = 2, soft: bool = False) -> tuple[list[str], np.ndarray]:
-    """Texts and targets (documents, labels), every label with some mass."""
+    """Texts and targets (documents, labels). Every label has a positive target in some document."""
     texts = draw(corpora(min_size=max(4, labels + 1), max_size=9, max_length=8))
     n = len(texts)
     if soft:

@@ -1,4 +1,4 @@
-"""The learner without spaCy."""
+"""The classifier without spaCy."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def test_the_examples_of_the_docstring():
     assert doctest.testmod(spacy_graft.classifier).failed == 0
 
 
-def test_products_learn_what_originals_cannot():
-    originals = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS)
-    products = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
-    assert np.mean(np.array(originals.predict(MATRIX)) == LABELS) < 0.8
-    assert products.predict(MATRIX) == LABELS
-    assert products.report.converged
-    assert ("0", "1") in [feature.names for feature in products.features()]
+def test_combinations_learn_what_items_cannot():
+    items = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS)
+    combined = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
+    assert np.mean(np.array(items.predict(MATRIX)) == LABELS) < 0.8
+    assert combined.predict(MATRIX) == LABELS
+    assert combined.report.converged
+    assert ("0", "1") in [feature.names for feature in combined.features()]
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("real", [False, True])
-def test_the_model_is_the_optimum_over_enumerated_products(degree, real):
+def test_the_model_is_the_optimum_over_enumerated_combinations(degree, real):
     matrix = MATRIX * (rng.uniform(0.2, 1.0, MATRIX.shape) if real else 1.0)
     model = GraftClassifier(Grafting(l1=0.5, tol=1e-9), degree=degree).fit(matrix, LABELS)
     columns = {}
@@ -101,7 +101,7 @@ def test_heavier_documents_count_for_more():
         ([{"a": 1.5}], ["x"], r"column 0 of document 0 is 1.5"),
         (["not a set"], ["x"], "Document 0 is a string"),
         (MATRIX, LABELS[1:], "80 documents, but 79 labels"),
-        (MATRIX, ["x"] * 80, "nothing to tell apart: the labels are 'x'"),
+        (MATRIX, ["x"] * 80, "y must have at least 2 different labels, but has 'x'"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused(X, y, message):
@@ -124,7 +124,7 @@ def test_other_mistakes():
         GraftClassifier(degree=True)
     with pytest.raises(ValueError, match="6 columns, but 5 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=list("aabcde"))
-    with pytest.raises(ValueError, match="Names of items are strings, but one is 3"):
+    with pytest.raises(ValueError, match="Names of items must be strings, but one is 3"):
         GraftClassifier().fit([{3}, {"a"}], ["x", "y"])
     with pytest.raises(ValueError, match="y has a collection of labels"):
         GraftClassifier(multilabel=True).fit(MATRIX, LABELS)
@@ -139,7 +139,7 @@ def test_other_mistakes():
         GraftClassifier().predict(MATRIX)
     with pytest.raises(ValueError, match="6 columns, but 1 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=["a"])
-    with pytest.raises(ValueError, match="knows 6 originals, but the matrix has 5"):
+    with pytest.raises(ValueError, match="The model has 6 items, but the matrix has 5"):
         GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])
     for weights in ([1.0], np.zeros(80), np.full(80, np.nan)):
         with pytest.raises(ValueError, match="sample_weight must have 80 numbers above 0"):
@@ -155,8 +155,8 @@ def test_rounding_above_1_is_taken_away_and_new_documents_may_have_any_value():
     assert np.isfinite(model.predict_proba(MATRIX * 1.5)).all()
 
 
-def test_products_may_be_penalised_more():
+def test_combinations_may_be_penalised_more():
     free = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
-    dear = GraftClassifier(Grafting(l1=0.5), degree=2, product_penalty_factor=100.0).fit(MATRIX, LABELS)
+    penalised = GraftClassifier(Grafting(l1=0.5), degree=2, combination_penalty_factor=100.0).fit(MATRIX, LABELS)
     assert any(len(feature.names) == 2 for feature in free.features())
-    assert all(len(feature.names) == 1 for feature in dear.features())
+    assert all(len(feature.names) == 1 for feature in penalised.features())

@@ -25,7 +25,7 @@ from spacy_graft.cli import progress, token_corpus
 from spacy_graft.cli.app import app
 from spacy_graft.cli.network_builders import BUILDERS, RENAMED_OPTIONS, parameter_texts, signature_of
 from spacy_graft.cli.token_corpus import TokenCorpus
-from spacy_graft.graphs.edgelist import EdgeList, NetworkFile
+from spacy_graft.graphs.edgelist import EdgeList, GraphFile
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.sentiwordnet import SentiWordNet
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
@@ -101,7 +101,7 @@ def test_wordnet(wordnet: Path, train: Path, output: Path) -> None:
     expected = WordNet(wordnet, antonym=0.5, inflected=False)(features)
     assert FeatureGraph.from_disk(output).to_bytes() == expected.to_bytes()
     assert report == expected.report
-    assert NetworkFile(output)(features).vertices == expected.vertices
+    assert GraphFile(output)(features).vertices == expected.vertices
 
 
 def test_sentiwordnet(sentiwordnet: Path, train: Path, output: Path) -> None:
@@ -168,7 +168,7 @@ def test_merge(wordnet: Path, train: Path, edges: Path, tmp_path: Path, output: 
     call("wordnet", first, "--corpus", train, "--path", wordnet)
     call("edge-list", second, "--path", edges)
     report = report_of("merge", output, first, second, "--weight", 1, "--weight", 3)
-    assert list(report["networks"]) == ["wordnet", "own"]
+    assert list(report["graphs"]) == ["wordnet", "own"]
     assert report["coverage"]["share"] == 1.0
     (line,) = call("show", output, "canoe").stdout.splitlines()
     (boat,) = (entry for entry in json.loads(line)["neighbours"] if entry["name"] == "boat")
@@ -239,12 +239,14 @@ def test_show_prints_members_of_classes(tmp_path: Path, output: Path) -> None:
 
 def test_missing_resources(train: Path, tmp_path: Path, output: Path) -> None:
     for name in ("wordnet", "sentiwordnet"):
-        assert "was not found; looked in" in refused(name, output, "--corpus", train, "--path", tmp_path / "none")
-    assert "no network at" in refused("edge-list", output, "--path", tmp_path / "none")
-    assert "no network at" in refused("show", tmp_path / "none")
-    assert "no network at" in refused("merge", output, tmp_path / "none")
+        assert "was not found. Folders searched:" in refused(
+            name, output, "--corpus", train, "--path", tmp_path / "none"
+        )
+    assert "no graph at" in refused("edge-list", output, "--path", tmp_path / "none")
+    assert "no graph at" in refused("show", tmp_path / "none")
+    assert "no graph at" in refused("merge", output, tmp_path / "none")
     seeds = ("--measure", "correlation", "--seeds", tmp_path / "none")
-    assert "no network at" in refused("cooccurrence", output, "--corpus", train, *seeds)
+    assert "no graph at" in refused("cooccurrence", output, "--corpus", train, *seeds)
     assert not output.parent.exists()
 
 
@@ -254,10 +256,12 @@ def test_damaged_files(wordnet: Path, train: Path, tmp_path: Path, output: Path)
     (tmp_path / "data.verb").write_text("00000101 30 v 01 boat\n")
     assert "data.verb, line 1: no synset" in refused("wordnet", output, "--corpus", train, "--path", tmp_path)
     (tmp_path / "edges.tsv").write_bytes(b"a\tb\n")
-    assert "edges.tsv, line 1: 3 columns" in refused("edge-list", output, "--path", tmp_path / "edges.tsv")
+    assert "edges.tsv, line 1: there must be 3 columns" in refused(
+        "edge-list", output, "--path", tmp_path / "edges.tsv"
+    )
     (tmp_path / "bad.network").write_bytes(b"spacy-graft net\n")
     for arguments in (("show", tmp_path / "bad.network"), ("merge", output, tmp_path / "bad.network")):
-        assert "bad.network: The network is damaged" in refused(*arguments)
+        assert "bad.network: The graph is damaged" in refused(*arguments)
 
 
 @pytest.mark.parametrize(

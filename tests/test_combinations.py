@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive import inverse_penalty
+from naive import inverse_weight
 from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index.fingerprints import column_numbers
@@ -112,7 +112,7 @@ def test_search_finds_what_enumeration_finds(
     naive = Naive(matrix, degree, min_df, matrix)
 
     def inverse(column, label):
-        return 2.0 * inverse_penalty(kind, column, membership[:, label], 0.5)
+        return 2.0 * inverse_weight(kind, column, membership[:, label], 0.5)
 
     every = naive.violating(residuals, inverse, threshold)
     active_names = [name for name in naive.names if rng.random() < 0.2]

@@ -56,7 +56,7 @@ texts = st.one_of(st.sampled_from(TEXTS), st.text(max_size=40), st.text(alphabet
 
 @pytest.fixture(scope="module")
 def annotated() -> Doc:
-    """Every attribute that a pipeline may set is set, some to different values."""
+    """A document with every attribute that a pipeline may set, some with different values."""
     doc = Doc(
         spacy.blank("en").vocab,
         words=["The", "cats", "\n", "sat", "."],
@@ -85,7 +85,7 @@ def test_characters_are_those_of_the_text(blank, text):
 
 
 @given(text=texts, lowercase=st.booleans())
-def test_characters_know_where_they_are(blank, text, lowercase):
+def test_offsets_of_characters(blank, text, lowercase):
     doc = blank.make_doc(text)
     block = CharacterNgrams(lowercase=lowercase)
     symbols, offsets = block.symbols(doc), block.offsets(doc)
@@ -123,7 +123,7 @@ def test_an_ngram_of_a_word_covers_its_letters(blank):
     assert (offsets[4, 0], offsets[9, 1]) == (3, 7)
 
 
-def test_a_letter_that_grows_keeps_its_place(blank):
+def test_a_letter_that_becomes_two_keeps_its_offset(blank):
     doc = blank.make_doc("xİy")
     assert CharacterNgrams().names(CharacterNgrams().symbols(doc), doc.vocab.strings) == ("x", "i", "\u0307", "y")
     assert CharacterNgrams().offsets(doc).tolist() == [[0, 1], [1, 2], [1, 2], [2, 3]]
@@ -138,7 +138,7 @@ def test_a_million_characters(blank):
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-def test_spelling_forgets_when_it_is_full(blank, monkeypatch, lowercase):
+def test_the_spelling_cache_is_cleared_when_it_is_full(blank, monkeypatch, lowercase):
     monkeypatch.setattr(spelling, "CAPACITY", 3)
     speller = spelling.Spelling(lowercase)
     for text in ["One two", "Three four five", "five SIX", "", "One two Three four five", "seven"] * 2:
@@ -202,7 +202,7 @@ def test_integer_attributes_have_digits(annotated, attr, names):
     assert TokenNgrams(attr).names(TokenNgrams(attr).symbols(annotated), annotated.vocab.strings) == names
 
 
-def test_text_for_people():
+def test_text_for_display():
     assert CharacterNgrams().text(("n", "o", "t", " ")) == "not "
     assert TokenNgrams().text(("not", "good")) == "not good"
 
@@ -217,13 +217,13 @@ def test_text_for_people():
     ],
     ids=repr,
 )
-def test_names_that_a_block_cannot_have(block, names):
+def test_invalid_names_are_rejected(block, names):
     with pytest.raises(ValueError, match=f"Symbols of {type(block).__name__}"):
         block.values(names, StringStore())
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=repr)
-def test_annotated_documents_are_fine(annotated, block):
+def test_annotated_documents_are_accepted(annotated, block):
     block.check(annotated)
 
 
@@ -245,7 +245,12 @@ def test_documents_without_entities_are_annotated_too(blank):
 
 @pytest.mark.parametrize(
     ("attr", "hint"),
-    [("LEMA", "did you mean LEMMA"), ("lower", "did you mean LOWER"), ("XYZZY", "there are DEP, ENT_ID"), ("", "are")],
+    [
+        ("LEMA", "did you mean LEMMA"),
+        ("lower", "did you mean LOWER"),
+        ("XYZZY", "the attributes are DEP, ENT_ID"),
+        ("", "are"),
+    ],
 )
 def test_unknown_attribute(attr, hint):
     with pytest.raises(ValueError, match=f"no attribute '{attr}'; .*{hint}"):
@@ -292,7 +297,7 @@ def test_document_lengths(blank, some):
     assert lengths.tolist() == [document_length(doc) for doc in docs]
 
 
-def test_what_reads_words():
+def test_blocks_that_read_words():
     assert reads_words(TokenNgrams(min_df=5))
     assert not reads_words(TokenNgrams("ORTH"))
     assert not reads_words(CharacterNgrams())

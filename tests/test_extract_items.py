@@ -1,4 +1,4 @@
-"""Blocks of items: symbols, the tokens that they point at, their names, and what the blocks refuse."""
+"""Blocks of items: symbols, their places, their names, and invalid input."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def review(blank) -> Doc:
 
 
 def value_of(token: Token, attr: str) -> str:
-    """The value of an attribute as spaCy's own objects have it, empty if there is none."""
+    """The value of an attribute of spaCy's own objects, empty if there is none."""
     if attr.startswith("_."):
         value = getattr(token._, attr[2:])
         return "" if value is None else str(value)
@@ -191,7 +191,7 @@ def test_arcs(doc, block):
 
 
 @given(doc=docs.filter(lambda doc: doc.has_annotation("DEP")))
-def test_trees_are_fine(doc):
+def test_trees_are_accepted(doc):
     HeadModifiers(head=["_.graft_topic"], modifier=["LOWER"]).check(doc)
 
 
@@ -250,7 +250,7 @@ numbers = st.one_of(
     value=numbers,
     data=st.data(),
 )
-def test_a_number_is_in_the_bin_that_says_so(blank, edges, value, data):
+def test_a_number_is_in_its_bin(blank, edges, value, data):
     edges = sorted(edges)
     doc = blank.make_doc("text")
     doc.user_data["x"] = data.draw(st.sampled_from([value, *edges]))
@@ -334,16 +334,20 @@ def test_documents_without_words(blank, block, words):
         (DocAttributes(metadata=["year"], bins=YEARS), ["year", "year < 1990"], "year < 1990"),
     ],
 )
-def test_text_for_people(block, names, text):
+def test_text_for_display(block, names, text):
     assert block.text(names) == text
 
 
 @pytest.mark.parametrize(
     ("block", "names", "message"),
     [
-        (TokenAttributes("LENGTH"), ["three"], r"TokenAttributes\(attr='LENGTH'\) are 64-bit integers: .*three"),
-        (TokenAttributes("HEAD"), [str(2**63)], r"TokenAttributes\(attr='HEAD'\) are 64-bit integers"),
-        (TokenAttributes("POS"), ["NOUN", ""], r"TokenAttributes\(attr='POS'\) have values, but one name is empty"),
+        (TokenAttributes("LENGTH"), ["three"], r"TokenAttributes\(attr='LENGTH'\) must be 64-bit integers: .*three"),
+        (TokenAttributes("HEAD"), [str(2**63)], r"TokenAttributes\(attr='HEAD'\) must be 64-bit integers"),
+        (
+            TokenAttributes("POS"),
+            ["NOUN", ""],
+            r"\(attr='POS'\) must have values, but one name is empty",
+        ),
         (HeadModifiers(), ["film", "amod"], r"HeadModifiers have 3 names each, but there are 2: \['film', 'amod'\]"),
         (DOC_BLOCKS[0], ["graft_section"], "DocAttributes have 2 names each, but there are 1"),
         (DOC_BLOCKS[1], ["year", "1", "section", "a"], "DocAttributes are of year, source, but one is of 'section'"),
@@ -351,7 +355,7 @@ def test_text_for_people(block, names, text):
         (DOC_BLOCKS[2], ["year", "1995"], "Bins of 'year' are year < 1990, 1990 <= year < 2000, .*but one is '1995'"),
     ],
 )
-def test_names_that_a_block_cannot_have(block, names, message):
+def test_invalid_names_are_rejected(block, names, message):
     with pytest.raises(ValueError, match=message):
         block.values(names, StringStore())
 
@@ -400,7 +404,7 @@ def test_a_single_token_may_have_any_label(blank):
 
 @pytest.mark.parametrize(("start", "end"), [(5, 6), (7, 8), (5, 7), (2, 3)])
 def test_pieces_of_sentences_may_have_no_arcs(review, start, end):
-    """``Span.as_doc`` makes roots, labelled "dep", of tokens whose heads it leaves out."""
+    """``Span.as_doc`` makes roots, labelled "dep", of tokens whose heads are outside the span."""
     doc = review[start:end].as_doc()
     HeadModifiers().check(doc)
     assert all_names(HeadModifiers(), doc) == []
@@ -440,7 +444,7 @@ def test_deep_trees_are_no_cycles(blank, n):
     [TokenAttributes("_.nowhere"), HeadModifiers(["_.nowhere"]), DocAttributes(extensions=["nowhere"])],
     ids=repr,
 )
-def test_extensions_that_nobody_registered(blank, block):
+def test_extensions_that_are_not_registered(blank, block):
     kind = "Doc" if isinstance(block, DocAttributes) else "Token"
     doc = Doc(blank.vocab, words=["a"], deps=["ROOT"], lemmas=["a"])
     for read in (block.check, block.symbols):
@@ -458,12 +462,12 @@ def test_extensions_that_nobody_registered(blank, block):
         ({}, r"is {} \(dict\)\. It must be a string"),
         (b"x", r"is b'x' \(bytes\)\. It must be a string"),
         (list(range(1000)), r"is \[0, 1, 2, 3, 4, 5, \.\.\.\] \(list\)"),
-        (0.5, r"is 0\.5 \(float\), and hardly two tokens share a float\. Bin it"),
+        (0.5, r"is 0\.5 \(float\), but tokens rarely share a float\. Bin it"),
         (np.float32(0.5), r"is 0\.5 \(float\), .*Bin it"),
     ],
 )
 @pytest.mark.parametrize("block", [TokenAttributes("_.graft_topic"), HeadModifiers([], ["_.graft_topic"])], ids=repr)
-def test_values_of_tokens_that_name_no_item(review, block, value, message):
+def test_invalid_values_of_tokens(review, block, value, message):
     review[4]._.graft_topic = value
     with pytest.raises(
         ValueError,
@@ -476,14 +480,14 @@ def test_values_of_tokens_that_name_no_item(review, block, value, message):
     ("value", "bins", "message"),
     [
         (["a"], {}, r"is \['a'\] \(list\)\. It must be a string"),
-        (1.5, {}, r"is 1\.5 \(float\), and hardly two documents share a float\. Give it bins.*bins={'year': \["),
+        (1.5, {}, r"is 1\.5 \(float\), but documents rarely share a float\. Choose edges of bins.*bins={'year': \["),
         (float("nan"), {}, "is NaN. Set it to None"),
         (np.float64("nan"), YEARS, "is NaN. Set it to None"),
         ("1995", YEARS, r"is '1995' \(str\), but has bins\. It must be a number"),
         (True, YEARS, r"is True \(bool\), but has bins\. It must be a number"),
     ],
 )
-def test_metadata_that_name_no_item(review, value, bins, message):
+def test_invalid_metadata(review, value, bins, message):
     review.user_data["year"] = value
     with pytest.raises(
         ValueError, match=rf"DocAttributes: doc\.user_data\['year'\] of the document 'A very.*' {message}"
@@ -491,7 +495,7 @@ def test_metadata_that_name_no_item(review, value, bins, message):
         DocAttributes(metadata=["year"], bins=bins).symbols(review)
 
 
-def test_values_of_documents_that_name_no_item(review):
+def test_invalid_values_of_documents(review):
     review._.graft_section = {"sport"}
     with pytest.raises(
         ValueError, match=r"DocAttributes: doc\._\.graft_section of the document 'A very.*' is {'sport'} \(set\)"
@@ -510,7 +514,10 @@ def test_values_of_documents_that_name_no_item(review):
         ),
         (lambda: HeadModifiers(value=["binary"]), r"HeadModifiers: value must be one of .* is \['binary'\]"),
         (lambda: HeadModifiers(modifier=["lemma"]), "HeadModifiers: tokens have no attribute 'lemma'; did you mean"),
-        (lambda: HeadModifiers(head=["LENGTH"]), "HeadModifiers: the values of 'LENGTH' are integers; there are DEP, "),
+        (
+            lambda: HeadModifiers(head=["LENGTH"]),
+            "HeadModifiers: the values of 'LENGTH' are integers, but must be strings. Choose one of DEP, ",
+        ),
         (lambda: HeadModifiers(head="LEMMA"), "HeadModifiers: head must be a list of names, but is 'LEMMA'"),
         (lambda: HeadModifiers(modifier=None), "HeadModifiers: modifier must be a list of names, but is None"),
         (lambda: HeadModifiers(head=[""]), r"HeadModifiers: head must be a list of names, but is \[''\]"),
@@ -524,7 +531,7 @@ def test_values_of_documents_that_name_no_item(review):
         ),
     ],
 )
-def test_settings_that_cannot_be(make, message):
+def test_invalid_settings(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -532,7 +539,7 @@ def test_settings_that_cannot_be(make, message):
 @pytest.mark.parametrize(
     "edges", [[], [2, 1], [1, 1.0], [float("nan")], [0, float("inf")], [-float("inf"), 0], [False, 2], ["a"], "12", 7]
 )
-def test_edges_that_cannot_be(edges):
+def test_invalid_edges(edges):
     with pytest.raises(ValueError, match="DocAttributes: bins of 'x' must have a list of increasing, finite numbers"):
         DocAttributes(metadata=["x"], bins={"x": edges})
 
@@ -638,7 +645,7 @@ def test_only_words_have_places(review, block):
             assert not review[start].is_space
 
 
-def test_what_has_strings():
+def test_attributes_with_strings():
     assert has_strings("_.LENGTH")
     assert has_strings("LEMMA")
     assert not has_strings("LENGTH")

@@ -69,7 +69,7 @@ def test_soft_targets_example_and_document_weights(corpus, l1, ridge, seed):
     texts, targets = corpus
     rng = np.random.default_rng(seed)
     importance, lengths = rng.uniform(0.5, 2.0, len(texts)), rng.integers(1, 9, len(texts)).astype(float)
-    data = training_data(texts, targets, importance=importance, lengths=lengths)
+    data = training_data(texts, targets, example_weights=importance, lengths=lengths)
     fit = run(Grafting(l1=l1, ridge=ridge, tol=1e-7, length_normalisation=True), data)
     mean_scale, scale = document_weights(lengths, True)
     assert scale.mean() == pytest.approx(1.0)
@@ -113,7 +113,7 @@ def test_labels_of_a_multilabel_corpus_are_independent_and_masked(corpus, seed, 
         both = np.column_stack([1.0 - targets[:, y], targets[:, y]])
         # The reference class has no weights: all but forbidden here.
         penalty = np.column_stack([np.full(matrix.shape[1], 1e6), np.ones(matrix.shape[1])])
-        total += dense_optimum(matrix, both, known[:, y].astype(float), l1, penalty=penalty)[0]
+        total += dense_optimum(matrix, both, known[:, y].astype(float), l1, penalty_weights=penalty)[0]
     assert fit.report.objective == pytest.approx(total, abs=1e-4 * (1 + total))
 
 

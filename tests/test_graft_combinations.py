@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from naive import dense_optimum, distinct_columns, inverse_penalty, softmax, stream_of
+from naive import dense_optimum, distinct_columns, inverse_weight, softmax, stream_of
 from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
@@ -113,7 +113,7 @@ def test_penalty_weights_of_products(corpus, l1, kind, value):
     data = both_blocks(texts, targets, value, 3)
     fit = run(Grafting(l1=l1, penalty_weights=kind, tol=1e-7), data)
     matrix, _ = space(texts, data, 3, 1.0)
-    inverse = np.array([inverse_penalty(kind, column, targets[:, 1], 0.5) for column in matrix.T])
+    inverse = np.array([inverse_weight(kind, column, targets[:, 1], 0.5) for column in matrix.T])
     optimum, _, _ = dense_optimum(matrix * inverse, targets, np.ones(len(texts)), l1)
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
 
@@ -135,7 +135,7 @@ def test_labels_that_are_not_known_everywhere(corpus, l1, seed):
             continue
         both = np.column_stack([1.0 - targets[:, y], targets[:, y]])
         penalty = np.column_stack([np.full(matrix.shape[1], 1e6), np.ones(matrix.shape[1])])
-        total += dense_optimum(matrix, both, known[:, y].astype(float), l1, penalty=penalty)[0]
+        total += dense_optimum(matrix, both, known[:, y].astype(float), l1, penalty_weights=penalty)[0]
     assert fit.report.objective == pytest.approx(total, abs=1e-4 * (1 + total))
 
 

@@ -65,7 +65,7 @@ def vertices_of(texts, seed):
 def form_of(graph, learner):
     """M over all vertices, virtual ones last."""
     strengths = learner.network_alpha, learner.network_gamma
-    factor = graph.penalty_factor(*strengths, learner.network_kind, learner.network_unlinked).toarray()
+    factor = graph.tikhonov_matrix(*strengths, learner.network_kind, learner.network_unlinked).toarray()
     return factor.T @ factor
 
 

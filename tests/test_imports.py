@@ -11,7 +11,7 @@ WITHOUT_SPACY = """
 classifier files messages metrics registry
 extract.bags extract.streams extract.terms
 graft.start graft.grafting graft.path graft.selection graft.ascent graft.network
-graphs.cooccurrence graphs.edgelist graphs.networks graphs.sentiwordnet graphs.wordnet
+graphs.cooccurrence graphs.edgelist graphs.merging graphs.sentiwordnet graphs.wordnet
 index.items index.ngrams search.search search.combinations solve.restricted
 """.split()
 

@@ -105,7 +105,7 @@ def test_l2_selects_by_the_rule(corpus, seed, threshold, n_best, ridge):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     learner = Grafting(penalty="l2", min_gradient=threshold, n_best=n_best, ridge=ridge, tol=1e-7)
-    fit = start(learner, training_data(texts, targets, importance=importance))
+    fit = start(learner, training_data(texts, targets, example_weights=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, ridge)
     assert fit.report.converged
@@ -123,7 +123,7 @@ def test_without_a_penalty_as_well_where_the_likelihood_has_a_maximum(corpus, se
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
     learner = Grafting(penalty="none", min_gradient=threshold, n_best=n_best, tol=1e-7)
-    fit = start(learner, training_data(texts, targets, importance=importance))
+    fit = start(learner, training_data(texts, targets, example_weights=importance))
     _, matrix = distinct_columns(texts)
     value = assert_selection_by_the_rule(fit, matrix, targets, importance, threshold, n_best, 0.0)
     assert fit.report.converged
@@ -140,7 +140,7 @@ def test_full_space(corpus, seed):
     """Without a threshold all features enter at once: l2, std and mle."""
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
-    data = training_data(texts, targets, importance=importance)
+    data = training_data(texts, targets, example_weights=importance)
     _, matrix = distinct_columns(texts)
     deviation = np.clip(matrix.std(axis=0), 0.05, 20.0)
     for options, columns, ridge in [
@@ -164,7 +164,7 @@ def test_full_space(corpus, seed):
 def test_two_labels_share_a_weight_under_l2(corpus, seed, threshold):
     texts, targets = corpus
     importance = random_weights(seed, len(texts))
-    data = training_data(texts, targets, importance=importance)
+    data = training_data(texts, targets, example_weights=importance)
     solution = run(Grafting(penalty="l2", min_gradient=threshold, ridge=0.2, tol=1e-8), data).solution()
     columns = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
     columns = columns.reshape(len(texts), -1)
@@ -397,7 +397,7 @@ def test_each_iteration_is_that_of_the_twin(corpus, seed, tolerance):
     path = naive_ascent(matrix, targets[:, 1], importance, tolerance, limit=FEW)
     fit = start(
         CoordinateAscent(tolerance=tolerance, iterations=FEW, iterations_per_step=1, intercepts=None),
-        training_data(texts, targets, importance=importance),
+        training_data(texts, targets, example_weights=importance),
     )
     losses = [logistic_loss(scores, targets[:, 1], importance) for scores in path]
     assert (np.diff(losses) < 1e-9).all()
@@ -423,7 +423,7 @@ def test_several_labels_are_one_ascent_each(corpus, seed, exclusive):
     rng = np.random.default_rng(seed)
     importance = random_weights(seed, len(texts))
     known = rng.random(targets.shape) < (1.0 if exclusive else 0.8)
-    data = training_data(texts, targets, exclusive, known=known, importance=importance)
+    data = training_data(texts, targets, exclusive, known=known, example_weights=importance)
     fit = run(CoordinateAscent(intercepts=None, iterations=FEW), data)
     _, matrix = distinct_columns(texts)
     scores = scores_of(fit.solution(), texts, np.ones(len(texts)))
@@ -441,7 +441,7 @@ def test_more_labels_than_a_search_tells_wait_for_the_next():
     y = rng.integers(0, 12, 60)
     importance = random_weights(1, 60) * np.where(y == 0, 20.0, 1.0)
     targets = np.eye(12)[y]
-    fit = run(CoordinateAscent(intercepts=None), training_data(texts, targets, importance=importance))
+    fit = run(CoordinateAscent(intercepts=None), training_data(texts, targets, example_weights=importance))
     _, matrix = distinct_columns(texts)
     for label, scores in enumerate(fit.ascent.scores):
         np.testing.assert_allclose(scores, naive_ascent(matrix, targets[:, label], importance)[-1], atol=1e-6)
@@ -484,7 +484,7 @@ def test_iterations_are_limited_or_chosen_by_cross_validation():
     texts, rng = random_texts(3)
     targets = np.eye(2)[[int(("ab" in text) != (rng.random() < 0.2)) for text in texts]]
     importance = random_weights(3, len(texts))
-    data = training_data(texts, targets, importance=importance)
+    data = training_data(texts, targets, example_weights=importance)
     limited = run(CoordinateAscent(iterations=2), data)
     assert limited.report.iterations == 2
     assert not limited.report.converged

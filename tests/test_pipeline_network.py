@@ -143,7 +143,7 @@ def test_unlabelled_documents_of_a_config(train_records: list[Record], tmp_path:
     nlp = make_nlp(learner=RIDGE)
     nlp.config["initialize"]["components"] = {
         "textcat_graft": {
-            "network": {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(edges)},
+            "network": {"@graft_graphs": "spacy_graft.EdgeList.v1", "path": str(edges)},
             "unlabelled": {"@readers": "spacy.JsonlCorpus.v1", "path": str(tmp_path / "more.jsonl")},
         }
     }
@@ -166,7 +166,7 @@ def test_a_config_names_the_network_and_the_pipeline_does_without_it(
     train_records: list[Record], tmp_path: Path
 ) -> None:
     path = edge_list(tmp_path / "edges.tsv", ["salt\tspoon\t1", "goal\tviolin\t-1"])
-    network = {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(path)}
+    network = {"@graft_graphs": "spacy_graft.EdgeList.v1", "path": str(path)}
     nlp = make_nlp(learner=RIDGE)
     nlp.config["initialize"]["components"] = {"textcat_graft": {"network": network, "network_max_length": 2}}
     examples = make_examples(nlp, train_records)
@@ -197,7 +197,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
     config = spacy.util.load_config(CONFIG)
     config["initialize"] = {
         **config.get("initialize", {}),
-        "components": {"textcat_graft": {"network": {"@graft_networks": "spacy_graft.EdgeList.v1", "path": str(path)}}},
+        "components": {"textcat_graft": {"network": {"@graft_graphs": "spacy_graft.EdgeList.v1", "path": str(path)}}},
     }
     config["corpora"] = {
         split: {"@readers": "spacy.Corpus.v1", "path": str(tmp_path / f"{split}.spacy")} for split in ("train", "dev")
@@ -213,7 +213,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
 @pytest.mark.parametrize(
     ("config", "options", "message"),
     [
-        ({}, {"network": "WordNet"}, "none of what @graft_networks make"),
+        ({}, {"network": "WordNet"}, "none of what @graft_graphs make"),
         ({}, {"network": Recorder(), "network_max_length": 0}, "network_max_length must be an integer"),
         (
             {"features": {"letters": {"@graft_features": "spacy_graft.CharacterNgrams.v1"}}},
@@ -226,7 +226,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
             "network of features is a penalty",
         ),
         ({}, {"unlabelled": []}, "Documents without labels are for a network"),
-        ({}, {"network": EdgeList("nowhere.tsv")}, r"no network at nowhere\.tsv"),
+        ({}, {"network": EdgeList("nowhere.tsv")}, r"no graph at nowhere\.tsv"),
     ],
 )
 def test_refusals(train_records: list[Record], config: Any, options: Any, message: str) -> None:

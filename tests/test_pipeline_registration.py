@@ -37,11 +37,11 @@ REGISTERED = {
         "spacy_graft.TokenNgrams.v1",
     ],
     "graft_learners": ["spacy_graft.CoordinateAscent.v1", "spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
-    "graft_networks": [
+    "graft_graphs": [
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",
-        "spacy_graft.NetworkFile.v1",
-        "spacy_graft.Networks.v1",
+        "spacy_graft.GraphFile.v1",
+        "spacy_graft.MergedGraphs.v1",
         "spacy_graft.SentiWordNet.v1",
         "spacy_graft.WordNet.v1",
     ],

@@ -10,7 +10,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..extract.blocks import ProductBlock
+from ..extract.blocks import CombinationBlock
 from ..graft.data import TrainingData
 from ..graft.indexing import Index, index_of, items_of
 from ..graft.space import distinct_columns
@@ -171,7 +171,7 @@ def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:
     return [*sizes, *(combination_size(data, name, block) for name, block in data.combinations.items())]
 
 
-def combination_size(data: TrainingData, name: str, block: ProductBlock) -> BlockSize:
+def combination_size(data: TrainingData, name: str, block: CombinationBlock) -> BlockSize:
     """Return the size of the items that a block combines."""
     bags = [items_of(data, combined) for combined in block.of]
     kept = [bag.df >= block.min_df for bag in bags]

@@ -13,7 +13,7 @@ from .network_builders import BUILDERS, make_builder_command
 HELP = """Build networks of related features, whose weights are pulled towards each other in training.
 
 A network is built from the features of a corpus and written to a file, which a config refers to with
-spacy_graft.NetworkFile.v1. The options of the builders are those of their functions in a config: docs/networks.md.
+spacy_graft.GraphFile.v1. The options of the builders are those of their functions in a config: docs/networks.md.
 """
 
 

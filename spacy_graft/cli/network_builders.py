@@ -147,10 +147,10 @@ def build_network(
 
 def builder_setting(name: str, value: Any) -> Any:
     """Convert the value of an option to that of the builder's setting."""
-    from ..graphs.edgelist import NetworkFile
+    from ..graphs.edgelist import GraphFile
 
     if name == "seeds" and value is not None:
-        return NetworkFile(value)
+        return GraphFile(value)
     return value
 
 

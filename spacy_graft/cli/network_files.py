@@ -38,7 +38,7 @@ spacy-graft network show words.network "SentiWordNet positive"
 """
 
 OutputArgument = Annotated[
-    Path, typer.Argument(metavar="OUTPUT", help="File to write; a config refers to it with spacy_graft.NetworkFile.v1.")
+    Path, typer.Argument(metavar="OUTPUT", help="File to write; a config refers to it with spacy_graft.GraphFile.v1.")
 ]
 
 
@@ -60,10 +60,10 @@ def merge_command(
     """Merge networks into one.
 
     Weights of the same edge are added. A pair that is dissimilar in one network is not similar in the result. This is
-    what spacy_graft.Networks.v1 does in a config. Coverage in the report refers to the features of all files.
+    what spacy_graft.MergedGraphs.v1 does in a config. Coverage in the report refers to the features of all files.
     """
-    from ..graphs.edgelist import NetworkFile
-    from ..graphs.networks import Networks
+    from ..graphs.edgelist import GraphFile
+    from ..graphs.merging import MergedGraphs
     from ..graphs.vocabulary import CorpusVocabulary
 
     check_writable(output)
@@ -73,7 +73,7 @@ def merge_command(
     if len(set(names)) < len(names):
         raise CommandError("Two files have the same name without folder and ending, which is their name in the report.")
     weights = dict(zip(names, weight, strict=True)) if weight else None
-    networks = Networks({path.stem: NetworkFile(path) for path in files}, weights, normalise)
+    networks = MergedGraphs({path.stem: GraphFile(path) for path in files}, weights, normalise)
     with status_line("merging"):
         features = dict.fromkeys(vertex for path in files for vertex in read_graph(path).features())
         graph = networks(CorpusVocabulary.of(features))
@@ -110,10 +110,10 @@ def show_command(
 
 def read_graph(path: Path) -> FeatureGraph:
     """Read a network file."""
-    from ..graphs.edgelist import existing
+    from ..graphs.edgelist import existing_file
     from ..graphs.graph import FeatureGraph
 
-    return FeatureGraph.from_disk(existing(path))
+    return FeatureGraph.from_disk(existing_file(path))
 
 
 def check_writable(output: Path) -> None:
@@ -152,7 +152,7 @@ def print_graph_report(graph: FeatureGraph, format: OutputFormat | None) -> None
 
 def graph_report_table(report: dict[str, Any]) -> Table:
     """Make a table with a row for each figure and a column for the network and for each one that was merged."""
-    parts = {"(all)": report, **report.get("networks", {})}
+    parts = {"(all)": report, **report.get("graphs", {})}
     columns = {one_line(name): dict(formatted_figures(part)) for name, part in parts.items()}
     table = make_table(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
@@ -163,7 +163,7 @@ def graph_report_table(report: dict[str, Any]) -> Table:
 def formatted_figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield names and formatted values of the figures of a report, without those of merged networks."""
     for key, value in report.items():
-        if key == "networks":
+        if key == "graphs":
             continue
         if isinstance(value, dict):
             yield from ((f"{key}: {name}", figure) for name, figure in formatted_figures(value))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: Labels, in lower case, that do not say that a token has a head: ``Span.as_doc`` gives "dep" to tokens whose head it
-#: cuts off.
+#: Labels, in lower case, of tokens that may lack a head: ``Span.as_doc`` gives "dep" to tokens whose head is outside
+#: the span.
 HEADLESS = frozenset({"", "dep", "root"})
 
 
@@ -37,13 +37,13 @@ class HeadModifiers:
     modifier : list of str
         Attributes of the token, in the same way.
     relation : bool
-        Tell arcs apart by the dependency label of the token.
+        Whether the dependency label of the token is part of the item.
     value : {"binary", "log_count", "tf_idf"}
-        What an item is worth in a document: 1, or less if it occurs seldom there, or in many documents.
+        How the value of an item in a document is computed. All values are in [0, 1], and ``binary`` ones are 1.
     min_df : int
         Least number of documents of an item.
     penalty_factor : float
-        Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these items: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -70,14 +70,14 @@ class HeadModifiers:
         if not self._attributes:
             raise ValueError(
                 "HeadModifiers: head and modifier are both empty. Name an attribute of one of them, as "
-                'modifier=["LEMMA"]; for dependency labels alone there is TokenAttributes(attr="DEP").'
+                'modifier=["LEMMA"]. For dependency labels alone, use TokenAttributes(attr="DEP").'
             )
         for attr in self._attributes:
             check_column("HeadModifiers", attr)
             if not has_strings(attr):
                 raise ValueError(
-                    f"HeadModifiers: the values of {attr!r} are integers; there are {', '.join(sorted(STRING_ATTRS))} "
-                    f"and token extensions, as '_.topic'"
+                    f"HeadModifiers: the values of {attr!r} are integers, but must be strings. Choose one of "
+                    f"{', '.join(sorted(STRING_ATTRS))}, or a token extension, as '_.topic'."
                 )
 
     @property
@@ -94,14 +94,14 @@ class HeadModifiers:
         return f"HeadModifiers(head={list(self.head)}, modifier={list(self.modifier)})"
 
     def check(self, doc: Doc) -> None:
-        """Raise a ValueError if the document has no dependency trees, or one of the attributes has not been set."""
+        """Raise a ValueError if the document has no dependency trees, or one of the attributes is not set."""
         check_trees(self._owner, doc)
         for attr in self._attributes:
             check_column_set(self._owner, attr, doc)
 
     def symbols(self, doc: Doc) -> np.ndarray:
         """Return the attributes of both ends of each arc: uint64 (n_occurrences, width), 0 for one without value."""
-        heads, modifiers = arcs(doc)
+        heads, modifiers = arc_ends(doc)
         columns = {attr: token_column(self._owner, attr, doc) for attr in self._attributes}
         rows = [columns[attr][heads] for attr in self.head]
         if self.relation:
@@ -111,7 +111,7 @@ class HeadModifiers:
 
     def places(self, doc: Doc) -> np.ndarray:
         """Return head and modifier of each row: int32 (n_occurrences, 2, 2)."""
-        tokens = np.stack(arcs(doc), axis=1).astype(np.int32)
+        tokens = np.stack(arc_ends(doc), axis=1).astype(np.int32)
         return np.stack((tokens, tokens + 1), axis=2)
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ class HeadModifiers:
         return " ".join(parts)
 
 
-def arcs(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
+def arc_ends(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
     """Return the head and the modifier of each arc, in the order of the modifiers: int64 (n_arcs), both."""
     heads = head_positions(doc)
     words = doc.to_array("IS_SPACE") == 0
@@ -152,9 +152,9 @@ def arcs(doc: Doc) -> tuple[np.ndarray, np.ndarray]:
 
 
 def head_positions(doc: Doc) -> np.ndarray:
-    """Return the position of each token's head, which is that of the token itself at a root: int64 (n_tokens).
+    """Return the position of each token's head: int64 (n_tokens). A root is its own head.
 
-    A token without a dependency label has no head, whatever its HEAD is; so ``Token.head`` has it.
+    As in ``Token.head``, a token without a dependency label has no head, whatever its HEAD is.
     """
     relative, labels = doc.to_array(["HEAD", "DEP"]).view(np.int64).T
     return np.arange(len(doc)) + np.where(labels == 0, 0, relative)
@@ -163,13 +163,13 @@ def head_positions(doc: Doc) -> np.ndarray:
 def check_trees(owner: str, doc: Doc) -> None:
     """Raise a ValueError if heads or labels are missing, or tokens are the heads of each other.
 
-    spaCy refuses heads out of the document, and from the constructor of ``Doc``, heads without labels. It lets pass
-    heads without labels by way of ``Token.head`` and ``Doc.from_array``, labels without heads, and cycles.
+    spaCy rejects heads outside the document, and heads without labels in the constructor of ``Doc``. It accepts heads
+    without labels in ``Token.head`` and ``Doc.from_array``, labels without heads, and cycles.
     """
     if not doc.has_annotation("DEP") and doc.to_array("HEAD").any():
         raise ValueError(
             f"{owner} needs documents with heads and dependency labels, but this one has heads only: "
-            f"{doc[:10].text!r}. To spaCy, a token without a label has no head. Set Token.dep_ of every token, to "
+            f"{doc[:10].text!r}. In spaCy, a token without a label has no head. Set Token.dep_ of every token, to "
             f"'dep' if there are no labels."
         )
     check_annotation(owner, "DEP", doc)
@@ -194,20 +194,20 @@ def check_headless(owner: str, doc: Doc) -> None:
 def check_acyclic(owner: str, heads: np.ndarray, doc: Doc) -> None:
     """Raise a ValueError if following the heads does not lead to a root.
 
-    Each step doubles how far up the ancestors are; so there are logarithmically many.
+    Each step doubles the distance to the ancestors, so that the number of steps is logarithmic.
     """
     ancestors = heads
     for _ in range(len(heads).bit_length()):
         ancestors = ancestors[ancestors]
-    astray = ancestors[heads[ancestors] != ancestors]
-    if not len(astray):
+    cyclic = ancestors[heads[ancestors] != ancestors]
+    if not len(cyclic):
         return
-    cycle = [int(astray[0])]
+    cycle = [int(cyclic[0])]
     while (head := int(heads[cycle[-1]])) != cycle[0]:
         cycle.append(head)
     named = " → ".join(f"{doc[i].text!r} ({i})" for i in cycle[:10])
     raise ValueError(
         f"{owner}: the heads of {len(cycle)} tokens form a cycle, {named}{' → ...' * (len(cycle) > 10)}, in the "
-        f"document {doc[:10].text!r}. Every token must lead to a root, which is its own head; correct the heads, or "
-        f"have a parser set them."
+        f"document {doc[:10].text!r}. Every token must lead to a root, which is its own head. Correct the heads, or "
+        f"let a parser set them."
     )

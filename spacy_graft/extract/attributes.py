@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: The attributes whose values tell by themselves that they are words.
+#: Attributes whose values are words, and are shown without the name of the attribute.
 WORDLIKE = frozenset({"LOWER", "NORM", "ORTH"})
 
-#: How spaCy writes a morphology without features, which is no value.
+#: The string of a morphology without features in spaCy. It counts as no value.
 EMPTY_MORPH = "_"
 
 
 @graft_features("spacy_graft.TokenAttributes.v1")
 @dataclass(frozen=True)
 class TokenAttributes:
-    """Bag of a token attribute: an item for each token that has a value. Tokens of white space only are left out.
+    """Bag of a token attribute: an item for each token that has a value. White-space tokens are left out.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class TokenAttributes:
         Any attribute that ``Doc.to_array`` knows (``LOWER``, ``LEMMA``, ``POS``, ``ENT_TYPE``, ``LENGTH``...), or
         ``_.`` and the name of a token extension, whose values are strings, integers, booleans, or None for no item.
     value : {"binary", "log_count", "tf_idf"}
-        What an item is worth in a document: 1, or less if it occurs seldom there, or in many documents.
+        How the value of an item in a document is computed. All values are in [0, 1], and ``binary`` ones are 1.
     min_df : int
         Least number of documents of an item.
     penalty_factor : float
-        Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these items: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class TokenAttributes:
         return f"TokenAttributes(attr={self.attr!r})"
 
     def check(self, doc: Doc) -> None:
-        """Raise a ValueError if the attribute of the tokens has not been set, or the extension not been registered."""
+        """Raise a ValueError if the attribute of the tokens is not set, or the extension is not registered."""
         check_column_set(self._owner, self.attr, doc)
 
     def symbols(self, doc: Doc) -> np.ndarray:
@@ -81,7 +81,7 @@ class TokenAttributes:
         return np.stack((tokens, tokens + 1), axis=1).astype(np.int32)[:, None]
 
     def _occurrences(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
-        """The value of every token, and which tokens have one: uint64 (n_tokens), int64 (n_occurrences)."""
+        """The value of every token, and the tokens that have one: uint64 (n_tokens), int64 (n_occurrences)."""
         column = token_column(self._owner, self.attr, doc)
         kept = doc.to_array("IS_SPACE") == 0
         if has_strings(self.attr):
@@ -108,12 +108,12 @@ class TokenAttributes:
             try:
                 return np.array([int(name) for name in names], np.int64).view(np.uint64)
             except (ValueError, OverflowError) as error:
-                raise ValueError(f"Items of {self._owner} are 64-bit integers: {error}") from error
+                raise ValueError(f"Items of {self._owner} must be 64-bit integers: {error}") from error
         if "" in names:
-            raise ValueError(f"Items of {self._owner} have values, but one name is empty")
+            raise ValueError(f"Items of {self._owner} must have values, but one name is empty")
         return string_symbols(names, strings)
 
     def text(self, names: Sequence[str]) -> str:
-        """Return the value, and where it is not a word, the attribute before it: ``film``, ``POS=NOUN``."""
+        """Return the value, after the attribute unless it is a word: ``film``, ``POS=NOUN``."""
         (name,) = names
         return name if self.attr in WORDLIKE else f"{self.attr}={name}"

@@ -1,4 +1,4 @@
-"""Bags: which items each document has, and what they are worth there."""
+"""Bags: the items of each document and their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .streams import Stream
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """How many of the training documents have each item: what ``tf_idf`` needs to know of them.
+    """Document frequencies of items in the training corpus, for ``tf_idf``.
 
     Memory: 12 bytes an item.
 
@@ -36,7 +36,7 @@ class Vocabulary:
         return cls(keys[order], df[order].astype(np.int32), n_documents)
 
     def weights(self, symbols: np.ndarray) -> np.ndarray:
-        """log((1 + n) / (1 + df)) + 1 of items, as scikit-learn's TfidfTransformer has it; 0 of unknown ones."""
+        """log((1 + n) / (1 + df)) + 1 of items, as in scikit-learn's TfidfTransformer; 0 for unknown items."""
         keys = item_keys(symbols)
         if not len(self.keys):
             return np.zeros(len(keys))
@@ -54,17 +54,17 @@ class Bags:
     Attributes
     ----------
     symbols : uint32 or uint64, (n_items,) or (n_items, width)
-        What each item is named by.
+        The symbols of each item.
     df : int32 (n_items)
-        Documents that have the item.
+        Number of documents of each item.
     starts : int64 (n_documents + 1)
         Document ``i`` has the entries ``starts[i] .. starts[i + 1]``.
     items : int32 (entries)
         Numbers of items, in the order of their first occurrence.
     values : float64 (entries, or none)
-        In [0, 1]; none where all are 1.
+        In [0, 1]; empty where all are 1.
     vocabulary : Vocabulary, optional
-        What other documents' values depend on, if they do.
+        The document frequencies from which values of other documents are computed, if they are needed.
     """
 
     symbols: np.ndarray
@@ -91,7 +91,7 @@ class Bags:
         Parameters
         ----------
         stream : Stream
-            Its symbols are 1-D or, for items that several symbols name, 2-D. The code point 0 is no item.
+            Its symbols are 1-D, or 2-D for items of several symbols. The code point 0 is no item.
         min_df : int
             Items of fewer documents are left out.
         value : str
@@ -120,7 +120,7 @@ class Bags:
         return cls(symbols, df, starts, items, values, vocabulary).of_items(kept)
 
     def of_items(self, kept: np.ndarray) -> Bags:
-        """The same with some of the items only (bool), renumbered; what they are worth stays."""
+        """The bags with some of the items only (bool), renumbered. Values do not change."""
         if kept.all():
             return self
         entries = kept[self.items]
@@ -139,15 +139,15 @@ class Bags:
 
 
 def distinct_symbols(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct symbols (or rows of symbols), sorted by their keys, and the number of each occurrence's (uint32)."""
+    """Distinct symbols (or rows of symbols) sorted by key, and the number of each occurrence among them (uint32)."""
     _, first, ranks = np.unique(item_keys(symbols), return_index=True, return_inverse=True)
     return symbols[first], ranks.astype(np.uint32)
 
 
 def item_keys(symbols: np.ndarray) -> np.ndarray:
-    """One number for each symbol or row of symbols: uint64 (n).
+    """One key for each symbol or row of symbols: uint64 (n).
 
-    A symbol is its own; two of n rows that differ have the same with a probability of n² / 2⁶⁵.
+    The key of a single symbol is the symbol. Two of n different rows have equal keys with a probability of n² / 2⁶⁵.
     """
     if symbols.ndim == 1 or symbols.shape[1] == 1:
         return symbols.reshape(-1).astype(np.uint64, copy=False)

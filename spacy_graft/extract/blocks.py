@@ -1,7 +1,7 @@
-"""What every feature block declares, and how blocks are told apart.
+"""Feature blocks: the protocols of their three kinds, and predicates for each kind.
 
-A block says what a document is cut into, and how the features made of that are named. It declares its kind, the type of
-its symbols and the values of its features; nothing is guessed from what attributes it has.
+A block defines which symbols a document has, and how features of these symbols are named. It declares its kind, the
+type of its symbols and the values of its features; nothing is inferred from the attributes that it has.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: What an item is worth in a document, always in [0, 1]: that it is there, how often, or how often and how rare it is.
+#: Value of an item in a document, always in [0, 1]: presence, logarithm of the count, or count by rarity.
 ItemValue = Literal["binary", "log_count", "tf_idf"]
 
 
 class BlockKind(Enum):
-    """What the features of a block are."""
+    """The kinds of features."""
 
     NGRAMS = "n-grams of a sequence"
     ITEMS = "items of a bag"
-    PRODUCTS = "products of the items of other blocks"
+    COMBINATIONS = "combinations of the items of other blocks"
 
 
 class NgramBlock(Protocol):
     """One sequence of symbols a document; its features are the n-grams of the sequence, of any length.
 
-    A block is an immutable value and holds nothing of the documents: it may be compared, hashed, pickled and shared.
+    A block is an immutable value without state of the documents: it may be compared, hashed, pickled and shared.
     Symbols are integers. Their *names* are strings, and are what a saved model keeps: a block must give the same
     symbol for a name in every process.
 
@@ -39,7 +39,7 @@ class NgramBlock(Protocol):
     ----------
     kind : BlockKind
     feature_kind : str
-        What people call its features: "character n-gram", "attribute".
+        Display name of the features: "character n-gram", "attribute".
     min_df : int
         Least number of documents of a feature, at least 1.
     max_length : int or None
@@ -84,13 +84,13 @@ class NgramBlock(Protocol):
         """Return the symbol of each name, the inverse of ``names``; raise a ValueError if there is none."""
 
     def text(self, names: Sequence[str]) -> str:
-        """Return an n-gram as people read it."""
+        """Return the text of an n-gram for display."""
 
 
 class ItemBlock(Protocol):
     """A bag of named items a document.
 
-    A block is an immutable value and holds nothing of the documents: it may be compared, hashed, pickled and shared.
+    A block is an immutable value without state of the documents: it may be compared, hashed, pickled and shared.
     An item is a fixed number of symbols. Their *names* are strings, and are what a saved model keeps: a block must
     give the same symbols for names in every process.
 
@@ -98,13 +98,13 @@ class ItemBlock(Protocol):
     ----------
     kind : BlockKind
     feature_kind : str
-        What people call its features: "character n-gram", "attribute".
+        Display name of the features: "character n-gram", "attribute".
     min_df : int
         Least number of documents of an item, at least 1.
     penalty_factor : float
         Factor of the penalty weights λ of the block's items, above 0.
     value : {"binary", "log_count", "tf_idf"}
-        What an item is worth in a document, in [0, 1].
+        Value of an item in a document, in [0, 1].
     width : int
         Symbols of an item.
     dtype : type
@@ -136,13 +136,13 @@ class ItemBlock(Protocol):
         """Raise a ValueError if the document lacks an annotation that the block needs."""
 
     def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the items of a document: uint64 (n_occurrences, width), a row for each time that an item occurs."""
+        """Return the items of a document: uint64 (n_occurrences, width), a row for each occurrence."""
 
     def places(self, doc: Doc) -> np.ndarray:
-        """Return what each row of ``symbols`` points at: int32 (n_occurrences, k, 2).
+        """Return the places of each row of ``symbols``: int32 (n_occurrences, k, 2).
 
-        That is k spans of tokens, each its first token and one past its last; none (k = 0) for what is said of the
-        whole document.
+        These are k spans of tokens, each from its first token to one past its last. There are none (k = 0) for items of
+        the whole document.
         """
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
@@ -155,25 +155,25 @@ class ItemBlock(Protocol):
         """
 
     def text(self, names: Sequence[str]) -> str:
-        """Return an item as people read it."""
+        """Return the text of an item for display."""
 
 
-class ProductBlock(Protocol):
-    """Products of the items of other blocks; it reads no documents itself.
+class CombinationBlock(Protocol):
+    """Combinations of the items of other blocks. The block reads no documents itself.
 
     Attributes
     ----------
     kind : BlockKind
     feature_kind : str
-        What people call its features.
+        Display name of the features.
     of : sequence of str
-        Names of the blocks whose items are multiplied.
+        Names of the blocks whose items are combined.
     degree : int
-        2 or 3: how many items at the most.
+        Largest number of items in a combination: 2 or 3.
     min_df : int
-        Least number of documents of a product, at least 1.
+        Least number of documents of a combination, at least 1.
     penalty_factor : float
-        Factor of the penalty weights λ of the products, above 0.
+        Factor of the penalty weights λ of the combinations, above 0.
     """
 
     @property
@@ -197,7 +197,7 @@ class ProductBlock(Protocol):
 
 #: Blocks that read documents, and all blocks.
 ReadingBlock = NgramBlock | ItemBlock
-Block = ReadingBlock | ProductBlock
+Block = ReadingBlock | CombinationBlock
 
 
 def is_block(value: Any) -> TypeGuard[Block]:
@@ -215,21 +215,21 @@ def is_item_block(block: Block) -> TypeGuard[ItemBlock]:
     return block.kind is BlockKind.ITEMS
 
 
-def is_product_block(block: Block) -> TypeGuard[ProductBlock]:
-    """Whether the features of a block are products."""
-    return block.kind is BlockKind.PRODUCTS
+def is_combination_block(block: Block) -> TypeGuard[CombinationBlock]:
+    """Whether the features of a block are combinations."""
+    return block.kind is BlockKind.COMBINATIONS
 
 
 def is_reading_block(block: Block) -> TypeGuard[ReadingBlock]:
     """Whether a block reads documents."""
-    return block.kind is not BlockKind.PRODUCTS
+    return block.kind is not BlockKind.COMBINATIONS
 
 
 def item_width(block: ReadingBlock) -> int:
-    """How many symbols an item has; the items of a block of n-grams are its single symbols."""
+    """The number of symbols of an item. The items of a block of n-grams are its single symbols."""
     return block.width if is_item_block(block) else 1
 
 
 def item_value(block: ReadingBlock) -> ItemValue:
-    """What the items of a block are worth."""
+    """How the values of the items of a block are computed."""
     return block.value if is_item_block(block) else "binary"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class CharacterNgrams:
     """N-grams of the code points of ``doc.text``, spaces and line breaks included.
 
-    With ``within_words`` an n-gram ends where its word does. A word is what white space bounds; it has a space on
-    either side, so that `` un`` is a beginning and ``ing `` an ending. Beside a block of word n-grams this leaves
-    longer stretches of text to those, and searches a smaller space.
+    With ``within_words``, no n-gram extends beyond a word. Words are separated by white space. Each has a space on
+    either side, so that `` un`` is a prefix and ``ing `` a suffix. The option makes the space smaller; use it beside a
+    block of word n-grams, which covers longer passages.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class CharacterNgrams:
     max_length : int, optional
         Longest n-gram in characters; any length if None.
     lowercase : bool
-        Lower-case the text, token by token.
+        Whether to lower-case the text, token by token.
     within_words : bool
-        Leave out n-grams of more than one word.
+        Whether to leave out n-grams of more than one word.
     penalty_factor : float
-        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -63,14 +63,14 @@ class CharacterNgrams:
         """Do nothing: every document has a text."""
 
     def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the code points of the text: uint32, 1-D; between words 0, if n-grams are to stay within words."""
+        """Return the code points of the text: uint32, 1-D. With ``within_words``, there is a 0 between words."""
         text = SPELLINGS[self.lowercase].symbols(doc)
         return framed_words(text)[0] if self.within_words else text
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2).
 
-        The two symbols which 'İ' becomes in lower case have the same place. The spaces beside a word are empty.
+        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places.
         """
         text = doc.text
         widths = [len(char.lower()) for char in text] if self.lowercase else 1
@@ -104,7 +104,7 @@ class CharacterNgrams:
 
 
 def framed_words(text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Words with a space on either side and breaks between, and where in the text each symbol stands.
+    """Words with a space on either side and breaks between, and the position of each symbol in the text.
 
     Parameters
     ----------
@@ -115,5 +115,5 @@ def framed_words(text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     framed = np.empty(3 * len(text), np.uint32)
     places = np.empty(len(framed), np.int32)
     length = kernels.frame_words(text, framed, places)
-    # Copied, so that a corpus does not hold three times its text.
+    # Copies, so that a corpus does not keep arrays of three times its text.
     return framed[:length].copy(), places[:length]

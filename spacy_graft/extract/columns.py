@@ -25,7 +25,7 @@ def has_strings(attr: str) -> bool:
 
 
 def check_column(owner: str, attr: str) -> None:
-    """Raise a ValueError if there can be no such attribute. Whether an extension is registered may change later."""
+    """Raise a ValueError if no such attribute can exist. An extension may be registered later."""
     if not is_custom(attr):
         check_attribute(owner, attr)
     elif attr == PREFIX:
@@ -33,7 +33,7 @@ def check_column(owner: str, attr: str) -> None:
 
 
 def check_column_set(owner: str, attr: str, doc: Doc) -> None:
-    """Raise a ValueError if the document has not been annotated with an attribute, or nobody registered it."""
+    """Raise a ValueError if the document is not annotated with an attribute, or an extension is not registered."""
     if is_custom(attr):
         check_registered(owner, Token, attr.removeprefix(PREFIX))
     else:
@@ -43,12 +43,12 @@ def check_column_set(owner: str, attr: str, doc: Doc) -> None:
 def token_column(owner: str, attr: str, doc: Doc) -> np.ndarray:
     """Return the value of an attribute for every token: uint64 (n_tokens).
 
-    Values of a custom attribute are turned into strings, which are added to those of the vocab. White space has none.
+    Values of a custom attribute are converted to strings, which are added to the vocab. White space has none.
 
     Raises
     ------
     ValueError
-        If a custom attribute is not registered, or has a value that no item can be named after.
+        If a custom attribute is not registered, or has a value that cannot name an item.
     """
     if not is_custom(attr):
         return doc.to_array(attr)
@@ -63,8 +63,8 @@ def custom_string(owner: str, attr: str, token: Token) -> str:
     try:
         if isinstance(value, float):
             raise ValueError(
-                f"is {described(value)}, and hardly two tokens share a float. Bin it: let {attr} be the name of the "
-                f"range that it is in, as 'low' and 'high'"
+                f"is {described(value)}, but tokens rarely share a float. Bin it: set {attr} to the name of the "
+                f"value's range, as 'low' or 'high'"
             )
         return as_string(value)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Combinations: products of the items of other blocks."""
+"""The block of combinations: products of items of other blocks."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .options import as_names, check_settings
 @graft_features("spacy_graft.Combinations.v1")
 @dataclass(frozen=True)
 class Combinations:
-    """Products of two or three *originals*: items, and the single symbols of n-gram blocks.
+    """Combinations of two or three items. The items of a block of n-grams are its single symbols.
 
-    A combination is in a document if all its members are, and worth the product of what they are worth. None of them
-    is ever written down but those that enter the model: the space is searched through bounds.
+    A document has a combination if it has all its members, and the value of the combination is the product of theirs.
+    The matrix of combinations is never built: they are searched with the help of bounds.
 
     Parameters
     ----------
     of : sequence of str
-        Names of the blocks whose originals are combined, within a block and across blocks.
+        Names of the blocks whose items are combined, within a block and across blocks.
     degree : int
-        2 or 3: how many originals at the most.
+        Largest number of items in a combination: 2 or 3.
     min_df : int
         Least number of documents of a combination.
     penalty_factor : float
-        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class Combinations:
     min_df: int = 2
     penalty_factor: float = 1.0
 
-    kind: ClassVar[BlockKind] = BlockKind.PRODUCTS
+    kind: ClassVar[BlockKind] = BlockKind.COMBINATIONS
     feature_kind: ClassVar[str] = "combination"
 
     def __post_init__(self) -> None:

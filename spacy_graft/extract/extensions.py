@@ -1,4 +1,4 @@
-"""Custom extension attributes of tokens and documents, and what of their values items can be named after."""
+"""Custom extension attributes of tokens and documents, and the conversion of their values to names of items."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc, Token
 
-#: What the custom attributes of a token start with, among the names of spaCy's own.
+#: Prefix of the names of custom attributes.
 PREFIX = "_."
 
 
 def check_registered(owner: str, holder: type[Doc] | type[Token], name: str) -> None:
-    """Raise a ValueError if documents or tokens have no extension of that name; ``owner`` is who was to read it."""
+    """Raise a ValueError if documents or tokens have no such extension; ``owner`` is the block that reads it."""
     if not holder.has_extension(name):
         kind = holder.__name__
         raise ValueError(
             f"{owner}: {kind} has no extension {name!r}. Register it before the pipeline runs: "
-            f"{kind}.set_extension({name!r}, default=None), or with a getter; spaCy's commands do so with what they "
-            f"import from --code."
+            f"{kind}.set_extension({name!r}, default=None), or with a getter. For spaCy's commands, register it in "
+            f"the file of --code."
         )
 
 
@@ -28,13 +28,18 @@ def as_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number. Booleans are none, as in JSON."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def as_string(value: Any) -> str:
     """Return the string of a string, integer or boolean, which is empty for None.
 
     Raises
     ------
     ValueError
-        If it is anything else. The message is to follow upon what has the value.
+        If it is anything else. The message continues a sentence that begins with the source of the value.
     """
     value = as_python(value)
     if value is None:

@@ -1,21 +1,21 @@
-"""Hash tables of integers, as the kernels of extraction and matching read them.
+"""Hash tables of integers for the kernels of extraction and matching.
 
-A table keeps int64 keys in ``keys``, in the order in which they came, and in ``slots`` (int32, a power of two long, at
-most half full) the row of each key: at the slot that is its hash, or else the next free one. The hash of a key is the
-key, which is a hash already (spaCy's strings) or one of few neighbours (code points). Keys are signed, because numba
-makes float64 of int64 with uint64.
+A table has int64 ``keys`` in the order of insertion, and in ``slots`` (int32, a power of two long, at most half full)
+the row of each key: at the slot of its hash, or else at the next free one. The hash of a key is the key itself, which
+is already a hash (spaCy's strings) or one of few neighbours (code points). Keys are signed, because numba computes
+int64 with uint64 in float64.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-#: No key has this slot; there is no row of this key.
+#: A slot without a key; the row of a key that is not in the table.
 EMPTY = -1
 
 
 def empty_slots(n_keys: int) -> np.ndarray:
-    """Return the slots of a table that is to hold ``n_keys`` keys: int32, 1-D."""
+    """Return the slots of a table for ``n_keys`` keys: int32, 1-D."""
     return np.full(4 << max(n_keys - 1, 0).bit_length(), EMPTY, np.int32)
 
 

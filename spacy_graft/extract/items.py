@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_width(block: ItemBlock, names: Sequence[str]) -> None:
-    """Raise a ValueError if these names are not those of whole items."""
+    """Raise a ValueError if the number of names is no multiple of the item's width."""
     if len(names) % block.width:
         raise ValueError(
             f"Items of {type(block).__name__} have {block.width} names each, but there are {len(names)}: {names!r}"

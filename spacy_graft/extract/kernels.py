@@ -7,13 +7,13 @@ from .hashing import EMPTY
 
 SPACE = ord(" ")
 
-#: Letters that are copied at a time.
-CHUNK = 8
+#: Number of letters that are copied at a time.
+COPIED_LETTERS = 8
 
 
 @inlined
 def find(key, slots, keys):
-    """Row of a key, or EMPTY."""
+    """The row of a key, or EMPTY."""
     mask = slots.shape[0] - 1
     slot = key & mask
     while slots[slot] != EMPTY:
@@ -24,8 +24,8 @@ def find(key, slots, keys):
 
 
 @njit
-def enter(slots, keys, first, last):
-    """Put rows ``first`` to ``last - 1`` of ``keys`` into the table, where they are not yet."""
+def insert_rows(slots, keys, first, last):
+    """Insert rows ``first`` to ``last - 1`` of ``keys``, which are not in the table yet."""
     mask = slots.shape[0] - 1
     for row in range(first, last):
         slot = keys[row] & mask
@@ -36,7 +36,7 @@ def enter(slots, keys, first, last):
 
 @njit
 def look_up(tokens, slots, keys, bounds, rows):
-    """Row of each token's text; returns how many letters the text has, or EMPTY if a row is missing.
+    """Look up the row of each token's text; return the number of letters, or EMPTY if a row is missing.
 
     Columns of ``tokens``: text, whether a space follows. The text of row r is ``letters[bounds[r] : bounds[r + 1]]``.
     """
@@ -56,16 +56,16 @@ def look_up(tokens, slots, keys, bounds, rows):
 def spell(tokens, rows, bounds, letters, text):
     """Write the letters of the tokens, and the spaces that follow them, one after the other.
 
-    How long a word is cannot be foreseen, and a mispredicted branch costs more than a word. So letters are copied in
-    chunks, most words in a single one, and a space is written behind every word; what is too much is overwritten by
-    the next token. Both ``letters`` and ``text`` need CHUNK more places than they have letters.
+    Lengths of words cannot be predicted, and a mispredicted branch costs more than a word. So letters are copied in
+    chunks, most words in a single one, and a space is written after every word. The next token overwrites the excess.
+    Both ``letters`` and ``text`` need COPIED_LETTERS more places than they have letters.
     """
     end = 0
     for token in range(tokens.shape[0]):
         start = bounds[rows[token]]
         size = bounds[rows[token] + 1] - start
-        for offset in range(0, size, CHUNK):
-            for k in range(offset, offset + CHUNK):
+        for offset in range(0, size, COPIED_LETTERS):
+            for k in range(offset, offset + COPIED_LETTERS):
                 text[end + k] = letters[start + k]
         end += size
         text[end] = SPACE
@@ -74,7 +74,7 @@ def spell(tokens, rows, bounds, letters, text):
 
 @njit
 def is_space(character):
-    """Whether a code point is white space, as ``str.isspace`` has it."""
+    """Whether a code point is white space, as in ``str.isspace``."""
     if character <= 0x20:
         return character == 0x20 or 0x09 <= character <= 0x0D or 0x1C <= character <= 0x1F
     if character < 0x85:
@@ -94,10 +94,10 @@ def is_space(character):
 
 @njit
 def frame_words(text, framed, places):
-    """Put a space on either side of every word and a break (0) between words, whatever was there; the length.
+    """Replace white space by a space on either side of every word and a break (0) between words; return the length.
 
-    ``places`` gets the position in the text of each symbol; of a space, that of the next character. Both need 3 places
-    for each character of the text.
+    ``places`` receives the position of each symbol in the text. The position of a space is that of the next character.
+    Both outputs need 3 places for each character of the text.
     """
     length = 0
     position = 0
@@ -121,9 +121,9 @@ def frame_words(text, framed, places):
 
 @njit
 def count_distinct(symbols, starts, last_document, table, counts):
-    """Number of distinct symbols of each document.
+    """Count the distinct symbols of each document.
 
-    ``table`` is a hash table that never needs emptying: a slot is in use if ``last_document`` has this document.
+    ``table`` is a hash table that is never emptied: a slot is in use if ``last_document`` is the current document.
     """
     mask = table.shape[0] - 1
     for document in range(counts.shape[0]):
@@ -171,7 +171,7 @@ def count_items(ranks, starts, n_items):
 
 @njit
 def transposed(starts, items, values, n_items):
-    """Documents of each item: starts int64 (n_items + 1), documents int32, values (as many as there are)."""
+    """Documents of each item: starts int64 (n_items + 1), documents int32, values (of the same number as before)."""
     bounds = np.zeros(n_items + 1, np.int64)
     for item in items:
         bounds[item + 1] += 1

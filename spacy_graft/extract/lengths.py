@@ -1,4 +1,4 @@
-"""The length of documents, for document weights: how many distinct words they have."""
+"""Lengths of documents for document weights: their numbers of distinct words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tokens import TokenNgrams
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-#: The words whose distinct ones are counted.
+#: The words that are counted.
 WORDS = TokenNgrams("LOWER")
 
 

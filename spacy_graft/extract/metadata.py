@@ -1,4 +1,4 @@
-"""Items that are said of a whole document: its extensions and metadata."""
+"""Items of a whole document: its extensions and metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
-from .extensions import as_python, as_string, check_registered, described
+from .extensions import as_python, as_string, check_registered, described, is_number
 from .items import check_width, string_symbols
 from .options import as_names, check_item_settings
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @graft_features("spacy_graft.DocAttributes.v1")
 @dataclass(frozen=True)
 class DocAttributes:
-    """What is known of a document beside its text: at most one item for each attribute.
+    """Attributes of a document beside its text: at most one item for each attribute.
 
-    Values are strings, integers and booleans. A number whose attribute has ``bins`` is told by the bin that it is in.
-    There is no item for None, an empty string, or a key that ``doc.user_data`` lacks: missing metadata are normal.
+    Values are strings, integers and booleans. A number whose attribute has ``bins`` is replaced by its bin.
+    None, an empty string or a missing key of ``doc.user_data`` gives no item: missing metadata are normal.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DocAttributes:
     min_df : int
         Least number of documents of an item.
     penalty_factor : float
-        Factor of the penalty weights of these items: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these items: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -52,7 +52,7 @@ class DocAttributes:
 
     extensions: Sequence[str] = ()
     metadata: Sequence[str] = ()
-    # Kept as pairs of name and edges, which can be hashed.
+    # Stored as pairs of name and edges, which can be hashed.
     bins: Mapping[str, Sequence[float]] | tuple[tuple[str, Sequence[float]], ...] | None = None
     min_df: int = 2
     penalty_factor: float = 1.0
@@ -120,7 +120,7 @@ class DocAttributes:
         return string_symbols(names, doc.vocab.strings).reshape(-1, 2)
 
     def places(self, doc: Doc) -> np.ndarray:
-        """Return that no row has a place in the text: int32 (n_occurrences, 0, 2)."""
+        """Return no places: the items are not in the text. int32 (n_occurrences, 0, 2)."""
         return np.empty((len(self.symbols(doc)), 0, 2), np.int32)
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class DocAttributes:
             if name not in attributes:
                 raise ValueError(f"Items of DocAttributes are of {', '.join(attributes)}, but one is of {name!r}")
             if not label:
-                raise ValueError(f"Items of DocAttributes have values, but one of {name!r} is empty")
+                raise ValueError(f"Items of DocAttributes must have values, but one of {name!r} is empty")
             if name in edges and label not in (labels := bin_labels(name, edges[name])):
                 raise ValueError(f"Bins of {name!r} are {', '.join(labels)}, but one is {label!r}")
         return string_symbols(names, strings)
@@ -154,7 +154,7 @@ class DocAttributes:
 
 
 def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
-    """Return the edges of an attribute's bins, whole numbers as integers; raise a ValueError if they cannot be."""
+    """Return the edges of an attribute's bins, whole numbers as integers; raise a ValueError if they are invalid."""
     numbers = [as_python(edge) for edge in edges] if isinstance(edges, Sequence | np.ndarray) else []
     finite = all(is_number(edge) and -float("inf") < edge < float("inf") for edge in numbers)
     if not numbers or not finite or any(left >= right for left, right in pairwise(numbers)):
@@ -166,18 +166,13 @@ def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
     return tuple(int(edge) if edge == int(edge) else edge for edge in numbers)
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number; a truth value is none here."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def value_label(name: str, value: Any, edges: Sequence[float] | None) -> str:
-    """Return what an item says of the value of an attribute, empty if there is nothing to say.
+    """Return the value of an attribute as it names an item, or its bin; empty if there is no item.
 
     Raises
     ------
     ValueError
-        If items cannot be named after such a value. The message is to follow upon what has the value.
+        If the value cannot name an item. The message continues a sentence that begins with the source of the value.
     """
     if value is None:
         return ""
@@ -189,8 +184,8 @@ def value_label(name: str, value: Any, edges: Sequence[float] | None) -> str:
         return bin_labels(name, edges)[bisect_right(edges, value)]
     if isinstance(value, float):
         raise ValueError(
-            f"is {described(value)}, and hardly two documents share a float. Give it bins between edges that you "
-            f"choose: bins={{{name!r}: [low, high]}}"
+            f"is {described(value)}, but documents rarely share a float. Choose edges of bins for it: "
+            f"bins={{{name!r}: [low, high]}}"
         )
     return as_string(value)
 

@@ -9,7 +9,7 @@ from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
 def check_settings(block: Block) -> None:
-    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is under 1, or its factor not above 0."""
+    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is below 1, or its factor is not above 0."""
     limits: dict[str, Any] = {"min_df": block.min_df}
     if is_ngram_block(block) and block.max_length is not None:
         limits["max_length"] = block.max_length
@@ -22,7 +22,7 @@ def check_settings(block: Block) -> None:
 
 
 def check_item_settings(block: ItemBlock) -> None:
-    """Raise a ValueError if ``min_df``, ``penalty_factor`` or ``value`` of a new block is not what it may be."""
+    """Raise a ValueError if ``min_df``, ``penalty_factor`` or ``value`` of a new block is invalid."""
     check_settings(block)
     known = get_args(ItemValue)
     if block.value not in known:
@@ -30,9 +30,9 @@ def check_item_settings(block: ItemBlock) -> None:
 
 
 def as_names(owner: str, option: str, names: Any) -> tuple[str, ...]:
-    """Return a list of names, as a config gives it, as a tuple; raise a ValueError if it is none.
+    """Return a list of names from a config as a tuple; raise a ValueError if it is none.
 
-    A string is refused, because it would be a list of letters.
+    A string is rejected: it would be a list of letters.
     """
     if (
         isinstance(names, str)

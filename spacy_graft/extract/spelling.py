@@ -1,4 +1,4 @@
-"""The text of documents as code points, at a quarter of the price of ``Doc.text``."""
+"""The text of documents as code points, in a quarter of the time of ``Doc.text``."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: Words that are remembered; beyond, the memory is emptied and starts again. About 80 bytes a word, 10 MB.
+#: Largest number of cached words; the cache is emptied beyond it. About 80 bytes a word, 10 MB.
 CAPACITY = 2**17
 
 
 class Spelling(threading.local):
-    """Remembers the code points of words, and spells documents with them.
+    """A cache of the code points of words, from which the texts of documents are assembled.
 
-    spaCy does not keep the text of a document: ``Doc.text`` makes an object of every token, which takes a tenth of
-    the time of tokenization. A token's ORTH is a hash of its text, the same in every vocab and process, so what a word
-    looks like is remembered here once for all documents. Every thread has a memory of its own: no locks.
+    spaCy does not store the text of a document: ``Doc.text`` makes an object of every token, which takes a tenth of
+    the time of tokenization. A token's ORTH is a hash of its text, the same in every vocab and process, so each word
+    is spelled once for all documents. Every thread has its own cache, so that no locks are needed.
 
     Parameters
     ----------
     lowercase : bool
-        Lower-case every word. It is done word by word, so that a final sigma is one wherever spaCy ends the word.
+        Whether to lower-case every word. It is done word by word: a sigma at the end of a token is a final sigma.
     """
 
     def __init__(self, lowercase: bool) -> None:
         self.lowercase = lowercase
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
-        """Empty the memory."""
+    def clear(self) -> None:
+        """Empty the cache."""
         self.size = 0
         self.slots = empty_slots(2**9)
         self.keys = np.empty(2**9, np.int64)
@@ -48,19 +48,19 @@ class Spelling(threading.local):
         from . import kernels
 
         if self.size > CAPACITY:
-            self.forget()
+            self.clear()
         tokens = doc.to_array([ORTH, SPACY]).view(np.int64)
         rows = np.empty(len(tokens), np.int32)
         length = kernels.look_up(tokens, self.slots, self.keys, self.bounds, rows)
         if length == EMPTY:
-            self.learn(tokens[rows == EMPTY, 0], doc.vocab.strings)
+            self.add_words(tokens[rows == EMPTY, 0], doc.vocab.strings)
             length = kernels.look_up(tokens, self.slots, self.keys, self.bounds, rows)
-        text = np.empty(length + kernels.CHUNK, np.uint32)
+        text = np.empty(length + kernels.COPIED_LETTERS, np.uint32)
         kernels.spell(tokens, rows, self.bounds, self.letters, text)
         return text[:length]
 
-    def learn(self, keys: np.ndarray, strings: StringStore) -> None:
-        """Remember the words with these keys (int64, none of them known yet)."""
+    def add_words(self, keys: np.ndarray, strings: StringStore) -> None:
+        """Add the words with these keys (int64, none of them cached yet)."""
         from . import kernels
 
         keys = np.unique(keys)
@@ -70,11 +70,12 @@ class Spelling(threading.local):
         end = self.bounds[first]
         self.keys = with_values(self.keys, first, keys)
         self.bounds = with_values(self.bounds, first + 1, end + np.cumsum([len(word) for word in spelled]))
-        self.letters = with_values(self.letters, end, np.concatenate([*spelled, np.zeros(kernels.CHUNK, np.uint32)]))
+        padding = np.zeros(kernels.COPIED_LETTERS, np.uint32)
+        self.letters = with_values(self.letters, end, np.concatenate([*spelled, padding]))
         if 2 * last > len(self.slots):
             self.slots = empty_slots(last)
             first = 0
-        kernels.enter(self.slots, self.keys, first, last)
+        kernels.insert_rows(self.slots, self.keys, first, last)
         self.size = last
 
 
@@ -84,7 +85,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def with_values(array: np.ndarray, start: int, values: np.ndarray) -> np.ndarray:
-    """Write values into an array from ``start`` on; return the array, or where it is too short, a longer copy."""
+    """Write values into an array from ``start`` on; return the array, or a longer copy if it is too short."""
     end = start + len(values)
     if end > len(array):
         longer = np.empty(max(end, 2 * len(array)), array.dtype)
@@ -94,5 +95,5 @@ def with_values(array: np.ndarray, start: int, values: np.ndarray) -> np.ndarray
     return array
 
 
-#: By ``lowercase``.
+#: The cache of each thread, by ``lowercase``.
 SPELLINGS = {lowercase: Spelling(lowercase) for lowercase in (False, True)}

@@ -18,7 +18,7 @@ class Stream:
     ----------
     symbols : uint32 or uint64, (n_symbols,) or (n_symbols, width)
         Code points, or the values of a token attribute. Eight bytes a token, four a character. The code point 0 is a
-        break: no n-gram holds it. Of blocks of items, a row an item.
+        break: no n-gram contains it. For blocks of items, each row is an item.
     starts : int64 (n_documents + 1)
         Document ``i`` is ``symbols[starts[i] : starts[i + 1]]``.
     """
@@ -40,7 +40,7 @@ class Stream:
         return len(self.starts) - 1
 
     def followed_by(self, other: Stream) -> Stream:
-        """The documents of both."""
+        """The documents of both streams, the other's last."""
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
         return Stream(np.concatenate([self.symbols, other.symbols]), starts)
 

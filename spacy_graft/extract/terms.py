@@ -1,4 +1,4 @@
-"""What features are named by."""
+"""Terms: the n-grams and items that name features."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Symbols = TypeVar("Symbols")
 class Term(NamedTuple, Generic[Symbols]):
     """An n-gram or an item: its block, and its symbols there.
 
-    In training, symbols are an array of integers; in a model that can be saved, their names, a tuple of strings.
+    In training, symbols are an array of integers. In a saved model they are their names, a tuple of strings.
     """
 
     block: str
     symbols: Symbols
 
 
-#: A term of training: its symbols are 1-D.
+#: A term in training. Its symbols are 1-D.
 SymbolTerm = Term[np.ndarray]
-#: A term of a model, by the names of its symbols.
+#: A term of a saved model, with the names of its symbols.
 NamedTerm = Term[tuple[str, ...]]

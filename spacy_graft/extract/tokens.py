@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: The attributes of a token whose values are strings; the values of all others are integers.
+#: Attributes of a token whose values are strings. The values of all others are integers.
 STRING_ATTRS = frozenset(
     """DEP ENT_ID ENT_KB_ID ENT_TYPE LANG LEMMA LOWER MORPH NORM ORTH POS PREFIX SHAPE SUFFIX TAG""".split()
 )
 
-#: What must be annotated for an attribute to mean something. A document in which nothing is an entity has no ENT_TYPE,
-#: and relative heads are 0 without a parse, so these two are told by ENT_IOB and DEP.
+#: The annotation that an attribute needs. A document without entities has no ENT_TYPE, and relative heads are 0 without
+#: a parse, so ENT_TYPE needs ENT_IOB, and HEAD needs DEP.
 ANNOTATIONS = {
     "DEP": "DEP",
     "ENT_IOB": "ENT_IOB",
@@ -41,7 +41,7 @@ ANNOTATIONS = {
 @graft_features("spacy_graft.TokenNgrams.v1")
 @dataclass(frozen=True)
 class TokenNgrams:
-    """N-grams of a token attribute. Tokens of white space only are left out.
+    """N-grams of a token attribute. White-space tokens are left out.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TokenNgrams:
     max_length : int, optional
         Longest n-gram in tokens; any length if None.
     penalty_factor : float
-        Factor of the penalty weights of these features: above 1, features of other blocks are preferred to them.
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class TokenNgrams:
         check_attribute("TokenNgrams", self.attr)
 
     def check(self, doc: Doc) -> None:
-        """Raise a ValueError if the document has tokens, but the attribute has not been set."""
+        """Raise a ValueError if the document has tokens, but the attribute is not set."""
         check_annotation(f"TokenNgrams(attr={self.attr!r})", self.attr, doc)
 
     def symbols(self, doc: Doc) -> np.ndarray:
@@ -107,7 +107,7 @@ class TokenNgrams:
         try:
             return np.array([int(name) for name in names], np.int64).view(np.uint64)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"Symbols of TokenNgrams(attr={self.attr!r}) are 64-bit integers: {error}") from error
+            raise ValueError(f"Symbols of TokenNgrams(attr={self.attr!r}) must be 64-bit integers: {error}") from error
 
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram with spaces between the tokens."""
@@ -115,16 +115,16 @@ class TokenNgrams:
 
 
 def check_attribute(owner: str, attr: str) -> None:
-    """Raise a ValueError if tokens have no such attribute; ``owner`` is the block that was to read it."""
+    """Raise a ValueError if tokens have no such attribute; ``owner`` is the block that reads it."""
     if not IDS.get(attr):
         known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
         near = get_close_matches(attr.upper(), known)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}."
+        hint = f"did you mean {' or '.join(near)}?" if near else f"the attributes are {', '.join(known)}."
         raise ValueError(f"{owner}: tokens have no attribute {attr!r}; {hint}")
 
 
 def check_annotation(owner: str, attr: str, doc: Doc) -> None:
-    """Raise a ValueError if the document has tokens, but the attribute has not been set."""
+    """Raise a ValueError if the document has tokens, but the attribute is not set."""
     needed = ANNOTATIONS.get(attr)
     if needed is not None and not doc.has_annotation(needed):
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extract.bags import Bags
-from ..extract.blocks import ProductBlock
+from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class TrainingData:
         By the name of the block.
     bags : dict of str to Bags
         The same of blocks of items, with the items that the block's ``min_df`` lets in.
-    combinations : dict of str to ProductBlock
+    combinations : dict of str to CombinationBlock
         One at the most.
     min_df : dict of str to int
         Least number of documents of a feature, by block of any kind, in their order.
@@ -49,7 +49,7 @@ class TrainingData:
 
     streams: dict[str, Stream] = field(default_factory=dict)
     bags: dict[str, Bags] = field(default_factory=dict)
-    combinations: dict[str, ProductBlock] = field(default_factory=dict)
+    combinations: dict[str, CombinationBlock] = field(default_factory=dict)
     min_df: dict[str, int]
     max_length: dict[str, int | None] = field(default_factory=dict)
     penalty_factors: dict[str, float]

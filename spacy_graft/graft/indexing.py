@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..extract.bags import Bags
-from ..extract.blocks import ProductBlock
+from ..extract.blocks import CombinationBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
@@ -74,7 +74,7 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 
 
 def combination_part(
-    name: str, block: ProductBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
+    name: str, block: CombinationBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
 ) -> CombinationPart:
     """The products of the items of some blocks. Of items with equal columns the first stands for all."""
     data = objective.data

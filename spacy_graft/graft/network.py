@@ -4,7 +4,7 @@ Beside L1 and ridge the weights w_y of each label pay
 
     network(w_y) = α ‖(I − P) w_y‖² + γ ‖(I + Q) w_y‖² = ‖R w_y‖²,
 
-or the same with the rows R of a graph Laplacian (:meth:`spacy_graft.graphs.graph.FeatureGraph.penalty_factor`). The
+or the same with the rows R of a graph Laplacian (:meth:`spacy_graft.graphs.graph.FeatureGraph.tikhonov_matrix`). The
 weights z of the virtual vertices, which no document has and nothing else penalises, are always at their best: with
 R = [R_f R_z] they are z = −G⁻¹ R_zᵀ R_f w, G = R_zᵀ R_z, and what is left is wᵀ M w over the features,
 
@@ -31,7 +31,7 @@ from ..solve.coupling import Coupling
 from ..solve.quadratic import LARGEST_BLOCK
 from .settings import PenaltySettings
 
-#: What ``@graft_networks`` make.
+#: What ``@graft_graphs`` make.
 NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 #: Ridge of the virtual vertices, in units of their own curvature: without it, classes that only name one another would
 #: have no best weight.
@@ -128,7 +128,7 @@ class NetworkPenalty:
 
     def __init__(self, graph: FeatureGraph, penalty: PenaltySettings) -> None:
         alpha, unlinked = penalty.network_alpha, penalty.network_unlinked
-        factor = graph.penalty_factor(alpha, penalty.network_gamma, penalty.network_kind, unlinked).tocsc()
+        factor = graph.tikhonov_matrix(alpha, penalty.network_gamma, penalty.network_kind, unlinked).tocsc()
         #: What features that are no vertices pay, in units of w².
         self.outside = alpha if unlinked == "to_zero" else 0.0
         self.of_features = sparse.csr_array(factor[:, np.flatnonzero(~graph.virtual)])

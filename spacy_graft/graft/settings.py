@@ -11,7 +11,7 @@ from ..search.penalty_kinds import PenaltyWeightKind
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
 PENALTY_WEIGHTS = tuple(kind.name.lower() for kind in PenaltyWeightKind)
-#: Kinds of the rows of a network (see :meth:`spacy_graft.graphs.graph.FeatureGraph.penalty_factor`).
+#: Kinds of the rows of a network (see :meth:`spacy_graft.graphs.graph.FeatureGraph.tikhonov_matrix`).
 NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
 NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
 #: What becomes of features that no similar edge says anything of.

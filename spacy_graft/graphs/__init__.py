@@ -1,1 +1,1 @@
-"""Networks of features: which weights are pulled together, and which apart. Knows neither the learners nor spaCy."""
+"""Graphs of features for the network penalty, and their builders. Imports neither the learners nor spaCy."""

@@ -1,4 +1,4 @@
-"""Networks of features that occur in the same documents."""
+"""Graphs of features that occur in the same documents."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from ..registry import network_builder
-from .graph import FeatureGraph, assembled, merged
+from ..registry import graph_builder
+from .graph import FeatureGraph, build_graph, merge_graphs
 from .lexical import check_counts, check_numbers
 from .profiles import nearest_profiles
 from .vocabulary import CorpusVocabulary
 
 Measure = Literal["cosine", "correlation", "profile"]
-#: Neighbours and least value by measure, if nothing else is asked for: those of the paper.
+#: Default number of neighbours and least value by measure: those of the paper.
 NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100, "profile": 100}
 MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0, "profile": 0.0}
-#: Features between which a build can be interrupted, which compiled code does not allow by itself.
-BLOCK = 1024
+#: Number of features in a call of a kernel. Compiled code cannot be interrupted within a call.
+FEATURES_PER_CALL = 1024
 
 
-@network_builder("spacy_graft.Cooccurrence.v1")
+@graph_builder("spacy_graft.Cooccurrence.v1")
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Edges between features of the same documents, weighted by how much alike their documents are.
+    """Edges between features of the same documents, weighted by the similarity of their documents.
 
     By cosine, a feature has edges to its nearest neighbours. By correlation, edges are between features and *seeds*,
     both ways, where each is among the nearest of the other: the seed among all seeds, the feature among all features.
     By profile, a feature is the vector of its correlations with the seeds, and edges are between features whose
     vectors are among the nearest of each other, by their cosine.
 
-    Features are counted and ranked some at a time, so that memory does not grow by the pairs: about 50 bytes for each
-    feature of each document, for each feature and neighbour and, by profile, for each feature and seed.
+    Features are counted and ranked in batches, so that memory does not grow with the number of pairs: about 50 bytes
+    for each feature of each document, for each feature and neighbour and, by profile, for each feature and seed.
 
     Parameters
     ----------
     measure : {"cosine", "correlation", "profile"}
-        What is compared: documents, by their cosine or correlation, or correlations with seeds.
+        The similarity: cosine or correlation of documents, or the cosine of correlations with seeds.
     neighbours : int, optional
-        How many at most: 25 by cosine, 100 otherwise.
+        Largest number of neighbours: by default 25 by cosine, 100 otherwise.
     minimum : float, optional
-        Least cosine of documents (0.10), correlation or cosine of profiles (anything above 0).
-    seeds : network, optional
-        A builder, ``spacy_graft.SentiWordNet.v1`` in the paper. The members of its classes are the seeds, or all its
-        features if it has no classes, and its graph is part of the result. By correlation, all features are seeds if
-        there is none; by profile there must be one, and by cosine there is none.
+        Least similarity: by default 0.10 by cosine, anything above 0 otherwise.
+    seeds : graph builder, optional
+        ``spacy_graft.SentiWordNet.v1`` in the paper. The seeds are the members of the classes of its graph, or all its
+        features if there are no classes. Its graph is part of the result. By correlation, all features are seeds by
+        default. By profile, seeds are required; by cosine, they are not allowed.
 
     Raises
     ------
@@ -67,12 +67,12 @@ class Cooccurrence:
         check_counts("Cooccurrence", {"neighbours": self.neighbours})
         check_numbers("Cooccurrence", 0.0, {"minimum": self._minimum})
         if self.seeds is not None and self.measure == "cosine":
-            raise ValueError("Cooccurrence: seeds go with the measures correlation and profile")
+            raise ValueError("Cooccurrence: seeds are allowed only with the measures correlation and profile")
         if self.seeds is None and self.measure == "profile":
             raise ValueError("Cooccurrence: the measure profile needs seeds")
 
     def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
-        """Return the graph over the features of a corpus; its report has the number of ``documents``.
+        """Return the graph over the features of a corpus; the report has the number of ``documents``.
 
         Raises
         ------
@@ -86,8 +86,8 @@ class Cooccurrence:
         near = self._edges(presence, seeds)
         absent = n - len(np.unique(presence.indices))
         report = {"documents": presence.shape[0]}
-        found = assembled(vocabulary, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
-        return found if graph is None else merged([graph, found], n, report)
+        found = build_graph(vocabulary, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
+        return found if graph is None else merge_graphs([graph, found], n, report)
 
     def _edges(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
         """Weights: float64 (n_features, n_features)."""
@@ -107,7 +107,7 @@ class Cooccurrence:
         return MINIMUM[self.measure] if self.minimum is None else self.minimum
 
     def _mutual(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
-        """Edges between features and seeds that are near each other: float64 (n_features, n_features), symmetric."""
+        """Edges between features and seeds that are neighbours of each other: float64, symmetric."""
         everything = np.arange(presence.shape[1])
         found = self._nearest(presence, everything, seeds)
         mutual = found.minimum(self._nearest(presence, seeds, everything).T)
@@ -125,11 +125,11 @@ class Cooccurrence:
         k = min(self._k, max(len(columns), 1))
         best, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k))
         documents = (right.indptr.astype(np.int64), right.indices.astype(np.int32), df)
-        for start in range(0, len(rows), BLOCK):
-            block = slice(start, start + BLOCK)
-            its = left[block]
+        for start in range(0, len(rows), FEATURES_PER_CALL):
+            block = slice(start, start + FEATURES_PER_CALL)
+            batch = left[block]
             kernels.nearest(
-                (its.indptr.astype(np.int64), its.indices.astype(np.int32)),
+                (batch.indptr.astype(np.int64), batch.indices.astype(np.int32)),
                 documents,
                 own[rows[block]],
                 n_documents,
@@ -144,7 +144,7 @@ class Cooccurrence:
 
 
 def seed_numbers(features: CorpusVocabulary, graph: FeatureGraph) -> np.ndarray:
-    """The members of a graph's virtual vertices, or all its features if it has none, by number: int64, sorted."""
+    """Numbers of the members of a graph's virtual vertices, or of all its features if it has none: int64, sorted."""
     chosen = ~graph.virtual
     if graph.virtual.any():
         chosen &= graph.similar @ graph.virtual.astype(np.float64) > 0.0

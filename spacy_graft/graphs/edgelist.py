@@ -1,4 +1,4 @@
-"""Networks from files: lists of edges, and graphs that were built before."""
+"""Graphs from files: lists of edges, and graphs that were built before."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from ..files import text_lines
-from ..registry import network_builder
-from .graph import FeatureGraph, assembled
+from ..registry import graph_builder
+from .graph import FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
 
 
 class Edge(NamedTuple):
-    """An edge between two vertices, by their numbers, and the line of the file that has it."""
+    """An edge between two vertices, by their numbers, and its line in the file."""
 
     source: int
     target: int
@@ -26,7 +26,7 @@ class Edge(NamedTuple):
     line: int
 
 
-@network_builder("spacy_graft.EdgeList.v1")
+@graph_builder("spacy_graft.EdgeList.v1")
 @dataclass(frozen=True)
 class EdgeList:
     """Edges from a table: feature, feature and weight, separated by tabs; negative weights are of dissimilar edges.
@@ -39,9 +39,10 @@ class EdgeList:
     path : str or Path
         A file in UTF-8; compressed if its name ends in ``.gz``.
     directed : bool
-        Whether a line is an edge from the first feature to the second only, which acts on the weight of the first.
+        Whether a line is an edge from the first feature to the second only. Such an edge acts on the weight of the
+        first.
     virtual : str
-        What names of virtual vertices begin with; empty if there are none. They need not be in the corpus. Edges
+        Prefix of the names of virtual vertices; empty if there are none. They need not be in the corpus. Edges
         between a feature and a virtual vertex always go from the feature.
 
     Raises
@@ -60,8 +61,8 @@ class EdgeList:
         Raises
         ------
         ValueError
-            With the number of the line, if it has not three columns, its weight is no finite number, or an earlier
-            line has another weight for the same edge.
+            If a line does not have three columns, its weight is not a finite number, or an earlier line has another
+            weight for the same edge. The message has the number of the line.
         """
         features = CorpusVocabulary.of(vocabulary)
         skipped = {"unknown_features": 0, "self_loops": 0, "zero_weights": 0}
@@ -75,22 +76,22 @@ class EdgeList:
             else:
                 self._add(edges, edge)
         n = len(features.vertices) + len(classes)
-        similar = matrix_of([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)
-        dissimilar = matrix_of([edge for edge in edges.values() if edge.weight < 0.0], n, self.directed)
-        return assembled(features, similar, dissimilar, list(classes), skipped)
+        similar = weight_matrix([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)
+        dissimilar = weight_matrix([edge for edge in edges.values() if edge.weight < 0.0], n, self.directed)
+        return build_graph(features, similar, dissimilar, list(classes), skipped)
 
     def features(self) -> CorpusVocabulary:
-        """The features of the table itself, in alphabetical order: what its graph can be built of without a corpus."""
+        """Return the features of the table, in alphabetical order: the vocabulary without a corpus."""
         named = {tuple(name.split()) for _, columns in self._rows() for name in columns[:2] if not self._is_class(name)}
         return CorpusVocabulary.of(sorted(named - {()}))
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The columns of the lines that are not empty, with their numbers."""
-        for line, text in text_lines(existing(self.path)):
+        for line, text in text_lines(existing_file(self.path)):
             if text.strip():
                 columns = text.split("\t")
                 if len(columns) != 3:
-                    raise self._bad(line, f"3 columns are expected, separated by tabs, not {len(columns)}")
+                    raise self._bad(line, f"there must be 3 columns, separated by tabs, but there are {len(columns)}")
                 yield line, columns
 
     def _is_class(self, name: str) -> bool:
@@ -135,7 +136,7 @@ class EdgeList:
 
 
 def reason_to_skip(edge: Edge | None) -> str:
-    """Why an edge is left out; empty if it is not."""
+    """The reason why an edge is skipped; empty if it is kept."""
     if edge is None:
         return "unknown_features"
     if edge.source == edge.target:
@@ -143,7 +144,7 @@ def reason_to_skip(edge: Edge | None) -> str:
     return "" if edge.weight else "zero_weights"
 
 
-def matrix_of(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
+def weight_matrix(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
     """Absolute weights: float64 (n, n)."""
     weights = np.abs(np.array([edge.weight for edge in edges], np.float64))
     pairs = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
@@ -151,10 +152,10 @@ def matrix_of(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
     return matrix if directed else sparse.csr_array(matrix + matrix.T)
 
 
-@network_builder("spacy_graft.NetworkFile.v1")
+@graph_builder("spacy_graft.GraphFile.v1")
 @dataclass(frozen=True)
-class NetworkFile:
-    """A graph that was built before and written by :meth:`FeatureGraph.to_disk`, as far as the corpus has it.
+class GraphFile:
+    """A graph written by :meth:`FeatureGraph.to_disk`, restricted to the features of the corpus.
 
     Parameters
     ----------
@@ -170,11 +171,13 @@ class NetworkFile:
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; a ValueError if the file is damaged."""
-        return FeatureGraph.from_disk(existing(self.path)).restricted_to(vocabulary)
+        return FeatureGraph.from_disk(existing_file(self.path)).restricted_to(vocabulary)
 
 
-def existing(path: str | Path) -> Path:
-    """The path of a file; a FileNotFoundError if there is none."""
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a file; raise a FileNotFoundError if it does not exist."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no network at {path}: give the path of a file ([...network] path)")
+        raise FileNotFoundError(
+            f"There is no graph at {path}. Set path to a graph file or an edge list ([...network] path)."
+        )
     return Path(path)

@@ -1,4 +1,4 @@
-"""Graphs over features, and the matrices of the penalties that they stand for."""
+"""Graphs of features, and the matrices of their network penalties."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from scipy import sparse
 
 from ..files import writing
 from . import storage
+from .storage import EdgeMatrices
 from .vocabulary import CorpusVocabulary, Vertex
-
-#: Matrices of the similar and of the dissimilar edges.
-Pair = tuple[sparse.csr_array, sparse.csr_array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,26 +25,26 @@ class FeatureGraph:
 
         alpha ||(I - P) w||² + gamma ||(I + Q) w||²
 
-    with P and Q the two adjacency matrices, rows scaled to sum to one: a weight is drawn to the weighted mean of its
-    neighbours' and to minus that of its opposites'. An edge i -> j acts on the weight of i. *Virtual* vertices are
+    with P and Q the two adjacency matrices, rows scaled to sum to one: a weight is pulled towards the weighted mean of
+    its neighbours' and minus that of its opposites'. An edge i -> j acts on the weight of i. *Virtual* vertices are
     classes of features with an unknown mean: no document has them, they have no penalty of their own, and members
-    have an edge to them. A feature with several edges, to classes or to features, is drawn to their mixture.
+    have an edge to them. A feature with several edges, to classes or to features, is pulled towards their mean.
 
     Attributes
     ----------
     vertices : tuple of tuples of strings, n
-        A feature by the names of its symbols; of a virtual vertex, any name. No two are equal in name and kind.
+        The names of a feature's symbols; for a virtual vertex, any name. No two are equal in name and kind.
     virtual : bool (n,)
     similar, dissimilar : csr_array, float64 (n, n)
         Raw weights, finite and above 0 where stored, without self loops. Edges have a direction.
     report : dict
         ``vertices``, ``virtual``, ``edges`` (by kind; one of both directions counts twice), ``coverage`` of the
-        corpus's vocabulary, what was ``skipped``, and what else a builder says. Values that JSON has.
+        corpus's vocabulary, counts of what was ``skipped``, and entries of the builder. Values can be written as JSON.
 
     Raises
     ------
     ValueError
-        If any of this does not hold. Stored zeros are dropped and double entries added up.
+        If a graph violates this. Stored zeros are dropped and duplicate entries are summed.
     """
 
     vertices: tuple[Vertex, ...]
@@ -64,7 +62,7 @@ class FeatureGraph:
         if len(set(zip(self.vertices, self.virtual.tolist(), strict=True))) < n or () in self.vertices:
             raise ValueError("Vertices must have names that differ, of one symbol or more each")
         for name in ("similar", "dissimilar"):
-            object.__setattr__(self, name, checked(name, getattr(self, name), n))
+            object.__setattr__(self, name, adjacency_matrix(name, getattr(self, name), n))
 
     @property
     def n_vertices(self) -> int:
@@ -74,24 +72,24 @@ class FeatureGraph:
         """The vertices that are not virtual, in their order."""
         return [vertex for vertex, virtual in zip(self.vertices, self.virtual.tolist(), strict=True) if not virtual]
 
-    def row_normalised(self) -> Pair:
-        """P and Q: rows sum to one, and are empty where a vertex has no edge of the kind."""
+    def row_normalised(self) -> EdgeMatrices:
+        """P and Q. Rows sum to one, or are empty where a vertex has no edge of the kind."""
         return normalised_rows(self.similar), normalised_rows(self.dissimilar)
 
-    def penalty_rows(self) -> Pair:
+    def penalty_rows(self) -> EdgeMatrices:
         """A and B of the penalty alpha ||A w||² + gamma ||B w||²: rows of I - P and of I + Q, float64 (n, n).
 
-        A row of P or Q that is empty would leave the row of I alone, that is a ridge on vertices of which the graph
-        knows nothing, and on virtual ones. In the paper every row sums to one, so it does not say what such vertices
-        pay; here they pay nothing, and their rows in A or B are empty, too.
+        Where a row of P or Q is empty, the row of I alone would be a ridge on vertices without edges and on virtual
+        vertices. In the paper every row sums to one, so the question does not arise. Here such vertices have no
+        penalty: their rows in A or B are empty, too.
         """
         P, Q = self.row_normalised()
         A = sparse.diags_array(has_edges(P)) - P
         B = sparse.diags_array(has_edges(Q)) + Q
         return sparse.csr_array(A), sparse.csr_array(B)
 
-    def penalty_factor(self, alpha: float, gamma: float, kind: str, unlinked: str = "free") -> sparse.csr_array:
-        """R of the penalty ‖R w‖², float64 (rows, n).
+    def tikhonov_matrix(self, alpha: float, gamma: float, kind: str, unlinked: str = "free") -> sparse.csr_array:
+        """The Tikhonov matrix R of the penalty ‖R w‖²: float64 (rows, n).
 
         Parameters
         ----------
@@ -100,8 +98,8 @@ class FeatureGraph:
         kind : str
             ``mean``: a row a vertex, of A and of B (:meth:`penalty_rows`). ``laplacian``: a row an edge, such that
             RᵀR = α L + γ S with wᵀL w = ½ Σ_ij similar_ij (w_i - w_j)² and wᵀS w = ½ Σ_ij dissimilar_ij (w_i + w_j)²;
-            directions are given up, A being taken for (A + Aᵀ) / 2. ``normalised_laplacian``: the same with
-            w_i / √d_i in the place of w_i, d_i the sum of the weights of i's edges of the kind.
+            directions are ignored: (A + Aᵀ) / 2 replaces A. ``normalised_laplacian``: the same with w_i / √d_i in the
+            place of w_i, where d_i is the sum of the weights of i's edges of the kind.
         unlinked : str
             ``free``: as :meth:`penalty_rows`. ``to_zero``: features without a similar edge keep their row of I.
         """
@@ -119,10 +117,10 @@ class FeatureGraph:
         return sparse.vstack(rows, format="csr")
 
     def restricted_to(self, vertices: Iterable[Vertex] | CorpusVocabulary) -> FeatureGraph:
-        """Without the features that the corpus lacks, and the virtual vertices that have no member left.
+        """The graph without features that are not in the corpus, and without virtual vertices that have no member left.
 
-        A virtual vertex has a member if an edge joins it to a feature that stays, or to a virtual vertex that has
-        one. The report is made anew, but for what building the graph had skipped, and what else the builder said.
+        A virtual vertex has a member if an edge joins it to a feature that is kept, or to a virtual vertex that has
+        one. The report is new, except for the counts of what the builder skipped and the entries of the builder.
         """
         vocabulary = CorpusVocabulary.of(vertices)
         kept = ~self.virtual & np.array([vertex in vocabulary.numbers for vertex in self.vertices], np.bool_)
@@ -139,7 +137,7 @@ class FeatureGraph:
         """The graph over some of the vertices (int), with its report."""
         similar, dissimilar = (matrix[chosen][:, chosen] for matrix in (self.similar, self.dissimilar))
         virtual = self.virtual[chosen]
-        report = reported(virtual, similar, dissimilar, n_vocabulary, skipped)
+        report = graph_report(virtual, similar, dissimilar, n_vocabulary, skipped)
         more = {key: value for key, value in self.report.items() if key not in report}
         vertices = tuple(self.vertices[i] for i in chosen.tolist())
         return FeatureGraph(vertices, virtual, similar, dissimilar, {**report, **more})
@@ -156,30 +154,30 @@ class FeatureGraph:
         return FeatureGraph(self.vertices, self.virtual, similar, dissimilar, self.report)
 
     def to_bytes(self) -> bytes:
-        """The graph in the format of :mod:`spacy_graft.graphs.storage`."""
-        return storage.packed(self.vertices, self.virtual, (self.similar, self.dissimilar), self.report)
+        """Return the graph in the format of :mod:`spacy_graft.graphs.storage`."""
+        return storage.pack_graph(self.vertices, self.virtual, (self.similar, self.dissimilar), self.report)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FeatureGraph:
-        """The graph of these bytes; a ValueError if they are foreign, cut off, or no graph. Executes nothing."""
-        vertices, virtual, matrices, report = storage.unpacked(data)
+        """Return the graph of these bytes; raise a ValueError if they are no complete graph. Executes no code."""
+        vertices, virtual, matrices, report = storage.unpack_graph(data)
         return cls(vertices, virtual, *matrices, report)
 
     def to_disk(self, path: str | Path) -> None:
-        """Write the file as a whole or not at all."""
+        """Write the file atomically: completely or not at all."""
         with writing(Path(path)) as file:
             file.write(self.to_bytes())
 
     @classmethod
     def from_disk(cls, path: str | Path) -> FeatureGraph:
-        """Read a file; a ValueError that names it if it is no graph."""
+        """Read a file; raise a ValueError that names it if it is no graph."""
         try:
             return cls.from_bytes(Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
 
-def checked(name: str, matrix: Any, n: int) -> sparse.csr_array:
+def adjacency_matrix(name: str, matrix: Any, n: int) -> sparse.csr_array:
     """A copy of the matrix in float64, canonical; a ValueError if it is no adjacency matrix of n vertices."""
     if matrix.shape != (n, n):
         raise ValueError(f"{n} vertices do not fit {name} edges of the shape {matrix.shape}")
@@ -194,7 +192,7 @@ def checked(name: str, matrix: Any, n: int) -> sparse.csr_array:
     return copy
 
 
-def reported(
+def graph_report(
     virtual: np.ndarray,
     similar: sparse.csr_array,
     dissimilar: sparse.csr_array,
@@ -217,7 +215,7 @@ def reported(
     }
 
 
-def assembled(
+def build_graph(
     vocabulary: CorpusVocabulary,
     similar: sparse.sparray,
     dissimilar: sparse.sparray,
@@ -225,14 +223,14 @@ def assembled(
     skipped: Mapping[str, int] | None = None,
     report: Mapping[str, Any] | None = None,
 ) -> FeatureGraph:
-    """The graph of a builder: what has edges of the vocabulary and of the virtual ``classes``, with its report.
+    """The graph of a builder, with its report: the features and virtual ``classes`` that have edges.
 
     Parameters
     ----------
-    similar, dissimilar : sparse (n_features + n_columns, n_features + n_columns)
-        Edges from a class to a feature are left out: what its members say does not bind a class.
+    similar, dissimilar : sparse (n_features + n_classes, n_features + n_classes)
+        Edges from a class to a feature are left out: members do not act on the weight of a class.
     report : dict, optional
-        What the report says beside what every report says.
+        Further entries of the report.
     """
     n = len(vocabulary.vertices)
     virtual = np.arange(n + len(classes)) >= n
@@ -241,19 +239,20 @@ def assembled(
     return graph.linked(n, skipped or {})
 
 
-def merged(graphs: Sequence[FeatureGraph], n_vocabulary: int, report: Mapping[str, Any] | None = None) -> FeatureGraph:
-    """All edges of the graphs, and their vertices.
+def merge_graphs(
+    graphs: Sequence[FeatureGraph], n_vocabulary: int, report: Mapping[str, Any] | None = None
+) -> FeatureGraph:
+    """The union of graphs: all edges and vertices.
 
-    Weights of an edge that several graphs have are added up: each is a voice for it. Vertices that one graph calls
-    dissimilar are not similar, whatever the others say. What the graphs have skipped is added up, too; ``report`` is
-    what the report says beside what every report says.
+    Weights of an edge that several graphs have are summed. Vertices that are dissimilar in one graph are not similar,
+    whatever their edges in others. Counts of what the graphs skipped are summed, too. ``report`` has further entries.
     """
-    keys = list(dict.fromkeys(key for graph in graphs for key in keys_of(graph)))
+    keys = list(dict.fromkeys(key for graph in graphs for key in vertex_keys(graph)))
     numbers = {key: number for number, key in enumerate(keys)}
     similar = dissimilar = sparse.csr_array((len(keys), len(keys)))
     skipped: Counter[str] = Counter()
     for graph in graphs:
-        places = np.array([numbers[key] for key in keys_of(graph)], np.int64)
+        places = np.array([numbers[key] for key in vertex_keys(graph)], np.int64)
         similar += renumbered(graph.similar, places, len(keys))
         dissimilar += renumbered(graph.dissimilar, places, len(keys))
         skipped.update(graph.report.get("skipped", {}))
@@ -265,8 +264,8 @@ def merged(graphs: Sequence[FeatureGraph], n_vocabulary: int, report: Mapping[st
     return graph.linked(n_vocabulary, skipped)
 
 
-def keys_of(graph: FeatureGraph) -> list[tuple[Vertex, bool]]:
-    """What tells the vertices of a graph apart: name and kind."""
+def vertex_keys(graph: FeatureGraph) -> list[tuple[Vertex, bool]]:
+    """The keys of a graph's vertices: name and kind."""
     return list(zip(graph.vertices, graph.virtual.tolist(), strict=True))
 
 
@@ -277,7 +276,7 @@ def renumbered(matrix: sparse.csr_array, places: np.ndarray, n: int) -> sparse.c
 
 
 def members_to_classes(matrix: sparse.sparray, n: int) -> sparse.csr_array:
-    """Without edges from vertices ``n``... to vertices before ``n``."""
+    """The matrix without edges from classes (vertices from ``n`` on) to members (vertices before ``n``)."""
     entries = matrix.tocoo()
     kept = (entries.row < n) | (entries.col >= n)
     return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)
@@ -302,7 +301,7 @@ def has_edges(matrix: sparse.csr_array) -> np.ndarray:
 
 
 def normalised_rows(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Rows divided by their sums. First by their largest entries, so that no sum overflows."""
+    """Rows divided by their sums, and first by their largest entries, so that no sum overflows."""
     n = matrix.shape[0]
     rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
     largest = np.zeros(n)

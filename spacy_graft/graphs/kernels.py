@@ -1,4 +1,4 @@
-"""Kernels of co-occurrence: the features most like each feature, by the documents that they share."""
+"""Kernels of co-occurrence: the nearest features of each feature, by the documents that they share."""
 
 import numpy as np
 
@@ -29,8 +29,8 @@ def correlation(n_shared, df, other_df, n):
 
 
 @njit
-def keep_best(values, candidates, n_candidates, best, best_values):
-    """Keep the largest values, of equal ones those of the first candidates; ``best`` ends in -1 if there are fewer."""
+def keep_largest(values, candidates, n_candidates, best, best_values):
+    """Keep the largest values, of ties the first candidates; ``best`` ends in -1 if there are fewer."""
     k = len(best)
     least = 0.0
     if n_candidates > k:
@@ -47,7 +47,7 @@ def keep_best(values, candidates, n_candidates, best, best_values):
 
 @njit
 def best_of_rows(values, first, minimum, best, best_values):
-    """The largest values of each row, row i being that of item ``first`` + i, which is no candidate itself.
+    """The largest values of each row. Row i belongs to item ``first`` + i, which is not a candidate itself.
 
     Values must be above 0 and not below ``minimum``; ``best``, int32 (n_rows, k), ends in -1 where there are fewer.
     """
@@ -60,12 +60,12 @@ def best_of_rows(values, first, minimum, best, best_values):
                 candidates[found] = j
                 kept[found] = values[row, j]
                 found += 1
-        keep_best(kept, candidates, found, best[row], best_values[row])
+        keep_largest(kept, candidates, found, best[row], best_values[row])
 
 
 @njit
 def nearest(rows, columns, own, n_documents, minimum, correlated, best, best_values):
-    """For each row feature, the column features that are most like it.
+    """For each row feature, the most similar column features.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def nearest(rows, columns, own, n_documents, minimum, correlated, best, best_val
     columns : tuple of starts int64 (n_documents + 1), items int32, df int64 (n_columns)
         The column features of each document, and the number of documents of each.
     own : int64 (n_rows)
-        The column that is the row itself, or -1.
+        The column of the row feature itself, or -1.
     minimum : float
-        Smallest value that counts; those that are not above 0 never do.
+        Least value. Values that are not above 0 never count.
     correlated : bool
-        Pearson's correlation, or else the cosine.
+        Whether the similarity is Pearson's correlation; otherwise it is the cosine.
     best : int32 (n_rows, k), output
         Columns, or -1.
     best_values : float64 (n_rows, k), output
@@ -89,18 +89,18 @@ def nearest(rows, columns, own, n_documents, minimum, correlated, best, best_val
     candidates = np.empty(len(df), np.int32)
     values = np.empty(len(df), np.float64)
     for row in range(len(row_starts) - 1):
-        its = documents[row_starts[row] : row_starts[row + 1]]
-        count_shared(its, starts, items, shared)
+        of_row = documents[row_starts[row] : row_starts[row + 1]]
+        count_shared(of_row, starts, items, shared)
         found = 0
         for j in range(len(df)):
             if shared[j] and j != own[row]:
                 if correlated:
-                    value = correlation(shared[j], len(its), df[j], n_documents)
+                    value = correlation(shared[j], len(of_row), df[j], n_documents)
                 else:
-                    value = cosine(shared[j], len(its), df[j])
+                    value = cosine(shared[j], len(of_row), df[j])
                 if value > 0.0 and value >= minimum:
                     candidates[found] = j
                     values[found] = value
                     found += 1
             shared[j] = 0
-        keep_best(values, candidates, found, best[row], best_values[row])
+        keep_largest(values, candidates, found, best[row], best_values[row])

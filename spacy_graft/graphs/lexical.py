@@ -1,4 +1,4 @@
-"""How vertices are looked up in lexical resources."""
+"""Lookup of vertices in lexical resources, and checks of builders' options."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LETTERS = "nvar"
 
 
 def lemma_of(vertex: Vertex) -> tuple[str, str]:
-    """The lemma of a vertex as resources write it, and the letters of the parts of speech that it may have.
+    """The lemma of a vertex in the form of the resources, and the letters of its possible parts of speech.
 
     ``("ice", "cream")`` is ``ice_cream`` in any part of speech, ``("film", "NOUN")`` is ``film`` as a noun. Tokens
-    that a tokenizer has split at hyphens and apostrophes are put together again.
+    that a tokenizer has split at hyphens and apostrophes are joined.
     """
     letters = LETTERS
     if len(vertex) > 1 and vertex[-1] in PARTS_OF_SPEECH:
@@ -34,19 +34,19 @@ def check_numbers(owner: str, least: float, options: Mapping[str, Any]) -> None:
 
 
 def check_counts(owner: str, options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is no integer of at least 1; None passes."""
+    """Raise a ValueError if an option is no integer of at least 1. None is allowed."""
     for option, value in options.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise ValueError(f"{owner}: {option} must be an integer of at least 1, but is {value!r}")
 
 
-def is_short(vertex: Vertex, min_letters: int) -> bool:
-    """Whether a vertex of one word, without a part of speech, is shorter than that."""
+def is_short_word(vertex: Vertex, min_letters: int) -> bool:
+    """Whether a vertex is one word, without a part of speech, of fewer than ``min_letters`` letters."""
     return len(vertex) == 1 and len(vertex[0]) < min_letters
 
 
-def counted(reasons: Iterable[str | None]) -> dict[str, int]:
-    """How often each reason occurs."""
+def count_reasons(reasons: Iterable[str | None]) -> dict[str, int]:
+    """The number of times that each reason occurs."""
     counts: dict[str, int] = {}
     for reason in reasons:
         if reason is not None:

@@ -1,4 +1,4 @@
-"""Features that go with the same seeds: nearest neighbours among vectors of correlations."""
+"""Features that correlate with the same seeds: nearest neighbours among vectors of correlations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-#: Rows of similarities that are held at a time.
-BLOCK = 256
+#: Number of rows of similarities in memory at a time.
+ROWS_PER_PRODUCT = 256
 
 
 def correlations(presence: sparse.csr_array, seeds: np.ndarray) -> np.ndarray:
     """Pearson's correlation of the presence of each feature with that of each seed: float64 (n_features, n_seeds).
 
-    0 where it is not defined, that is with features that no or all documents have.
+    0 where it is undefined: for features that no documents or all documents have.
     """
     n, counts = presence.shape[0], presence.astype(np.float64)
     df = np.asarray(counts.sum(axis=0))
@@ -25,15 +25,15 @@ def correlations(presence: sparse.csr_array, seeds: np.ndarray) -> np.ndarray:
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows of length one, or of zeros where they were: float32."""
+    """Rows scaled to length one; rows of zeros stay zero: float32."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0.0).astype(np.float32)
 
 
 def nearest_profiles(presence: sparse.csr_array, seeds: np.ndarray, k: int, minimum: float) -> sparse.csr_array:
-    """The k features whose correlations with the seeds are most like each feature's, by the cosine of the two vectors.
+    """The k nearest features of each feature, by the cosine of their vectors of correlations with the seeds.
 
-    Returns float64 (n_features, n_features); of equal values, those of the first features are kept.
+    Returns float64 (n_features, n_features). Of ties, the first features are kept.
     """
     vectors = unit_rows(correlations(presence, seeds))
     n = len(vectors)
@@ -42,11 +42,11 @@ def nearest_profiles(presence: sparse.csr_array, seeds: np.ndarray, k: int, mini
 
 
 def nearest_in_blocks(vectors: np.ndarray, k: int, minimum: float) -> Iterator[sparse.csr_array]:
-    """The rows of the result, some at a time."""
+    """The rows of the result, in batches."""
     from . import kernels
 
-    for start in range(0, len(vectors), BLOCK):
-        cosines = vectors[start : start + BLOCK] @ vectors.T
+    for start in range(0, len(vectors), ROWS_PER_PRODUCT):
+        cosines = vectors[start : start + ROWS_PER_PRODUCT] @ vectors.T
         best, values = np.empty((len(cosines), k), np.int32), np.empty((len(cosines), k))
         kernels.best_of_rows(cosines, start, minimum, best, values)
         found = best >= 0

@@ -1,4 +1,4 @@
-"""Where the files of lexical resources are found, in folders and in zip files."""
+"""Search for the files of lexical resources in folders and zip files."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-#: What reading a damaged zip file raises, or one that is encrypted or compressed in a way that Python does not know.
+#: Exceptions for zip files that are damaged, encrypted, or compressed by a method that Python does not support.
 ZIP_ERRORS = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A lexical resource that others distribute.
+    """A lexical resource of a third party.
 
     Attributes
     ----------
     name : str
-        As people write it.
+        Name for messages.
     corpus : str
-        What NLTK calls it: its folder or zip file in ``corpora``.
+        Name in NLTK: that of its folder or zip file in ``corpora``.
     fits : callable
         Whether a folder has its files.
     places : tuple of str
-        Where it is beside the folders of NLTK.
+        Further folders, after those of NLTK.
     hint : str
-        How to get it.
+        How to get it, for messages.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Resource:
     hint: str
 
     def folder(self, path: str | Path | None) -> Traversable:
-        """The folder with the files: somewhere in ``path``, or, if that is None, at the usual places.
+        """Return the folder with the files: within ``path`` or, if that is None, within the usual folders.
 
         Raises
         ------
         FileNotFoundError
-            If there is none; says where it was looked for, and how to get it.
+            If there is none. The message lists the folders that were searched, and says how to get the resource.
         """
         roots = [Path(path)] if path is not None else [*nltk_folders(), *map(Path, self.places)]
         for root in roots:
@@ -53,11 +53,11 @@ class Resource:
                 if self.fits(folder):
                     return folder
         looked = ", ".join(map(str, dict.fromkeys(roots)))
-        raise FileNotFoundError(f"{self.name} was not found; looked in {looked}. {self.hint}")
+        raise FileNotFoundError(f"{self.name} was not found. Folders searched: {looked}. {self.hint}")
 
 
 def nltk_folders() -> list[Path]:
-    """Where NLTK looks for its data."""
+    """The folders where NLTK searches for its data."""
     given = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
     prefixes = [Path(sys.prefix), Path(sys.prefix, "share"), Path(sys.prefix, "lib")]
     system = [Path("/usr/share"), Path("/usr/local/share"), Path("/usr/lib"), Path("/usr/local/lib")]
@@ -77,7 +77,7 @@ def folders_in(root: Path, corpus: str) -> Iterator[Traversable]:
 
 
 def content(file: Traversable) -> bytes:
-    """The bytes of a file, which may be in a zip file; a ValueError that names it if that is damaged."""
+    """Return the bytes of a file, which may be in a zip file; raise a ValueError if that is damaged."""
     try:
         return file.read_bytes()
     except ZIP_ERRORS as error:

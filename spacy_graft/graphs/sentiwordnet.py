@@ -1,4 +1,4 @@
-"""The network of SentiWordNet's scores."""
+"""The graph of SentiWordNet's scores."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..registry import network_builder
-from .graph import FeatureGraph, assembled
+from ..registry import graph_builder
+from .graph import FeatureGraph, build_graph
 from .lexical import LETTERS, check_counts, check_numbers, lemma_of
 from .resources import Resource, content
 from .vocabulary import CorpusVocabulary, Vertex
@@ -22,11 +22,11 @@ from .vocabulary import CorpusVocabulary, Vertex
 Senses = dict[tuple[str, str], list[tuple[int, float, float]]]
 
 #: The virtual vertices.
-POSITIVE, NEGATIVE = ("SentiWordNet", "positive"), ("SentiWordNet", "negative")
+POSITIVE_CLASS, NEGATIVE_CLASS = ("SentiWordNet", "positive"), ("SentiWordNet", "negative")
 
 
 def table_in(folder: Traversable) -> Traversable | None:
-    """The file in a folder, the last by name if there are several."""
+    """The table in a folder, the last by name if there are several."""
     named = sorted((file for file in folder.iterdir() if is_table(file.name)), key=lambda file: file.name)
     return named[-1] if named else None
 
@@ -46,31 +46,31 @@ SENTIWORDNET = Resource(
 )
 
 
-@network_builder("spacy_graft.SentiWordNet.v1")
+@graph_builder("spacy_graft.SentiWordNet.v1")
 @dataclass(frozen=True)
 class SentiWordNet:
-    """Two classes of features, positive and negative words, with a dissimilar edge between; and words of like score.
+    """Classes of positive and negative words, which are dissimilar, and edges between words of similar score.
 
-    The score of a word is the mean of positive minus negative score over its senses, each weighted by one over its
-    rank, of its part of speech or of all of them. The classes are virtual vertices, to which their members have an
-    edge of weight 1.
+    The score of a word is the mean of positive minus negative score over its senses, weighted by one over their rank.
+    If the word has a part of speech, only senses of that count. The classes are virtual vertices, and their members
+    have an edge of weight 1 to them.
 
     Parameters
     ----------
     path : str or Path, optional
-        The file, a folder or zip file with it, or a folder of NLTK's data. If there is none, it is looked for in
-        ``NLTK_DATA`` and where NLTK looks.
+        The file, a folder or zip file with it, or a folder of NLTK's data. By default, ``NLTK_DATA`` and the
+        folders of NLTK are searched.
     positive, negative : float
         Least score, and least negated score, of a member of the classes; above 0.
     min_df : int
-        Least number of documents of a member, if more than 1 is asked for. Needs a vocabulary with documents.
+        Least number of documents of a member. Values above 1 need a vocabulary with documents.
     neighbours : int
-        Words are put in the order of their scores, and each is tied to so many before and after it; 0 for none. Words
-        of score 0 are left out.
+        Words are sorted by their scores, and each has an edge to so many before and after it; 0 for none. Words of
+        score 0 are left out.
     tolerance : float
-        Largest difference of scores of tied words.
-    like : float
-        Weight of these ties.
+        Largest difference of the scores of such neighbours.
+    neighbour_weight : float
+        Weight of the edges between such neighbours.
 
     Raises
     ------
@@ -84,16 +84,18 @@ class SentiWordNet:
     min_df: int = 1
     neighbours: int = 5
     tolerance: float = 0.05
-    like: float = 0.1
+    neighbour_weight: float = 0.1
 
-    classes: ClassVar[tuple[Vertex, Vertex]] = (POSITIVE, NEGATIVE)
+    classes: ClassVar[tuple[Vertex, Vertex]] = (POSITIVE_CLASS, NEGATIVE_CLASS)
 
     def __post_init__(self) -> None:
-        names = ("positive", "negative", "neighbours", "tolerance", "like")
+        names = ("positive", "negative", "neighbours", "tolerance", "neighbour_weight")
         check_numbers("SentiWordNet", 0.0, {name: getattr(self, name) for name in names})
         check_counts("SentiWordNet", {"min_df": self.min_df, "neighbours": self.neighbours or None})
         if not self.positive or not self.negative:
-            raise ValueError("SentiWordNet: positive and negative must be above 0, or every word would be of both")
+            raise ValueError(
+                "SentiWordNet: positive and negative must be above 0: otherwise, every word would be in both classes"
+            )
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus.
@@ -101,19 +103,19 @@ class SentiWordNet:
         Raises
         ------
         FileNotFoundError
-            If there is no file; says where it was looked for.
+            If there is no file. The message lists the folders that were searched.
         ValueError
-            If the file is damaged, with the number of the line; or documents are needed and not there.
+            If the file is damaged, with the number of the line, or documents are needed but missing.
         """
         features = CorpusVocabulary.of(vocabulary)
         scores = word_scores(read_senses(self.path), features.vertices)
         positive, negative = scores >= self.positive, -scores >= self.negative
         rare = self._rare(features) & (positive | negative)
         similar, dissimilar = class_edges([positive & ~rare, negative & ~rare])
-        tied = self._ties(scores)
-        tied.resize(similar.shape)
+        near = self._score_edges(scores)
+        near.resize(similar.shape)
         skipped = {"not_in_sentiwordnet": int(np.isnan(scores).sum()), "rare": int(rare.sum())}
-        return assembled(features, similar.maximum(tied), dissimilar, self.classes, skipped)
+        return build_graph(features, similar.maximum(near), dissimilar, self.classes, skipped)
 
     def _rare(self, features: CorpusVocabulary) -> np.ndarray:
         """Which features have too few documents: bool (n_features,)."""
@@ -122,43 +124,44 @@ class SentiWordNet:
         df: np.ndarray = features.documents("SentiWordNet with min_df").sum(axis=0)
         return df < self.min_df
 
-    def _ties(self, scores: np.ndarray) -> sparse.csr_array:
-        """Edges along the order of scores: float64 (n_features, n_features). Equal scores stay in the order given."""
-        telling = np.flatnonzero(np.nan_to_num(scores))
-        order = telling[np.argsort(scores[telling], kind="stable")]
-        tied = sparse.csr_array((len(scores), len(scores)))
+    def _score_edges(self, scores: np.ndarray) -> sparse.csr_array:
+        """Edges between neighbours in the order of scores: float64 (n_features, n_features). The sort is stable."""
+        scored = np.flatnonzero(np.nan_to_num(scores))
+        order = scored[np.argsort(scores[scored], kind="stable")]
+        edges = sparse.csr_array((len(scores), len(scores)))
         for distance in range(1, min(self.neighbours + 1, len(order))):
             first, second = order[:-distance], order[distance:]
             near = scores[second] - scores[first] <= self.tolerance
             pairs = (first[near], second[near])
-            tied += sparse.csr_array((np.full(int(near.sum()), self.like), pairs), shape=tied.shape)
-        return sparse.csr_array(tied + tied.T)
+            edges += sparse.csr_array((np.full(int(near.sum()), self.neighbour_weight), pairs), shape=edges.shape)
+        return sparse.csr_array(edges + edges.T)
 
 
 def class_edges(members: list[np.ndarray]) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Edges of weight 1 from members to their classes, which come after the features, and between all classes.
+    """Similar edges of weight 1 from members to their classes, and dissimilar edges between all classes.
 
-    ``members`` are bool (n_features,), one a class; both matrices are float64 (n_features + n_columns, likewise).
+    ``members`` has bool (n_features,) for each class. In both matrices, float64 (n_features + n_classes, likewise), the
+    classes come after the features.
     """
-    n, n_columns = len(members[0]), len(members)
+    n, n_classes = len(members[0]), len(members)
     own = sparse.csr_array(np.stack(members, axis=1).astype(np.float64))
     upper = sparse.hstack([sparse.csr_array((n, n)), own])
-    similar = sparse.vstack([upper, sparse.csr_array((n_columns, n + n_columns))], format="csr")
-    occupied = np.array([its.any() for its in members])
-    between = np.outer(occupied, occupied) & ~np.eye(n_columns, dtype=np.bool_)
+    similar = sparse.vstack([upper, sparse.csr_array((n_classes, n + n_classes))], format="csr")
+    occupied = np.array([of_class.any() for of_class in members])
+    between = np.outer(occupied, occupied) & ~np.eye(n_classes, dtype=np.bool_)
     dissimilar = sparse.block_diag([sparse.csr_array((n, n)), between.astype(np.float64)], format="csr")
     return sparse.csr_array(similar), sparse.csr_array(dissimilar)
 
 
 def word_scores(senses: Senses, vertices: Iterable[Vertex]) -> np.ndarray:
-    """Scores of vertices in [-1, 1], NaN of those that have no sense: float64 (n,)."""
+    """Scores of vertices in [-1, 1], NaN for those without a sense: float64 (n,)."""
     scores = []
     for vertex in vertices:
         lemma, letters = lemma_of(vertex)
-        its = [sense for letter in letters for sense in senses.get((letter, lemma), ())]
-        total = math.fsum(1.0 / rank for rank, _, _ in its)
-        value = math.fsum((positive - negative) / rank for rank, positive, negative in its)
-        scores.append(value / total if its else math.nan)
+        of_word = [sense for letter in letters for sense in senses.get((letter, lemma), ())]
+        total = math.fsum(1.0 / rank for rank, _, _ in of_word)
+        value = math.fsum((positive - negative) / rank for rank, positive, negative in of_word)
+        scores.append(value / total if of_word else math.nan)
     return np.array(scores, np.float64)
 
 
@@ -168,17 +171,17 @@ def read_senses(path: str | Path | None) -> Senses:
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If it does not exist.
     ValueError
         If a line is malformed.
     """
     senses: Senses = {}
     file = table_at(path)
     for number, line in enumerate(read_text(file).split("\n"), start=1):
-        # The published file ends in a line of nothing but a hash sign and tabs.
+        # The last line of the published file has only a hash sign and tabs.
         if line.strip() and not line.startswith("#"):
             try:
-                for key, sense in parsed(line):
+                for key, sense in senses_in(line):
                     senses.setdefault(key, []).append(sense)
             except ValueError as error:
                 raise ValueError(f"{file.name}, line {number}: {error}") from error
@@ -186,7 +189,7 @@ def read_senses(path: str | Path | None) -> Senses:
 
 
 def table_at(path: str | Path | None) -> Traversable:
-    """The file that a path means."""
+    """The table at a path, or in the usual folders if that is None."""
     if path is not None and is_text(Path(path)):
         return Path(path)
     table = table_in(SENTIWORDNET.folder(path))
@@ -200,26 +203,26 @@ def is_text(path: Path) -> bool:
 
 
 def read_text(file: Traversable) -> str:
-    """The text of a file in UTF-8; a ValueError if it is none."""
+    """Return the text of a file in UTF-8; raise a ValueError if it is none."""
     try:
         return content(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file.name} is not UTF-8: {error}") from error
 
 
-def parsed(line: str) -> Iterator[tuple[tuple[str, str], tuple[int, float, float]]]:
-    """The senses of a line by letter and lemma; a ValueError if it has no such columns."""
+def senses_in(line: str) -> Iterator[tuple[tuple[str, str], tuple[int, float, float]]]:
+    """Yield the senses of a line by letter and lemma; raise a ValueError if the line is malformed."""
     columns = line.split("\t")
     if len(columns) < 5:
-        raise ValueError(f"5 columns or more are expected, not {len(columns)}")
+        raise ValueError(f"there must be 5 columns or more, but there are {len(columns)}")
     letter = "a" if columns[0] == "s" else columns[0]
     positive, negative = float(columns[2]), float(columns[3])
     if letter not in LETTERS or len(letter) != 1:
         raise ValueError(f"{letter!r} is no part of speech")
     if not (0.0 <= positive <= 1.0 and 0.0 <= negative <= 1.0):
-        raise ValueError(f"scores are between 0 and 1, not {columns[2]} and {columns[3]}")
+        raise ValueError(f"scores must be between 0 and 1, but are {columns[2]} and {columns[3]}")
     for term in columns[4].split(" "):
         word, _, rank = term.rpartition("#")
         if not word or not rank.isdecimal() or int(rank) < 1:
-            raise ValueError(f"{term!r} is no word with the rank of its sense")
+            raise ValueError(f"{term!r} is not a word with the rank of its sense, as 'good#1'")
         yield (letter, word.lower()), (int(rank), positive, negative)

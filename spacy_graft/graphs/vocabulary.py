@@ -1,4 +1,4 @@
-"""What a corpus offers to a network: its features by name, and which documents have them."""
+"""The input of graph builders: the features of a corpus by name, and the documents of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-#: A feature by the names of its symbols: ``("film",)``, ``("not", "good")``, or with a part of speech last,
+#: A feature as the names of its symbols: ``("film",)``, ``("not", "good")``, or with a part of speech last,
 #: ``("film", "NOUN")``.
 Vertex = tuple[str, ...]
 
@@ -23,12 +23,12 @@ class CorpusVocabulary:
     vertices : tuple of tuples of strings
         Every feature by name, each once.
     presence : csr_array (n_documents, n_features), optional
-        What is stored and not 0 says that the document has the feature.
+        A document has a feature where the value is not 0.
 
     Raises
     ------
     ValueError
-        If a name comes twice or is empty, or the matrix has not one column a name.
+        If two names are equal, one is empty, or the matrix does not have one column for each name.
     """
 
     vertices: tuple[Vertex, ...]
@@ -42,7 +42,7 @@ class CorpusVocabulary:
 
     @classmethod
     def of(cls, source: CorpusVocabulary | Iterable[Vertex]) -> CorpusVocabulary:
-        """Take names without documents for a vocabulary, too; the order stays, repetitions go."""
+        """Return a vocabulary unchanged, or that of names without documents, in their order and each once."""
         if isinstance(source, CorpusVocabulary):
             return source
         return cls(tuple(dict.fromkeys(map(tuple, source))))
@@ -52,7 +52,7 @@ class CorpusVocabulary:
         """All n-grams of up to ``max_length`` symbols in at least ``min_df`` documents, in alphabetical order."""
         numbers: dict[Vertex, int] = {}
         lengths = range(1, max_length + 1)
-        # As numbers: bags of tuples would take more than ten times the memory.
+        # Bags of numbers: bags of tuples would take more than ten times the memory.
         bags = [
             np.fromiter({numbers.setdefault(ngram, len(numbers)) for ngram in ngrams(document, lengths)}, np.int32)
             for document in documents
@@ -68,9 +68,9 @@ class CorpusVocabulary:
         return {vertex: number for number, vertex in enumerate(self.vertices)}
 
     def documents(self, owner: str) -> sparse.csr_array:
-        """The presence matrix, int8 ones only; a ValueError that names the ``owner`` if there is none."""
+        """Return the presence matrix, of int8 ones; raise a ValueError that names the ``owner`` if there is none."""
         if self.presence is None:
-            raise ValueError(f"{owner} needs to know which documents have a feature, but was given names only")
+            raise ValueError(f"{owner} needs the documents of each feature, but the vocabulary has names only")
         ones = sparse.csr_array(self.presence, copy=True)
         ones.sum_duplicates()
         ones.eliminate_zeros()
@@ -78,20 +78,20 @@ class CorpusVocabulary:
         return ones
 
     def with_documents(self, documents: Iterable[Sequence[str]]) -> CorpusVocabulary:
-        """The same features, counted in more documents, each a sequence of symbols by name."""
+        """Return the vocabulary with more documents, each a sequence of names of symbols."""
         lengths = sorted({len(vertex) for vertex in self.vertices})
         more = self.present(ngrams(document, lengths) for document in documents)
         parts = [more] if self.presence is None else [self.presence, more]
         return CorpusVocabulary(self.vertices, sparse.vstack(parts, format="csr"))
 
     def present(self, bags: Iterable[Iterable[Vertex]]) -> sparse.csr_array:
-        """A row a bag of n-grams: int8 (n_bags, n_features), ones."""
+        """A row for each bag of n-grams: int8 (n_bags, n_features), ones."""
         numbers = ([self.numbers[ngram] for ngram in bag if ngram in self.numbers] for bag in bags)
-        return rows_of([np.unique(np.array(its, np.int32)) for its in numbers], len(self.vertices))
+        return rows_of([np.unique(np.array(bag, np.int32)) for bag in numbers], len(self.vertices))
 
 
 def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
-    """A row a bag of distinct numbers below n: int8 (n_bags, n), ones."""
+    """A row for each bag of distinct numbers below n: int8 (n_bags, n), ones."""
     starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags], dtype=np.int64)])
     items = np.concatenate([np.empty(0, np.int32), *bags])
     rows = sparse.csr_array((np.ones(len(items), np.int8), items, starts), shape=(len(bags), n))
@@ -100,7 +100,7 @@ def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
 
 
 def ngrams(document: Sequence[str], lengths: Iterable[int]) -> Iterator[Vertex]:
-    """The n-grams of a document, as often as they occur."""
+    """Yield each occurrence of an n-gram in a document."""
     for length in lengths:
         for start in range(len(document) - length + 1):
             yield tuple(document[start : start + length])

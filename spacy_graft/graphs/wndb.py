@@ -11,9 +11,9 @@ import numpy as np
 from .lexical import LETTERS
 from .resources import Resource, content
 
-#: Part of each file's name by letter.
-FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-#: Pointers that are read, by their signs. Hyponyms are hypernyms the other way round.
+#: Names of the files, without prefix and suffix, by letter.
+FILE_NAMES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+#: Signs of the pointers that are read. Hyponyms are the inverse of hypernyms.
 ANTONYM, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, DERIVATION = "!", "@", "@i", "&", "+"
 SIGNS = (ANTONYM, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, DERIVATION)
 #: Offsets have eight decimal digits.
@@ -26,13 +26,13 @@ ENDINGS = {
     "a": [("er", ""), ("est", ""), ("er", "e"), ("est", "e")],
     "r": [],
 }  # fmt: skip
-#: Shorter words are not taken for inflected ones by the rules: "has", "was" and "his" are no plurals.
+#: The rules do not apply to shorter words: "has", "was" and "his" are no plurals.
 MIN_INFLECTED = 4
 
 
 def has_wordnet(folder: Traversable) -> bool:
-    """Whether all eight files are there."""
-    return all((folder / f"{kind}.{name}").is_file() for kind in ("data", "index") for name in FILES.values())
+    """Whether a folder has all eight files."""
+    return all((folder / f"{kind}.{name}").is_file() for kind in ("data", "index") for name in FILE_NAMES.values())
 
 
 WORDNET = Resource(
@@ -93,24 +93,24 @@ class WordNetDatabase:
 
     @classmethod
     def read(cls, folder: Traversable) -> WordNetDatabase:
-        """Read a folder that has WordNet's files; a ValueError that names file and line if one is damaged."""
-        columns = Columns()
-        for letter, name in FILES.items():
+        """Read a folder of WordNet's files; raise a ValueError that names file and line if one is damaged."""
+        columns = SynsetColumns()
+        for letter, name in FILE_NAMES.items():
             columns.read(letter, folder / f"data.{name}")
         synsets = Synsets(np.array(columns.keys, np.int64))
         senses: dict[tuple[str, str], np.ndarray] = {}
-        for letter, name in FILES.items():
+        for letter, name in FILE_NAMES.items():
             senses.update(read_index(letter, folder / f"index.{name}", synsets))
         exceptions = {
             (letter, form): lemmas
-            for letter, name in FILES.items()
+            for letter, name in FILE_NAMES.items()
             for form, *lemmas in exceptions_in(folder / f"{name}.exc")
         }
         starts = np.concatenate([[0], np.cumsum(columns.counts, dtype=np.int64)])
         return cls(columns.words, starts, columns.pointers(synsets), senses, exceptions)
 
     def lemmas(self, form: str, letter: str, inflected: bool = True) -> list[str]:
-        """The lemmas of a form as one part of speech: itself if it is one, else, if wanted, what it is a form of."""
+        """Return the lemmas of a form in a part of speech: the form itself if it is one, else its base forms."""
         if (letter, form) in self.senses:
             return [form]
         if not inflected:
@@ -120,15 +120,17 @@ class WordNetDatabase:
         return [lemma for lemma in dict.fromkeys(candidates) if (letter, lemma) in self.senses]
 
     def word(self, synset: int, lemma: str) -> int:
-        """The place in ``words`` of a lemma in one of its synsets; a ValueError if the synset does not have it."""
+        """Return the position in ``words`` of a lemma in a synset; raise a ValueError if the synset lacks it."""
         try:
             return self.words.index(lemma, int(self.starts[synset]), int(self.starts[synset + 1]))
         except ValueError as error:
-            raise ValueError(f"WordNet is damaged: {lemma!r} has a sense whose synset does not have it") from error
+            raise ValueError(
+                f"WordNet is damaged: {lemma!r} has a sense, but is not in the synset of that sense"
+            ) from error
 
 
 def regular_lemmas(form: str, letter: str) -> Iterator[str]:
-    """What a form would be a form of, by its ending."""
+    """Yield the possible lemmas of a form, by its ending."""
     for ending, replacement in ENDINGS[letter]:
         if form.endswith(ending) and len(form) > len(ending):
             yield form[: -len(ending)] + replacement
@@ -144,7 +146,7 @@ class Synsets:
             raise ValueError("WordNet is damaged: two synsets have the same offset")
 
     def numbers(self, keys: np.ndarray, owner: str) -> np.ndarray:
-        """The number of each key, int64; a ValueError if there is no such synset."""
+        """Return the number of each key, int64; raise a ValueError if there is no such synset."""
         if not len(keys):
             return keys
         places = np.searchsorted(self.sorted, keys)
@@ -155,8 +157,8 @@ class Synsets:
         return self.order[places]
 
 
-class Columns:
-    """What the data files hold, column by column. A line is
+class SynsetColumns:
+    """The content of the data files as columns. A line is
 
     offset, file, type, n_words (hex), word and id (hex) for each, n_pointers, then for each pointer: sign, offset,
     part of speech, words (two hex digits each); then more, and a gloss behind a bar.
@@ -174,7 +176,7 @@ class Columns:
         signs, offsets, letters, pairs = self.fields
         key = LETTERS.index(letter) * OFFSETS
         words: list[bytes] = []
-        for number, line in lines(file):
+        for number, line in data_lines(file):
             fields = line.split(b" | ", 1)[0].split()
             try:
                 offset, count = int(fields[0]), int(fields[3], 16)
@@ -183,7 +185,7 @@ class Columns:
                 if last > len(fields) or not 0 <= offset < OFFSETS or not are_pointers(fields[first:last]):
                     raise IndexError
             except (IndexError, ValueError) as error:
-                raise damaged(file, number, "no synset") from error
+                raise damaged_line(file, number, "no synset") from error
             self.keys.append(key + offset)
             self.counts.append(count)
             words += fields[4 : first - 1 : 2]
@@ -200,10 +202,10 @@ class Columns:
         sources = np.repeat(np.arange(len(self.keys)), self.n_pointers)
         found = {}
         for sign in SIGNS:
-            its = np.flatnonzero(signs == sign.encode())
-            targets = synsets.numbers(keys_of(letters[its], offsets[its]), f"pointers {sign}")
-            words = np.array([int(pair, 16) for pair in pairs[its].tolist()], np.int64)
-            found[sign] = Pointers(sources[its], words >> 8, targets, words & 0xFF)
+            chosen = np.flatnonzero(signs == sign.encode())
+            targets = synsets.numbers(synset_keys(letters[chosen], offsets[chosen]), f"pointers {sign}")
+            words = np.array([int(pair, 16) for pair in pairs[chosen].tolist()], np.int64)
+            found[sign] = Pointers(sources[chosen], words >> 8, targets, words & 0xFF)
             self._check_words(found[sign])
         return found
 
@@ -223,7 +225,7 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
     lemmas: list[bytes] = []
     counts: list[int] = []
     offsets: list[bytes] = []
-    for number, line in lines(file):
+    for number, line in data_lines(file):
         fields = line.split()
         try:
             count = int(fields[2])
@@ -231,11 +233,11 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
             if count < 1 or len(fields) != n_before + count or not b"".join(fields[n_before:]).isdigit():
                 raise IndexError
         except (IndexError, ValueError) as error:
-            raise damaged(file, number, "no lemma with its senses") from error
+            raise damaged_line(file, number, "no lemma with its senses") from error
         lemmas.append(fields[0])
         counts.append(count)
         offsets += fields[-count:]
-    keys = keys_of(np.full(len(offsets), letter.encode(), "S1"), np.array(offsets, np.bytes_))
+    keys = synset_keys(np.full(len(offsets), letter.encode(), "S1"), np.array(offsets, np.bytes_))
     numbers = synsets.numbers(keys, f"senses in {file.name}")
     ends = np.cumsum(counts, dtype=np.int64).tolist()
     words = decoded_words(file, lemmas)
@@ -243,14 +245,14 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
 
 
 def are_pointers(fields: list[bytes]) -> bool:
-    """Whether offsets are decimal, and words hexadecimal: sign, offset, part of speech and words, time and again."""
+    """Whether fields are repetitions of sign, decimal offset, part of speech and hexadecimal words."""
     if not fields:
         return True
     offsets, words = b"".join(fields[1::4]), b"".join(fields[3::4])
     return offsets.isdigit() and len(words) == len(fields) and not words.translate(None, b"0123456789abcdefABCDEF")
 
 
-def keys_of(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def synset_keys(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Part of speech and offset as one number: int64. Satellites (``s``) are adjectives."""
     codes = np.full(len(letters), len(LETTERS), np.int64)
     for code, letter in enumerate(LETTERS):
@@ -259,15 +261,15 @@ def keys_of(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return codes * OFFSETS + offsets.astype(np.int64)
 
 
-def lines(file: Traversable) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, from 1, without the licence at the top, which is indented."""
+def data_lines(file: Traversable) -> Iterator[tuple[int, bytes]]:
+    """Yield lines with their numbers, from 1, without the indented licence at the top."""
     for number, line in enumerate(content(file).split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"  "):
             yield number, line
 
 
 def decoded_words(file: Traversable, words: Iterable[bytes]) -> list[str]:
-    """In lower case, without what adjectives say of their position: ``galore(ip)`` is ``galore``."""
+    """Words in lower case, without the syntactic markers of adjectives: ``galore(ip)`` is ``galore``."""
     try:
         text = b"\n".join(words).decode("utf-8").lower()
     except UnicodeDecodeError as error:
@@ -278,15 +280,15 @@ def decoded_words(file: Traversable, words: Iterable[bytes]) -> list[str]:
 
 
 def exceptions_in(file: Traversable) -> Iterator[list[str]]:
-    """Irregular forms with their lemmas. Not every distribution has these files."""
+    """Yield irregular forms with their lemmas. Not every distribution has these files."""
     if file.is_file():
-        for number, line in lines(file):
+        for number, line in data_lines(file):
             try:
                 yield line.decode("utf-8").split()
             except UnicodeDecodeError as error:
-                raise damaged(file, number, "not UTF-8") from error
+                raise damaged_line(file, number, "not UTF-8") from error
 
 
-def damaged(file: Traversable, number: int, problem: str) -> ValueError:
-    """The error for a line that is not as WordNet has them."""
+def damaged_line(file: Traversable, number: int, problem: str) -> ValueError:
+    """The error for a malformed line."""
     return ValueError(f"WordNet is damaged: {file.name}, line {number}: {problem}")

@@ -1,4 +1,4 @@
-"""The network of WordNet's relations."""
+"""The graph of WordNet's relations."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..registry import network_builder
-from .graph import FeatureGraph, assembled, pattern
-from .lexical import check_counts, check_numbers, counted, is_short, lemma_of
+from ..registry import graph_builder
+from .graph import FeatureGraph, build_graph, pattern
+from .lexical import check_counts, check_numbers, count_reasons, is_short_word, lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
 
 
-@network_builder("spacy_graft.WordNet.v1")
+@graph_builder("spacy_graft.WordNet.v1")
 @dataclass(frozen=True)
 class WordNet:
     """Edges between features whose words WordNet relates; antonyms are dissimilar.
 
-    A feature is related as a word of each of its senses, or of those of its part of speech if it has one. A pair that
-    is related in several ways has the largest of the weights, and a pair of antonyms only the dissimilar edge. All
-    edges go both ways. A weight of 0 leaves a relation out.
+    A feature has the relations of all its senses, or of those of its part of speech if it has one. A pair with several
+    relations has the largest of their weights, and a pair of antonyms has only the dissimilar edge. All edges have both
+    directions. A weight of 0 leaves a relation out.
 
     Parameters
     ----------
     path : str or Path, optional
-        Folder or zip file with WordNet's files, or a folder of NLTK's data. If there is none, it is looked for in
-        ``NLTK_DATA``, where NLTK looks, and in ``/usr/share/wordnet``.
+        Folder or zip file with WordNet's files, or a folder of NLTK's data. By default, ``NLTK_DATA``, the
+        folders of NLTK and ``/usr/share/wordnet`` are searched.
     synonym : float
         Weight of words of one synset, and of forms and spellings of one lemma.
     hypernym : float
@@ -37,7 +37,7 @@ class WordNet:
     decay : float
         Factor of that weight with each further step along the hierarchy.
     max_distance : int
-        How many steps at most.
+        Largest number of steps.
     similar_to : float
         Weight of similar adjectives.
     derivation : float
@@ -45,12 +45,12 @@ class WordNet:
     antonym : float
         Weight of dissimilar edges.
     max_senses : int, optional
-        Only so many of a word's senses, the most frequent, by part of speech.
+        Largest number of senses of a word by part of speech, the most frequent first. By default all.
     inflected : bool
-        Whether forms that are no lemmas are taken for what they are forms of.
+        Whether inflected forms have the relations of their lemmas.
     min_letters : int
-        Shorter words without a part of speech are left out: most of them are function words, of which WordNet knows
-        only namesakes (``in``: inch, ``or``: Oregon).
+        Shorter words without a part of speech are left out: most of them are function words, and WordNet has only
+        homographs of these (``in``: inch, ``or``: Oregon).
 
     Raises
     ------
@@ -81,7 +81,7 @@ class WordNet:
         Raises
         ------
         FileNotFoundError
-            If WordNet is not there; says where it was looked for.
+            If WordNet is not found. The message lists the folders that were searched.
         ValueError
             If its files are damaged.
         """
@@ -91,22 +91,22 @@ class WordNet:
         similar, dissimilar = self._similar(database, words), self._dissimilar(database, words)
         contradictory = similar.multiply(pattern(dissimilar))
         skipped = {**skipped, "similar_edges_of_antonyms": contradictory.nnz}
-        return assembled(features, similar - contradictory, dissimilar, skipped=skipped)
+        return build_graph(features, similar - contradictory, dissimilar, skipped=skipped)
 
     def _words(self, database: WordNetDatabase, vertices: Iterable[Vertex]) -> tuple[sparse.csr_array, dict[str, int]]:
-        """Which words of which synsets a vertex is: 0 or 1, (n_vertices, n_words). And vertices that are none."""
+        """The words of synsets of each vertex: 0 or 1, (n_vertices, n_words); and counts of vertices without words."""
         words: list[int] = []
         counts: list[int] = []
         reasons: list[str | None] = []
         for vertex in vertices:
-            short = is_short(vertex, self.min_letters)
-            its = [] if short else self._words_of(database, vertex)
-            words += its
-            counts.append(len(its))
-            reasons.append("short" if short else None if its else "not_in_wordnet")
+            short = is_short_word(vertex, self.min_letters)
+            of_vertex = [] if short else self._words_of(database, vertex)
+            words += of_vertex
+            counts.append(len(of_vertex))
+            reasons.append("short" if short else None if of_vertex else "not_in_wordnet")
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         entries = (np.ones(len(words)), np.array(words, np.int64), starts)
-        return sparse.csr_array(entries, shape=(len(counts), len(database.words))), counted(reasons)
+        return sparse.csr_array(entries, shape=(len(counts), len(database.words))), count_reasons(reasons)
 
     def _words_of(self, database: WordNetDatabase, vertex: Vertex) -> list[int]:
         form, letters = lemma_of(vertex)
@@ -140,7 +140,7 @@ class WordNet:
 
 
 def memberships(database: WordNetDatabase) -> sparse.csr_array:
-    """Which synset a word belongs to: (n_words, n_synsets)."""
+    """The synset of each word: (n_words, n_synsets)."""
     n = len(database.words)
     synsets = np.repeat(np.arange(database.n_synsets), np.diff(database.starts))
     return sparse.csr_array((np.ones(n), synsets, np.arange(n + 1)), shape=(n, database.n_synsets))
@@ -148,34 +148,35 @@ def memberships(database: WordNetDatabase) -> sparse.csr_array:
 
 def between_synsets(database: WordNetDatabase, *signs: str) -> sparse.csr_array:
     """Relations of whole synsets: (n_synsets, n_synsets)."""
-    found = [database.pointers[sign] for sign in signs]
-    sources, targets = ([getattr(its, end) for its in found] for end in ("sources", "targets"))
-    return relation(database.n_synsets, np.concatenate(sources), np.concatenate(targets))
+    pointers = [database.pointers[sign] for sign in signs]
+    sources = np.concatenate([one.sources for one in pointers])
+    targets = np.concatenate([one.targets for one in pointers])
+    return relation_matrix(database.n_synsets, sources, targets)
 
 
 def between_words(database: WordNetDatabase, sign: str) -> sparse.csr_array:
     """Relations of single words: (n_words, n_words)."""
-    its = lexical(database.pointers[sign])
-    sources = database.starts[its.sources] + its.source_words - 1
-    targets = database.starts[its.targets] + its.target_words - 1
-    return relation(len(database.words), sources, targets)
+    pointers = word_pointers(database.pointers[sign])
+    sources = database.starts[pointers.sources] + pointers.source_words - 1
+    targets = database.starts[pointers.targets] + pointers.target_words - 1
+    return relation_matrix(len(database.words), sources, targets)
 
 
-def lexical(pointers: Pointers) -> Pointers:
-    """Those that relate words."""
-    its = (pointers.source_words > 0) & (pointers.target_words > 0)
+def word_pointers(pointers: Pointers) -> Pointers:
+    """The pointers between words, without those between whole synsets."""
+    kept = (pointers.source_words > 0) & (pointers.target_words > 0)
     return Pointers(
-        pointers.sources[its], pointers.source_words[its], pointers.targets[its], pointers.target_words[its]
+        pointers.sources[kept], pointers.source_words[kept], pointers.targets[kept], pointers.target_words[kept]
     )
 
 
-def relation(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
-    """A relation between n things as a matrix (n, n) of ones."""
+def relation_matrix(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
+    """A relation between n synsets or words as a matrix (n, n) of ones."""
     return sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
 
 
 def related(members: sparse.csr_array, relation: sparse.csr_array) -> sparse.csr_array:
-    """Which vertices are related through their words or synsets, in either direction: 0 or 1, symmetric."""
+    """The vertices that are related by their words or synsets, in either direction: 0 or 1, symmetric."""
     found = pattern(members @ relation @ members.T)
     return found.maximum(found.T)
 

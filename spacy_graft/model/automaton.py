@@ -58,12 +58,12 @@ class Automaton(NamedTuple):
         rows : int64 (n_ngrams)
             Which row of the weights belongs to each.
         """
-        from ..extract.kernels import enter
+        from ..extract.kernels import insert_rows
         from . import kernels
 
         keys, letters = np.unique(signed(ngrams.symbols), return_inverse=True)
         slots = empty_slots(len(keys))
-        enter(slots, keys, 0, len(keys))
+        insert_rows(slots, keys, 0, len(keys))
         order, letters, bounds = in_order(letters + 1, ngrams.starts)
         root = np.zeros(len(keys) + 1, np.int32)
         trie = np.zeros((len(letters) + 2, kernels.LAST + 1), np.int32)

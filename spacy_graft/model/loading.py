@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from spacy.strings import StringStore
 
-from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block, is_product_block
+from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from .matching import rows_by_block, symbols_of
 from .products import Products
@@ -102,9 +102,9 @@ def check_lengths(name: str, block: NgramBlock, ngrams: list[tuple[str, ...]]) -
 
 def check_members(name: str, block: Block, members: tuple[NamedTerm, ...], blocks: Mapping[str, Block]) -> None:
     """Raise a ValueError if a combination has other members than its block says, or an item has some."""
-    allowed = block.of if is_product_block(block) else ()
+    allowed = block.of if is_combination_block(block) else ()
     of = [member.block for member in members]
-    if bool(of) != is_product_block(block) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
+    if bool(of) != is_combination_block(block) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
         raise ValueError(
             f"The model has a feature in block {name!r} that combines {', '.join(map(repr, of)) or 'nothing'}, but its "
             f"config combines {', '.join(map(repr, allowed)) or 'nothing'}. Use the config that it was trained with."

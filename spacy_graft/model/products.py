@@ -39,11 +39,11 @@ class Table:
     @classmethod
     def build(cls, symbols: np.ndarray, terms: np.ndarray) -> Table:
         """Table of items with these symbols, no two alike."""
-        from ..extract.kernels import enter
+        from ..extract.kernels import insert_rows
 
         keys = signed(item_keys(symbols))
         slots = empty_slots(len(keys))
-        enter(slots, keys, 0, len(keys))
+        insert_rows(slots, keys, 0, len(keys))
         return cls(slots, keys, terms.astype(np.int32))
 
 

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.bags import Bags
-from ..extract.blocks import Block, ReadingBlock, is_item_block, is_ngram_block, is_product_block, is_reading_block
+from ..extract.blocks import Block, ReadingBlock, is_combination_block, is_item_block, is_ngram_block, is_reading_block
 from ..extract.lengths import document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
 from ..graft.data import TrainingData
@@ -88,7 +88,7 @@ class ExtractedCorpus:
                 for name, block in self.blocks.items()
                 if is_item_block(block)
             },
-            combinations={name: block for name, block in self.blocks.items() if is_product_block(block)},
+            combinations={name: block for name, block in self.blocks.items() if is_combination_block(block)},
             min_df={name: block.min_df for name, block in self.blocks.items()},
             max_length={name: block.max_length for name, block in ngram_blocks.items()},
             penalty_factors={name: block.penalty_factor for name, block in self.blocks.items()},

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from spacy.language import Language
 
-from ..extract.blocks import is_block, is_product_block
+from ..extract.blocks import is_block, is_combination_block
 from ..graft.settings import Grafting
 from ..graft.start import is_learner
 from ..messages import did_you_mean
@@ -139,7 +139,7 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
                 f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
             )
     check_combinations(name, blocks)
-    if isinstance(learner, Grafting) and learner.takes_all and any(map(is_product_block, blocks.values())):
+    if isinstance(learner, Grafting) and learner.takes_all and any(map(is_combination_block, blocks.values())):
         raise ValueError(
             f"[{name}] Without a min_gradient Grafting takes all features at once, but combinations are not written "
             f"down. Give the learner a min_gradient, or leave the block of combinations out."
@@ -150,7 +150,7 @@ def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
 
 def check_combinations(name: str, blocks: dict[str, Any]) -> None:
     """Raise a ValueError if combinations are not of blocks that there are, or there are several blocks of them."""
-    found = {block_name: block for block_name, block in blocks.items() if is_product_block(block)}
+    found = {block_name: block for block_name, block in blocks.items() if is_combination_block(block)}
     if len(found) > 1:
         raise ValueError(
             f"[{name}] There are {len(found)} blocks of combinations: {', '.join(map(repr, found))}. Give one, of all "

@@ -60,7 +60,7 @@ class NetworkSource:
         options = f"[initialize.components.{self.component}]"
         if not callable(self.builder):
             raise ValueError(
-                f"[{self.component}] The network is {self.builder!r}, and none of what @graft_networks make ({options} "
+                f"[{self.component}] The network is {self.builder!r}, and none of what @graft_graphs make ({options} "
                 f"network)."
             )
         max_length: Any = self.max_length

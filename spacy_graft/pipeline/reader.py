@@ -12,6 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind, json_object, numbered_lines
 from .targets import ID_KEY, WEIGHT_KEY
 
@@ -202,8 +203,3 @@ def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:
         if "doc.cats" in nlp.get_pipe_meta(name).assigns and not set(labels).isdisjoint(of_component):
             found.update(of_component)
     return found
-
-
-def is_number(value: Any) -> bool:
-    """Whether JSON calls a value a number, which it does not call true and false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

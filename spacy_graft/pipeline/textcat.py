@@ -155,7 +155,7 @@ class TextCatGraft(TrainablePipe):
         labels : iterable of str, optional
             As ``init labels`` saves them; without them they come from the examples.
         network : callable, optional
-            Which features are expected to have like weights, and which opposite ones: one of ``@graft_networks``. It
+            Which features are expected to have like weights, and which opposite ones: one of ``@graft_graphs``. It
             is called when training begins, with the corpus's features by name.
         network_max_length : int
             Longest n-gram that can be a vertex of the network, in tokens.

@@ -1,4 +1,4 @@
-"""Networks of features: graphs, their matrices and bytes, and the builders."""
+"""Graphs of features: their matrices and bytes, and the builders."""
 
 from __future__ import annotations
 
@@ -27,11 +27,18 @@ from lexicons import SENTIMENT, WNDB, write_sentiwordnet, write_wordnet
 from spacy_graft.files import text_lines
 from spacy_graft.graphs import cooccurrence, profiles, storage
 from spacy_graft.graphs.cooccurrence import Cooccurrence
-from spacy_graft.graphs.edgelist import EdgeList, NetworkFile
-from spacy_graft.graphs.graph import FeatureGraph, merged
-from spacy_graft.graphs.networks import Networks
+from spacy_graft.graphs.edgelist import EdgeList, GraphFile
+from spacy_graft.graphs.graph import FeatureGraph, merge_graphs
+from spacy_graft.graphs.merging import MergedGraphs
 from spacy_graft.graphs.resources import Resource
-from spacy_graft.graphs.sentiwordnet import NEGATIVE, POSITIVE, SENTIWORDNET, SentiWordNet, read_senses, word_scores
+from spacy_graft.graphs.sentiwordnet import (
+    NEGATIVE_CLASS,
+    POSITIVE_CLASS,
+    SENTIWORDNET,
+    SentiWordNet,
+    read_senses,
+    word_scores,
+)
 from spacy_graft.graphs.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.graphs.wndb import WORDNET, WordNetDatabase
 from spacy_graft.graphs.wordnet import WordNet
@@ -109,7 +116,7 @@ def test_penalty_rows_are_those_of_the_paper_where_there_are_edges(graph: Featur
     one = np.eye(graph.n_vertices)
     np.testing.assert_allclose(A, np.where(P.any(axis=1)[:, None], one - P, 0.0))
     np.testing.assert_allclose(B, np.where(Q.any(axis=1)[:, None], one + Q, 0.0))
-    factor = graph.penalty_factor(4.0, 9.0, "mean").toarray()
+    factor = graph.tikhonov_matrix(4.0, 9.0, "mean").toarray()
     np.testing.assert_allclose(factor, np.vstack([2.0 * A, 3.0 * B]))
 
 
@@ -120,7 +127,7 @@ def test_laplacians_are_sums_over_edges(graph: FeatureGraph, seed: int) -> None:
     differences, sums = w[:, None] - w, w[:, None] + w
     L = 0.5 * np.sum(graph.similar.toarray() * differences**2)
     S = 0.5 * np.sum(graph.dissimilar.toarray() * sums**2)
-    assert np.sum((graph.penalty_factor(2.0, 0.5, "laplacian") @ w) ** 2) == pytest.approx(2.0 * L + 0.5 * S)
+    assert np.sum((graph.tikhonov_matrix(2.0, 0.5, "laplacian") @ w) ** 2) == pytest.approx(2.0 * L + 0.5 * S)
 
 
 def test_normalised_laplacian_against_the_dense_formula() -> None:
@@ -128,7 +135,7 @@ def test_normalised_laplacian_against_the_dense_formula() -> None:
     L, S = (
         R.T @ R
         for R in (
-            make_graph(weights, weights).penalty_factor(*strengths, "normalised_laplacian")
+            make_graph(weights, weights).tikhonov_matrix(*strengths, "normalised_laplacian")
             for strengths in ((1.0, 0.0), (0.0, 1.0))
         )
     )
@@ -170,7 +177,7 @@ def test_a_virtual_vertex_is_not_the_feature_of_its_name() -> None:
 def test_merged_graphs_have_all_edges_and_the_sums_of_weights() -> None:
     first = graph_of({"a b": 1.0, "b c": -2.0})
     second = graph_of({"b a": 3.0, "c d": 0.5})
-    both = merged([first, second], 5)
+    both = merge_graphs([first, second], 5)
     assert edges_of(both) == {("a", "b"): 4.0, ("b", "a"): 4.0, ("c", "d"): 0.5, ("d", "c"): 0.5}
     assert edges_of(both, "dissimilar") == {("b", "c"): 2.0, ("c", "b"): 2.0}
     assert both.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
@@ -201,7 +208,7 @@ def graph_of(edges: dict[str, float]) -> FeatureGraph:
         ({"dissimilar": sparse.csr_array([[1.0, 0.0], [0.0, 0.0]])}, "edges to themselves"),
     ],
 )
-def test_what_is_no_graph_is_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_graphs_are_rejected(change: dict[str, Any], message: str) -> None:
     empty = sparse.csr_array((2, 2))
     parts = {"vertices": (("a",), ("b",)), "virtual": np.zeros(2, np.bool_), "similar": empty, "dissimilar": empty}
     with pytest.raises(ValueError, match=message):
@@ -231,9 +238,9 @@ def small() -> FeatureGraph:
 def test_bytes_that_are_cut_off_are_refused(small: FeatureGraph) -> None:
     data = small.to_bytes()
     for length in range(len(data)):
-        with pytest.raises(ValueError, match="network"):
+        with pytest.raises(ValueError, match="graph"):
             FeatureGraph.from_bytes(data[:length])
-    with pytest.raises(ValueError, match="cut off, or longer"):
+    with pytest.raises(ValueError, match="its length is not that in its header"):
         FeatureGraph.from_bytes(data + b"\0")
 
 
@@ -243,13 +250,13 @@ def test_bytes_that_were_changed_are_refused(small: FeatureGraph) -> None:
         for bit in (1, 128):
             changed = bytearray(data)
             changed[place] ^= bit
-            with pytest.raises(ValueError, match="network"):
+            with pytest.raises(ValueError, match="graph"):
                 FeatureGraph.from_bytes(bytes(changed))
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04 a zip file", b"\x93NUMPY", b"{}", b"\0" * 200])
 def test_foreign_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match="not a network"):
+    with pytest.raises(ValueError, match="not a graph file"):
         FeatureGraph.from_bytes(data)
 
 
@@ -279,23 +286,23 @@ def about(**values: Any) -> bytes:
         (b"\xff", "names cannot be read"),
         (b"[]", "no vertices, edges and report"),
         (about(more=1), "no vertices, edges and report"),
-        (about(vertices=["a"]), "names are lists"),
-        (about(vertices=[[1]]), "names are lists"),
-        (about(edges=[0, -1]), "two numbers of edges"),
-        (about(edges=[0, True]), "two numbers of edges"),
-        (about(report=[]), "report is no object"),
-        (about(report={"skipped": []}), "are no counts"),
-        (about(report={"skipped": {"short": "many"}}), "are no counts"),
-        (about(edges=[2**62, 0]), "other sizes"),
-        (about(vertices=[["a"]]), "other sizes"),
+        (about(vertices=["a"]), "names must be lists"),
+        (about(vertices=[[1]]), "names must be lists"),
+        (about(edges=[0, -1]), "must have two numbers of edges"),
+        (about(edges=[0, True]), "must have two numbers of edges"),
+        (about(report=[]), "report must be an object"),
+        (about(report={"skipped": []}), "skipped entry must have counts"),
+        (about(report={"skipped": {"short": "many"}}), "skipped entry must have counts"),
+        (about(edges=[2**62, 0]), "sizes of its arrays are wrong"),
+        (about(vertices=[["a"]]), "sizes of its arrays are wrong"),
     ],
 )
-def test_headers_that_lie_are_refused(text: bytes, message: str) -> None:
+def test_wrong_headers_are_rejected(text: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         FeatureGraph.from_bytes(sealed(storage.LENGTH.pack(len(text)) + text + bytes(16)))
 
 
-def test_lengths_that_lie_are_refused() -> None:
+def test_wrong_lengths_are_rejected() -> None:
     for content in (b"", b"short", storage.LENGTH.pack(2**63) + about()):
         with pytest.raises(ValueError, match="damaged"):
             FeatureGraph.from_bytes(sealed(content))
@@ -315,21 +322,21 @@ def test_lengths_that_lie_are_refused() -> None:
 def test_numbers_that_were_edited_are_refused(small: FeatureGraph, array: str, value: float, message: str) -> None:
     matrix = small.similar.copy()
     getattr(matrix, array)[0] = value
-    data = storage.packed(small.vertices, small.virtual, (matrix, small.dissimilar), {})
+    data = storage.pack_graph(small.vertices, small.virtual, (matrix, small.dissimilar), {})
     with pytest.raises(ValueError, match=message):
         FeatureGraph.from_bytes(data)
 
 
 def test_virtual_is_a_boolean(small: FeatureGraph) -> None:
-    data = storage.packed(small.vertices, small.virtual * np.int8(2), (small.similar, small.dissimilar), {})
-    with pytest.raises(ValueError, match="virtual is 0 or 1"):
+    data = storage.pack_graph(small.vertices, small.virtual * np.int8(2), (small.similar, small.dissimilar), {})
+    with pytest.raises(ValueError, match="virtual must be 0 or 1"):
         FeatureGraph.from_bytes(data)
 
 
 def test_files_are_written_whole_or_not_at_all(
     small: FeatureGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "network.bin"
+    path = tmp_path / "some.graph"
     small.to_disk(path)
     before = path.read_bytes()
     assert FeatureGraph.from_disk(path).to_bytes() == before
@@ -340,20 +347,20 @@ def test_files_are_written_whole_or_not_at_all(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         graph_of({"a b": 1.0}).to_disk(path)
-    assert [file.name for file in tmp_path.iterdir()] == ["network.bin"]
+    assert [file.name for file in tmp_path.iterdir()] == ["some.graph"]
     assert path.read_bytes() == before
 
 
-def test_network_files_are_restricted_to_the_corpus(small: FeatureGraph, tmp_path: Path) -> None:
-    path = tmp_path / "network.bin"
+def test_graph_files_are_restricted_to_the_corpus(small: FeatureGraph, tmp_path: Path) -> None:
+    path = tmp_path / "some.graph"
     small.to_disk(path)
-    graph = NetworkFile(path)([("f0", "ü"), ("f1", "ü")])
+    graph = GraphFile(path)([("f0", "ü"), ("f1", "ü")])
     assert graph.n_vertices == 3
     path.write_bytes(b"other")
-    with pytest.raises(ValueError, match=r"network\.bin: This is not a network"):
-        NetworkFile(path)([])
-    with pytest.raises(FileNotFoundError, match="no network at"):
-        NetworkFile(tmp_path / "none")([])
+    with pytest.raises(ValueError, match=r"some\.graph: This is not a graph file"):
+        GraphFile(path)([])
+    with pytest.raises(FileNotFoundError, match="no graph at"):
+        GraphFile(tmp_path / "none")([])
 
 
 # WordNet
@@ -474,11 +481,13 @@ def test_wordnet_in_a_zip_file(wndb: Path, tmp_path: Path, inside: str, monkeypa
 
 
 def test_missing_resources_say_where_they_were_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match=r"WordNet 3\.0 was not found; looked in .*empty\. .*wordnet-base"):
+    with pytest.raises(
+        FileNotFoundError, match=r"WordNet 3\.0 was not found\. Folders searched: .*empty\. .*wordnet-base"
+    ):
         WordNet(tmp_path / "empty")([])
     monkeypatch.setenv("NLTK_DATA", str(tmp_path / "mine"))
     nowhere = Resource("Lexicon", "no_such_lexicon", WORDNET.fits, ("/none/here",), "Write one.")
-    with pytest.raises(FileNotFoundError, match=r"looked in .*mine, .*nltk_data, .*/none/here\. Write one\."):
+    with pytest.raises(FileNotFoundError, match=r"searched: .*mine, .*nltk_data, .*/none/here\. Write one\."):
         nowhere.folder(None)
     with pytest.raises(FileNotFoundError, match=r"nltk\.download"):
         SentiWordNet(tmp_path)([])
@@ -534,7 +543,7 @@ def test_exceptions_that_are_not_utf8(tmp_path: Path) -> None:
 def test_an_index_of_other_words(wndb: Path, tmp_path: Path) -> None:
     for name, text in WNDB.items():
         (tmp_path / name).write_text(text.replace("weighty a", "weightier a"), encoding="utf-8")
-    with pytest.raises(ValueError, match="'weightier' has a sense whose synset does not have it"):
+    with pytest.raises(ValueError, match="'weightier' has a sense, but is not in the synset of that sense"):
         WordNet(tmp_path)([("weightier",)])
 
 
@@ -561,12 +570,12 @@ def test_sentiwordnet_in_folders_and_zip_files(sentiment: Path, tmp_path: Path) 
 
 def test_classes_and_their_dissimilarity(sentiment: Path) -> None:
     graph = SentiWordNet(sentiment, neighbours=0)(vocabulary("grand", "grim", "let down", "fine", "day", "unheard"))
-    positive, negative = " ".join(POSITIVE), " ".join(NEGATIVE)
+    positive, negative = " ".join(POSITIVE_CLASS), " ".join(NEGATIVE_CLASS)
     assert edges_of(graph) == {("grand", positive): 1.0, ("grim", negative): 1.0, ("let down", negative): 1.0}
     assert edges_of(graph, "dissimilar") == {(positive, negative): 1.0, (negative, positive): 1.0}
     assert graph.virtual.tolist() == [False, False, False, True, True]
     assert graph.report["skipped"] == {"not_in_sentiwordnet": 1, "rare": 0}
-    # A virtual vertex pays for its dissimilar edge, not for its members.
+    # A virtual vertex has a penalty for its dissimilar edge, not for its members.
     A, B = graph.penalty_rows()
     assert not A[3:].nnz
     assert B[3:].toarray()[:, 3:].tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -574,21 +583,22 @@ def test_classes_and_their_dissimilarity(sentiment: Path) -> None:
 
 def test_an_empty_class_has_no_opposite(sentiment: Path) -> None:
     graph = SentiWordNet(sentiment, neighbours=0)(vocabulary("grand", "day"))
-    assert graph.vertices == (("grand",), POSITIVE)
+    assert graph.vertices == (("grand",), POSITIVE_CLASS)
 
 
 def test_members_are_frequent(sentiment: Path) -> None:
     features = CorpusVocabulary.of_documents([["grand"], ["grand", "grim"]])
     graph = SentiWordNet(sentiment, neighbours=0, min_df=2)(features)
-    assert graph.vertices == (("grand",), POSITIVE)
+    assert graph.vertices == (("grand",), POSITIVE_CLASS)
     assert graph.report["skipped"]["rare"] == 1
     with pytest.raises(ValueError, match="names only"):
         SentiWordNet(sentiment, min_df=2)([("grand",)])
 
 
-def test_words_of_like_score_are_tied(sentiment: Path) -> None:
+def test_words_of_similar_score_have_edges(sentiment: Path) -> None:
     names = vocabulary("grand", "grand ADJ", "let down", "fine NOUN", "grim", "day")
-    graph = SentiWordNet(sentiment, positive=1.0, negative=1.0, neighbours=1, tolerance=0.2, like=0.3)(names)
+    builder = SentiWordNet(sentiment, 1.0, 1.0, neighbours=1, tolerance=0.2, neighbour_weight=0.3)
+    graph = builder(names)
     features = {pair: weight for pair, weight in edges_of(graph).items() if "SentiWordNet" not in pair[1]}
     pairs = [("grand", "grand ADJ"), ("let down", "fine NOUN")]
     assert features == {ends: 0.3 for pair in pairs for ends in (pair, pair[::-1])}
@@ -597,10 +607,10 @@ def test_words_of_like_score_are_tied(sentiment: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("a\t1\t0.5\t0", "5 columns or more"),
+        ("a\t1\t0.5\t0", "must be 5 columns or more"),
         ("a\t1\thigh\t0\tfine#1\tgloss", "could not convert"),
-        ("a\t1\t1.5\t0\tfine#1\tgloss", "between 0 and 1"),
-        ("a\t1\tnan\t0\tfine#1\tgloss", "between 0 and 1"),
+        ("a\t1\t1.5\t0\tfine#1\tgloss", "scores must be between 0 and 1"),
+        ("a\t1\tnan\t0\tfine#1\tgloss", "scores must be between 0 and 1"),
         ("x\t1\t0.5\t0\tfine#1\tgloss", "no part of speech"),
         ("a\t1\t0.5\t0\tfine\tgloss", "rank of its sense"),
         ("a\t1\t0.5\t0\tfine#0\tgloss", "rank of its sense"),
@@ -686,7 +696,7 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     def classes(features: CorpusVocabulary) -> FeatureGraph:
         own = np.zeros((n + 1, n + 1))
         own[:n, n] = seeds
-        # A tie that makes no seed of its ends.
+        # An edge between features. It makes neither a seed.
         own[0, n - 1] = 0.0 if n == 1 else 0.25
         names = (*features.vertices, ("class",))
         matrices = sparse.csr_array(own), sparse.csr_array(own.shape)
@@ -727,7 +737,7 @@ def test_nearest_rows_against_numpy(vectors: np.ndarray, k: int, minimum: float,
     values = (vectors @ vectors.T).astype(np.float64)
     np.fill_diagonal(values, 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(profiles, "BLOCK", block)
+        patch.setattr(profiles, "ROWS_PER_PRODUCT", block)
         found = sparse.vstack(list(profiles.nearest_in_blocks(vectors, k, minimum)))
     np.testing.assert_array_equal(found.toarray(), naive_nearest(values, k, minimum))
 
@@ -755,7 +765,7 @@ def test_features_that_go_with_the_same_seeds() -> None:
 def test_neighbours_are_those_of_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
     presence = np.random.default_rng(1).integers(0, 2, (30, 11)).astype(np.int8)
     expected = Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes()
-    monkeypatch.setattr(cooccurrence, "BLOCK", 3)
+    monkeypatch.setattr(cooccurrence, "FEATURES_PER_CALL", 3)
     assert Cooccurrence(neighbours=4)(corpus_of(presence)).to_bytes() == expected
 
 
@@ -778,7 +788,7 @@ def test_more_documents_are_counted_in() -> None:
 
 
 def test_counting_needs_documents() -> None:
-    with pytest.raises(ValueError, match="Cooccurrence needs to know which documents"):
+    with pytest.raises(ValueError, match="Cooccurrence needs the documents of each feature"):
         Cooccurrence()(CorpusVocabulary.of([("a",)]))
 
 
@@ -832,8 +842,8 @@ def test_edge_lists_with_directions_and_classes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("good\tbad", "3 columns are expected, separated by tabs, not 2"),
-        ("good\tbad\t1\tmore", "not 4"),
+        ("good\tbad", "there must be 3 columns, separated by tabs, but there are 2"),
+        ("good\tbad\t1\tmore", "but there are 4"),
         ("good\tbad\thalf", "'half' is not a number"),
         ("good\tbad\tNaN", "the weight is nan"),
         ("good\tbad\t-inf", "the weight is -inf"),
@@ -855,18 +865,18 @@ def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(b"good\tbad\t1\n" * 1000)[:-12])
     with pytest.raises(ValueError, match="compressed file is damaged"):
         list(text_lines(packed))
-    with pytest.raises(FileNotFoundError, match="no network at"):
+    with pytest.raises(FileNotFoundError, match="no graph at"):
         EdgeList(tmp_path / "none")([])
 
 
 def test_features_of_an_edge_list(tmp_path: Path) -> None:
     edges = listed(tmp_path, "not good\tbad\t1\n*class\tbad\t1\n", virtual="*")
     assert edges.features().vertices == (("bad",), ("not", "good"))
-    with pytest.raises(ValueError, match="line 1: 3 columns"):
+    with pytest.raises(ValueError, match="line 1: there must be 3 columns"):
         listed(tmp_path, "good bad 1\n").features()
 
 
-# Several networks
+# Several graphs
 
 
 def fixed(edges: dict[str, float]) -> Callable[[CorpusVocabulary], FeatureGraph]:
@@ -876,63 +886,63 @@ def fixed(edges: dict[str, float]) -> Callable[[CorpusVocabulary], FeatureGraph]
 WORDS = vocabulary("a", "b", "c", "d")
 
 
-def test_weights_of_several_networks_are_added_up() -> None:
-    networks = {"first": fixed({"a b": 1.0, "b c": 1.0}), "second": fixed({"a b": 2.0, "c d": -1.0})}
-    graph = Networks(networks, weights={"second": 0.5})([*WORDS, ("e",)])
+def test_weights_of_several_graphs_are_summed() -> None:
+    builders = {"first": fixed({"a b": 1.0, "b c": 1.0}), "second": fixed({"a b": 2.0, "c d": -1.0})}
+    graph = MergedGraphs(builders, weights={"second": 0.5})([*WORDS, ("e",)])
     edges = edges_of(graph)
     assert edges["a", "b"] == edges["b", "a"] == 2.0
     assert edges["b", "c"] == 1.0
     assert edges_of(graph, "dissimilar")["c", "d"] == 0.5
     assert graph.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
-    assert {name: report["edges"] for name, report in graph.report["networks"].items()} == {
+    assert {name: report["edges"] for name, report in graph.report["graphs"].items()} == {
         "first": {"similar": 4, "dissimilar": 0},
         "second": {"similar": 2, "dissimilar": 2},
     }
     assert json.loads(json.dumps(graph.report)) == graph.report
 
 
-def test_a_network_twice_is_a_network_of_twice_the_weight() -> None:
+def test_a_graph_twice_is_a_graph_of_twice_the_weight() -> None:
     own, other = fixed({"a b": 1.0}), fixed({"b c": 1.0, "a d": -1.0})
-    twice = Networks({"own": own, "again": own, "other": other})(WORDS)
-    weighted = Networks({"own": own, "other": other}, weights={"own": 2.0})(WORDS)
+    twice = MergedGraphs({"own": own, "again": own, "other": other})(WORDS)
+    weighted = MergedGraphs({"own": own, "other": other}, weights={"own": 2.0})(WORDS)
     assert twice.vertices == weighted.vertices
     assert edges_of(twice) == edges_of(weighted)
 
 
-def test_weights_of_normalised_networks_are_shares() -> None:
+def test_weights_of_normalised_graphs_are_shares() -> None:
     many, one = fixed({"a b": 5.0, "a c": 5.0}), fixed({"a d": 0.1})
-    P, _ = Networks({"many": many, "one": one}, weights={"one": 3.0}, normalise=True)(WORDS).row_normalised()
+    P, _ = MergedGraphs({"many": many, "one": one}, weights={"one": 3.0}, normalise=True)(WORDS).row_normalised()
     assert P.toarray()[0] == pytest.approx([0.0, 0.125, 0.125, 0.75])
 
 
-def test_what_one_network_calls_dissimilar_is_not_similar() -> None:
-    networks = {"near": fixed({"a b": 1.0, "b c": 1.0}), "opposites": fixed({"a b": -1.0})}
-    graph = Networks(networks)(WORDS)
+def test_what_is_dissimilar_in_one_graph_is_not_similar() -> None:
+    builders = {"near": fixed({"a b": 1.0, "b c": 1.0}), "opposites": fixed({"a b": -1.0})}
+    graph = MergedGraphs(builders)(WORDS)
     assert set(edges_of(graph)) == {("b", "c"), ("c", "b")}
     assert graph.report["skipped"]["similar_edges_of_opposites"] == 2
-    # A network of weight 0 says nothing.
-    assert ("a", "b") in edges_of(Networks(networks, weights={"opposites": 0.0})(WORDS))
+    # A graph of weight 0 is left out.
+    assert ("a", "b") in edges_of(MergedGraphs(builders, weights={"opposites": 0.0})(WORDS))
 
 
-def test_several_networks_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path) -> None:
+def test_several_graphs_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path) -> None:
     listed(tmp_path, "boat\tgrand\t2\n")
     text = f"""
     [network]
-    @graft_networks = "spacy_graft.Networks.v1"
+    @graft_graphs = "spacy_graft.MergedGraphs.v1"
     weights = {{"own": 0.5}}
 
-    [network.networks]
+    [network.graphs]
 
-    [network.networks.wordnet]
-    @graft_networks = "spacy_graft.WordNet.v1"
+    [network.graphs.wordnet]
+    @graft_graphs = "spacy_graft.WordNet.v1"
     path = "{wndb.as_posix()}"
 
-    [network.networks.sentiment]
-    @graft_networks = "spacy_graft.SentiWordNet.v1"
+    [network.graphs.sentiment]
+    @graft_graphs = "spacy_graft.SentiWordNet.v1"
     path = "{sentiment.as_posix()}"
 
-    [network.networks.own]
-    @graft_networks = "spacy_graft.EdgeList.v1"
+    [network.graphs.own]
+    @graft_graphs = "spacy_graft.EdgeList.v1"
     path = "{(tmp_path / "edges.tsv").as_posix()}"
     """
     network = registry.resolve(Config().from_str(dedent(text)))["network"]
@@ -940,10 +950,10 @@ def test_several_networks_of_a_config(wndb: Path, sentiment: Path, tmp_path: Pat
     edges = edges_of(graph)
     assert edges["boat", "canoe"] == 0.5
     assert edges["boat", "grand"] == 1.0
-    assert edges["grand", " ".join(POSITIVE)] == 1.0
-    assert list(graph.report["networks"]) == ["wordnet", "sentiment", "own"]
+    assert edges["grand", " ".join(POSITIVE_CLASS)] == 1.0
+    assert list(graph.report["graphs"]) == ["wordnet", "sentiment", "own"]
     again = FeatureGraph.from_bytes(graph.to_bytes())
-    assert again.restricted_to(vocabulary("boat", "canoe")).report["networks"] == graph.report["networks"]
+    assert again.restricted_to(vocabulary("boat", "canoe")).report["graphs"] == graph.report["graphs"]
 
 
 # Options and registry
@@ -962,12 +972,16 @@ def test_several_networks_of_a_config(wndb: Path, sentiment: Path, tmp_path: Pat
         (Cooccurrence, {"measure": "euclid"}, "no measure 'euclid'"),
         (Cooccurrence, {"neighbours": 0}, "neighbours must be"),
         (Cooccurrence, {"minimum": -0.5}, "minimum must be"),
-        (Cooccurrence, {"seeds": SentiWordNet()}, "seeds go with"),
+        (Cooccurrence, {"seeds": SentiWordNet()}, "seeds are allowed only with"),
         (Cooccurrence, {"measure": "profile"}, "profile needs seeds"),
-        (Networks, {"networks": {}}, "networks must be builders"),
-        (Networks, {"networks": {"a": "WordNet"}}, "networks must be builders"),
-        (Networks, {"networks": {"a": WordNet()}, "weights": {"b": 1.0}}, "weights are for a, and not for b"),
-        (Networks, {"networks": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),
+        (MergedGraphs, {"graphs": {}}, "graphs must be builders"),
+        (MergedGraphs, {"graphs": {"a": "WordNet"}}, "graphs must be builders"),
+        (
+            MergedGraphs,
+            {"graphs": {"a": WordNet()}, "weights": {"b": 1.0}},
+            "weights must be of a, but there are some of b",
+        ),
+        (MergedGraphs, {"graphs": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),
     ],
 )
 def test_options_out_of_range(builder: type, options: dict[str, Any], message: str) -> None:
@@ -977,25 +991,25 @@ def test_options_out_of_range(builder: type, options: dict[str, Any], message: s
 
 def test_every_builder_is_registered_and_declared() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    declared = project["project"]["entry-points"]["spacy_graft_networks"]
-    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, NetworkFile, Networks)
+    declared = project["project"]["entry-points"]["spacy_graft_graphs"]
+    builders = (WordNet, SentiWordNet, Cooccurrence, EdgeList, GraphFile, MergedGraphs)
     assert declared == {
         f"spacy_graft.{builder.__name__}.v1": f"{builder.__module__}:{builder.__name__}.registered"
         for builder in builders
     }
     for builder in builders:
-        assert registry.get("graft_networks", f"spacy_graft.{builder.__name__}.v1") is builder.registered
+        assert registry.get("graft_graphs", f"spacy_graft.{builder.__name__}.v1") is builder.registered
 
 
 def test_builders_of_a_config(wndb: Path, sentiment: Path) -> None:
     config = {
-        "wordnet": {"@graft_networks": "spacy_graft.WordNet.v1", "path": str(wndb)},
+        "wordnet": {"@graft_graphs": "spacy_graft.WordNet.v1", "path": str(wndb)},
         "sentiment": {
-            "@graft_networks": "spacy_graft.Cooccurrence.v1",
+            "@graft_graphs": "spacy_graft.Cooccurrence.v1",
             "measure": "correlation",
-            "seeds": {"@graft_networks": "spacy_graft.SentiWordNet.v1", "path": str(sentiment), "neighbours": 0},
+            "seeds": {"@graft_graphs": "spacy_graft.SentiWordNet.v1", "path": str(sentiment), "neighbours": 0},
         },
-        "edges": {"@graft_networks": "spacy_graft.EdgeList.v1", "path": "edges.tsv"},
+        "edges": {"@graft_graphs": "spacy_graft.EdgeList.v1", "path": "edges.tsv"},
     }
     resolved = registry.resolve(config)
     # spaCy would make a dict of a dataclass.
@@ -1003,7 +1017,7 @@ def test_builders_of_a_config(wndb: Path, sentiment: Path) -> None:
     features = CorpusVocabulary.of_documents([["grand", "film"], ["grand", "film"], ["grim"]])
     edges = edges_of(resolved["sentiment"](features))
     assert edges["film", "grand"] == edges["grand", "film"] == pytest.approx(1.0)
-    assert edges["grim", " ".join(NEGATIVE)] == 1.0
+    assert edges["grim", " ".join(NEGATIVE_CLASS)] == 1.0
 
 
 # The real resources
