@@ -104,7 +104,7 @@ def dense_optimum(
 
 
 def inverse_penalty(kind: str, column: np.ndarray, inside: np.ndarray, power: float) -> float:
-    """1 / λ of one column and label, by the formulas of the design."""
+    """1 / λ of one column and label, by the formulas of docs/config.md (penalty weights)."""
     n, present = len(column), column != 0.0
     df = present.sum()
     if kind == "none":

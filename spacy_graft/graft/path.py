@@ -1,4 +1,4 @@
-"""The regularisation path: C runs down geometrically from C_max, each point certified (design §3)."""
+"""The regularisation path: C runs down geometrically from C_max, each point certified."""
 
 from __future__ import annotations
 

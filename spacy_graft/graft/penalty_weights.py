@@ -1,4 +1,4 @@
-"""PenaltySettings weights λ_ky of every feature and label, known before the search (design §3).
+"""Penalty weights λ_ky of every feature and label, known before the search.
 
 A weight divides into the gradient in the entering test, |v_ky| / λ_ky > C: it is the same as multiplying the feature's
 column by 1 / λ. Of indexed features 1 / λ is kept in float32, (n_nodes, 0, 1 or labels): nothing where all weights are

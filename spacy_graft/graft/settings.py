@@ -33,7 +33,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class PenaltySettings(Settings):
-    """How weights are penalised, and what documents weigh (design §3).
+    """How weights are penalised, and what documents weigh.
 
     Attributes
     ----------

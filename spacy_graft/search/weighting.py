@@ -1,4 +1,4 @@
-"""The formulas of 1 / λ (design §3): of one column, of many, and bounds over the parts of a column."""
+"""The formulas of 1 / λ: of one column, of many, and bounds over the parts of a column."""
 
 from typing import NamedTuple
 
