@@ -10,12 +10,14 @@ from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import spacy
 
 from conftest import run
+from spacy_graft.classifier import GraftClassifier
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.bags import Bags, Vocabulary
 from spacy_graft.extract.characters import CharacterNgrams
@@ -307,13 +309,22 @@ def bytes_of_a_candidate() -> float:
 
 @figure("candidates among combinations", "candidate")
 def bytes_of_a_combined_candidate() -> float:
-    items_index = ItemIndex.build(items())
-    search = CombinationSearch(items_index, np.empty(0, np.int64), [], 2, 1)
-    most = 0.0
-    for wanted in (100, 512, 1000):
-        found = search._room(wanted, LABELS)
-        most = max(most, n_bytes(tuple(array for array in found if len(array) > LABELS)) / len(found.ratios))
-    return most
+    tables: list[Any] = []
+    make = CombinationSearch._room
+
+    def recorded(self: CombinationSearch, *arguments: Any) -> Any:
+        tables.append(make(self, *arguments))
+        return tables[-1]
+
+    with patch.object(CombinationSearch, "_room", recorded):
+        for n_best in (100, 512, 1000):
+            GraftClassifier(Grafting(l1=1.0, n_best=n_best), degree=2).fit(
+                [["a", "b"], ["a"], ["b"]] * 9, [1, 2, 3] * 9
+            )
+    room = {id(table): len(table[0]) for table in tables}
+    assert set(room.values()) == {4096, 8000}
+    sizes = [sum(array.nbytes for array in table if len(array) >= room[id(table)]) for table in tables]
+    return max(size / room[id(table)] for size, table in zip(sizes, tables, strict=True))
 
 
 def bytes_of_the_walk(value: str) -> float:
