@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -38,7 +38,6 @@ from spacy_graft.search import combination_kernels
 from spacy_graft.search.coarse import CoarseTree
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
-from spacy_graft.search.kernels import Sought
 from spacy_graft.search.violations import Candidates
 from spacy_graft.solve.active import Active
 from strategies import training_data
@@ -114,9 +113,34 @@ def index() -> NgramIndex:
     return NgramIndex.build(characters(), 2)
 
 
-def sought(n_nodes: int, inverse_weights: np.ndarray) -> Sought:
-    rows = np.full(n_nodes, -1, np.int32)
-    return Sought(inverse_weights, rows, np.zeros((0, LABELS), np.bool_), 0.5, 100, LABELS)
+def reachable(value: Any, seen: dict[int, Any]) -> list[Any]:
+    """The arrays and the package's objects that a value holds, at any depth, each once; of views, their base."""
+    if id(value) in seen:
+        return []
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        return [value] if value.base is None else reachable(value.base, seen)
+    if isinstance(value, dict):
+        inner, own = list(value.values()), []
+    elif isinstance(value, list | tuple):
+        inner, own = list(value), []
+    elif type(value).__module__.startswith("spacy_graft."):
+        inner, own = list(vars(value).values()), [value]
+    else:
+        return []
+    return own + [found for part in inner for found in reachable(part, seen)]
+
+
+def only(kind: type, value: Any) -> list[Any]:
+    """The objects of a class that a value holds, at any depth."""
+    return [found for found in reachable(value, {}) if isinstance(found, kind)]
+
+
+def noisy_data() -> TrainingData:
+    """Documents as many as no other array of a fit is long."""
+    rng = random.Random(1)
+    texts = ["".join(rng.choices("abcd", k=12)) for _ in range(331)]
+    return training_data(texts, np.eye(LABELS)[[rng.randrange(LABELS) for _ in texts]])
 
 
 # extract
@@ -263,15 +287,18 @@ def test_the_peak_of_building(min_df: int) -> None:
 # search
 
 
-def remembering(inverse_weights: np.ndarray, built: NgramIndex) -> Descent:
-    descent = Descent(built, inverse_weights)
-    descent.remember(TARGETS - 0.3, sought(built.n_nodes, inverse_weights))
-    return descent
+class PenaltyWeights(NamedTuple):
+    """What remembering needs to know of a search."""
+
+    inverse_weights: np.ndarray
+    n_labels: int
 
 
 def bytes_of_bounds(n_weights: int) -> float:
     built = index()
-    descent = remembering(np.ones((built.n_nodes, n_weights), np.float32), built)
+    inverse_weights = np.ones((built.n_nodes, n_weights), np.float32)
+    descent = Descent(built, inverse_weights)
+    descent.remember(TARGETS - 0.3, PenaltyWeights(inverse_weights, LABELS))  # type: ignore[arg-type]
     return sum(array.nbytes for array in (descent.peaks, descent.peaks_below, descent.largest_inverse)) / built.n_nodes
 
 
@@ -302,9 +329,19 @@ def bytes_of_a_coarse_event() -> float:
 
 @figure("Candidates", "candidate")
 def bytes_of_a_candidate() -> float:
-    found = Candidates(sought(10, np.empty((10, 0), np.float32))).found
-    room = len(found.ratios)
-    return sum(array.nbytes for array in found if len(array) == room) / room
+    made: list[Any] = []
+    initialise = Candidates.__init__
+
+    def recorded(self: Candidates, *arguments: Any) -> None:
+        initialise(self, *arguments)
+        made.append(self)
+
+    with patch.object(Candidates, "__init__", recorded):
+        start(Grafting(l1=3.0), noisy_data())
+    arrays = [array for array in reachable(made[-1], {}) if isinstance(array, np.ndarray)]
+    room = max(map(len, arrays))
+    assert room >= 4096
+    return sum(array.nbytes for array in arrays if len(array) == room) / room
 
 
 @figure("candidates among combinations", "candidate")
@@ -375,35 +412,10 @@ def bytes_of_an_active_pair() -> float:
     return (n_bytes(chosen) - n_bytes(chosen.columns)) / len(chosen)
 
 
-def reachable(value: Any, seen: dict[int, Any]) -> list[Any]:
-    """The arrays and the package's objects that a value holds, at any depth, each once; of views, their base."""
-    if id(value) in seen:
-        return []
-    seen[id(value)] = value
-    if isinstance(value, np.ndarray):
-        return [value] if value.base is None else reachable(value.base, seen)
-    if isinstance(value, dict):
-        inner, own = list(value.values()), []
-    elif isinstance(value, list | tuple):
-        inner, own = list(value), []
-    elif type(value).__module__.startswith("spacy_graft."):
-        inner, own = list(vars(value).values()), [value]
-    else:
-        return []
-    return own + [found for part in inner for found in reachable(part, seen)]
-
-
 def bytes_by_document_and_label(fit: Any, data: TrainingData) -> float:
     """Bytes of the arrays of a fit that have an entry for each document and label."""
     arrays = [found for found in reachable(fit, {}) if isinstance(found, np.ndarray)]
     return sum(array.nbytes for array in arrays if array.size == data.targets.size) / data.targets.size
-
-
-def noisy_data() -> TrainingData:
-    """Documents as many as no other array of a fit is long."""
-    rng = random.Random(1)
-    texts = ["".join(rng.choices("abcd", k=12)) for _ in range(331)]
-    return training_data(texts, np.eye(LABELS)[[rng.randrange(LABELS) for _ in texts]])
 
 
 @pytest.mark.parametrize(
@@ -430,7 +442,7 @@ def bytes_of_a_fit() -> float:
 
 def bytes_of_the_parts(penalty_weights: str) -> float:
     fit = start(Grafting(l1=3.0, penalty_weights=penalty_weights), noisy_data())  # type: ignore[arg-type]
-    (part,) = {id(found): found for found in reachable(fit, {}) if isinstance(found, IndexedPart)}.values()
+    (part,) = only(IndexedPart, fit)
     return (part.row_of_node.nbytes + part.inverse.nbytes) / part.index.n_nodes
 
 
