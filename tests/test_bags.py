@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from naive import tf_idf
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.bags import Bags, Vocabulary, item_keys
-from spacy_graft.extract.streams import Stream, joined
+from spacy_graft.extract.streams import Stream, stream_of
 
 WORDS = ["film", "plot", "cast", "song", "dull", "good"]
 #: Counts of a few items, most of them 0: (documents, items).
@@ -87,7 +87,7 @@ def test_tf_idf_of_a_block_is_that_of_the_vectorizer(blank, texts, others, min_d
     columns = [WORDS.index(word) for word in frequent]
 
     def stream(its: list[str]) -> Stream:
-        return joined(block, [block.symbols(blank.make_doc(text)) for text in its])
+        return stream_of(block, [block.symbols(blank.make_doc(text)) for text in its])
 
     bags = Bags.of_stream(stream(texts), min_df, "tf_idf")
     np.testing.assert_allclose(dense(bags, symbols)[:, columns], vectorizer.fit_transform(texts).toarray(), atol=1e-15)

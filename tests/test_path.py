@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.learners import GraftingPath
 from spacy_graft.graft.path import TRIES, PathFit
+from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.graft.start import start
 from strategies import training_data
 
 STEPS = 4
-#: What a path over :func:`corpus` does at each limit; ``last`` is whether the last C tried had too large a model.
+#: What a path over :func:`corpus` does at each limit; ``last`` is whether the last strength tried had too large a model.
 LIMITS = pytest.mark.parametrize(
     ("limit", "n_tries", "last"),
     [
@@ -32,16 +33,17 @@ def corpus() -> TrainingData:
 
 
 def started(corpus: TrainingData, limit: int | None) -> tuple[PathFit, list[tuple[float, int]]]:
-    """A path, and a list that takes each C that its state is optimised at with the number of features there."""
+    """A path, and a list that takes each L1 strength that it is optimised at with the number of features there."""
     learner = GraftingPath(l1_min_ratio=1e-2, steps=STEPS, ridge=1.0, max_features=limit, refit=None)
-    path = learner.start(corpus)
-    optimise, seen = path.state.optimise, []
+    path = start(learner, corpus)
+    assert isinstance(path, PathFit)
+    optimise, seen = path.rounds.optimise, []
 
     def optimise_and_note(l1: float) -> None:
         optimise(l1)
-        seen.append((l1, path.state.active.n_rows))
+        seen.append((l1, path.rounds.state.active.n_rows))
 
-    path.state.optimise = optimise_and_note  # type: ignore[method-assign]
+    path.rounds.optimise = optimise_and_note  # type: ignore[method-assign]
     return path, seen
 
 
@@ -66,9 +68,9 @@ def test_a_filled_up_point_is_come_down_to_from_points_that_fit(corpus, limit, n
 
     other, _ = started(corpus, None)
     for l1 in fitting:
-        other.state.optimise(l1)
+        other.rounds.optimise(l1)
     assert path.report.l1 == fitting[-1]
-    assert path.report.objective == other.state.report.objective
+    assert path.report.objective == other.rounds.report.objective
     features, weights, intercepts = model_of(path)
     expected_features, expected_weights, expected_intercepts = model_of(other)
     assert len(features) == path.report.n_active

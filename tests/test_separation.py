@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacy_graft.graft.learners import Grafting
-from spacy_graft.solve.likelihood import Likelihood
+from spacy_graft.graft.settings import Grafting
+from spacy_graft.solve.losses import LogisticLoss, SoftmaxLoss
 from strategies import training_data
 from test_graft import run
-
-#: One document of the second label, and one of the first (the reference class, where there is one).
-ONE_OF_EACH = [[0.0, 1.0], [1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -21,28 +18,28 @@ ONE_OF_EACH = [[0.0, 1.0], [1.0, 0.0]]
         ([[0.0, 0.5], [0.5, 0.5]], False),
         ([[0.0, 0.0], [0.0, 0.0]], False),
         ([[0.5, 0.5], [0.0, 0.5]], False),
-        ([[0.5, 0.5], [0.0, 0.0]], False),
+        ([[0.5, 0.5], [0.5, 0.0]], False),
+        ([[0.5, 0.0], [0.5, 0.0]], False),
     ],
-    ids=["apart", "one tie", "all ties", "a tie and a mistake", "a mistake"],
+    ids=["apart", "one tie", "all ties", "a tie and a mistake", "the other tie", "a mistake"],
 )
 def test_a_tie_tells_no_document_apart(scores, separated):
-    targets, importance = np.array(ONE_OF_EACH).T, np.ones(2)
-    plain = Likelihood(targets, importance, reference=False)
-    assert plain.is_told_apart(np.array(scores).T) is separated
-    difference = np.diff(np.array(scores), axis=1).T
-    assert Likelihood(targets[1:], importance, reference=True).is_told_apart(difference) is separated
+    """One document of the second label, and one of the first; the reference class of the logistic loss is the first."""
+    targets, scores, importance = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array(scores).T, np.ones(2)
+    assert SoftmaxLoss(targets, importance).is_separated_by(scores) is separated
+    assert LogisticLoss(targets[1:], importance).is_separated_by(np.diff(scores, axis=0)) is separated
 
 
-@pytest.mark.parametrize("reference", [False, True])
-def test_soft_targets_are_never_told_apart_and_masked_documents_not_asked(reference):
+@pytest.mark.parametrize("loss", [SoftmaxLoss, LogisticLoss])
+def test_soft_targets_are_never_told_apart_and_masked_documents_not_asked(loss):
     targets = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]).T
     scores = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]).T
-    if reference:
-        targets, scores = targets[1:], scores[1:] - scores[:1]
+    if loss is LogisticLoss:
+        targets, scores = targets[1:], np.diff(scores, axis=0)
     masked = np.array([1.0, 1.0, 0.0])
-    assert Likelihood(targets, masked, reference).is_told_apart(scores)
-    assert not Likelihood(targets, np.ones(3), reference).is_told_apart(scores)
-    assert not Likelihood(0.9 * targets + 0.05, masked, reference).is_told_apart(scores)
+    assert loss(targets, masked).is_separated_by(scores)
+    assert not loss(targets, np.ones(3)).is_separated_by(scores)
+    assert not loss(0.9 * targets + 0.05, masked).is_separated_by(scores)
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -50,7 +47,7 @@ def test_an_empty_model_of_as_many_documents_of_each_label_separates_nothing(lab
     """All scores are equal."""
     texts = ["ab", "cd"] * (3 * labels)
     targets = np.eye(labels)[np.arange(6 * labels) % labels]
-    fit = run(Grafting(penalty="none", threshold=100.0), training_data(texts, targets))
+    fit = run(Grafting(penalty="none", min_gradient=100.0), training_data(texts, targets))
     assert fit.report.n_active == 0
     assert not fit.report.separated
 
