@@ -12,7 +12,7 @@ from spacy_graft.graft.start import start
 from strategies import training_data
 
 STEPS = 4
-#: What a path over :func:`corpus` does at each limit; ``last`` is whether the last strength tried had too large a model.
+#: What a path over :func:`corpus` does at each limit. ``last``: the last strength tried had too large a model.
 LIMITS = pytest.mark.parametrize(
     ("limit", "n_tries", "last"),
     [
