@@ -14,6 +14,7 @@ from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.kernels import Sought
+from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.stream import best_by_stream
 from spacy_graft.search.violations import Candidates
 from strategies import corpora
@@ -75,6 +76,12 @@ def test_where_room_is_short_equal_ratios_are_kept_by_node_and_label(texts, n_la
         assert_same(Descent(index, inverse).best(residuals, sought), naive, threshold, wanted, n_labels)
 
 
+def request(residuals: np.ndarray, min_gradient: float, n_best: int, degree: int) -> SearchRequest:
+    """All sums are wanted, and no pair is in the model."""
+    active = np.empty((0, residuals.shape[1]), bool)
+    return SearchRequest(residuals, min_gradient, n_best, active, degree, count_all=True)
+
+
 @given(
     n_labels=st.integers(1, 3),
     degree=st.sampled_from([2, 3]),
@@ -95,11 +102,10 @@ def test_where_room_is_short_equal_products_are_kept_by_code_and_label(
     assume(len(set(columns)) == len(columns))
     residuals = np.repeat(rng.integers(-1, 2, (20, 1 if alike else n_labels)) / 4.0, n_labels if alike else 1, axis=1)
     index = index_of(matrix)
-    nothing = np.empty(0, np.int64), np.empty((0, n_labels), bool)
     found = []
     for search_type, n in ((CombinationSearch, 1000), (SmallRoom, wanted)):
         search = search_type(index, index.keys, weights_of("none", 1.0, 1.0, np.ones((20, n_labels))), degree, 1)
-        violations, keys = search.best(residuals, threshold, n, *nothing, degree, True)
+        violations, keys = search.best(request(residuals, threshold, n, degree), np.empty(0, np.int64))
         found.append([*zip(violations.nodes, violations.labels, violations.ratios, keys, strict=True)])
     every, best = found
     assert every == sorted(every, key=lambda pair: (-pair[2], pair[0], pair[1]))
@@ -113,8 +119,7 @@ def test_a_ratio_of_just_the_threshold_violates_nothing(search_type):
     residuals = np.array([[0.25], [0.25], [-0.25], [-0.25], [0.0]])
     index = index_of(matrix)
     search = search_type(index, index.keys, weights_of("none", 1.0, 1.0, np.ones((5, 1))), 2, 1)
-    nothing = np.empty(0, np.int64), np.empty((0, 1), bool)
     for threshold, n in ((0.49, 1), (0.5, 0)):
-        found, _ = search.best(residuals, threshold, 10, *nothing, 2, True)
+        found, _ = search.best(request(residuals, threshold, 10, 2), np.empty(0, np.int64))
         assert (found.count, len(found.nodes)) == (n, n)
         assert found.peaks[0] == 0.5 * n
