@@ -121,3 +121,14 @@ def inverse_weight(kind: str, column: np.ndarray, inside: np.ndarray, power: flo
             inverse *= np.log((1.0 + n) / (1.0 + df))
         inverse **= power
     return float(np.clip(inverse, 0.05, 20.0))
+
+
+def tf_idf(counts: np.ndarray, df: np.ndarray, n_documents: int) -> np.ndarray:
+    """tf × (log((1 + n) / (1 + df)) + 1) in rows of length 1 or, without a known item, 0.
+
+    Counts are (documents, items); ``df`` is of ``n_documents`` training documents, and 0 of unknown items.
+    """
+    idf = np.where(df > 0, np.log((1.0 + n_documents) / (1.0 + df)) + 1.0, 0.0)
+    worth = counts * idf
+    norms = np.sqrt((worth**2).sum(axis=1, keepdims=True))
+    return worth / np.where(norms > 0.0, norms, 1.0)

@@ -1,0 +1,168 @@
+"""Every Python block of the README and the docs runs; what a page says it prints is what it prints.
+
+The blocks of a page run one after the other in one namespace, in a folder of its own. Where a page goes on from a
+reader's corpus or model (:data:`STAND_INS`), there are small ones in their place, and what is printed is not compared.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import catalogue
+import pytest
+import spacy
+from confection import Config
+from spacy.language import Language
+from spacy.tokens import Doc
+
+import spacy_graft
+from conftest import PATH, REPOSITORY, make_examples, make_nlp, make_records, train_fully, write_jsonl
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+FENCE = re.compile(r"```(\w*).*\n")
+#: Where a block of Python begins, also where :func:`blocks_of` does not look for one.
+ANY_PYTHON = re.compile(r"^[ >]*(?:```|~~~) *py", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A Python block of a page.
+
+    Attributes
+    ----------
+    section : str
+        The heading above it.
+    line : int
+        Where its code begins.
+    code : str
+    printed : str, optional
+        The block of text that follows it, if one does.
+    """
+
+    section: str
+    line: int
+    code: str
+    printed: str | None
+
+
+def blocks_of(page: Path) -> list[Block]:
+    blocks: list[Block] = []
+    section, language, begin, end = "", None, 0, -1
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        fence = FENCE.fullmatch(line)
+        if language is None and fence:
+            language, begin = fence[1], number + 1
+        elif language is not None and line.rstrip() == "```":
+            body = "".join(lines[begin:number])
+            if language in ("py", "python"):
+                blocks.append(Block(section, begin + 1, body, None))
+                end = number
+            elif language == "text" and blocks and not "".join(lines[end + 1 : begin - 1]).strip():
+                blocks[-1] = Block(blocks[-1].section, blocks[-1].line, blocks[-1].code, body)
+            language = None
+        elif language is None and line.startswith("#"):
+            section = line.strip("# \n")
+    assert language is None, f"{page.name}: a block is not closed"
+    assert len(blocks) == len(ANY_PYTHON.findall(text)), f"{page.name}: a block is indented, or fenced by other marks"
+    return blocks
+
+
+@Language.component("graft_docs_syntax")
+def annotate(doc: Doc) -> Doc:
+    """Each word modifies the one before it, and its length is its part of speech."""
+    for token in doc:
+        token.lemma_ = token.lower_
+        token.pos_ = ("NOUN", "VERB", "ADJ", "ADP")[len(token) % 4]
+        token.head = doc[max(token.i - 1, 0)]
+        token.dep_ = "dep" if token.i else "ROOT"
+    return doc
+
+
+def model_with_syntax() -> dict[str, Any]:
+    """The main job's corpus and model: the blocks of the default config, and texts of a few words."""
+    config = Config().from_disk(REPOSITORY / "configs" / "default.cfg", interpolate=False)
+    features = config["components"]["textcat_graft"]["features"]
+    # Words say it all in these texts: else no other block would have a feature.
+    for block in ("tags", "arcs", "pairs"):
+        features[block]["penalty_factor"] = 0.5
+    nlp = spacy.blank("en")
+    nlp.add_pipe("graft_docs_syntax")
+    nlp.add_pipe("textcat_graft", config={"features": features, "learner": PATH})
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
+    for folder in ("training", "corpus"):
+        Path(folder).mkdir()
+    nlp.to_disk("training/model-best")
+    test = make_records(15, seed=1)
+    ids = ["special.obl_cv_seq", "linalg.companion", "sparse.csgraph.construct_dist_matrix"]
+    for record, name in zip(test, ids, strict=False):
+        record["id"] = f"scipy.{name}"
+    write_jsonl(Path("corpus/train.jsonl"), make_records(60))
+    write_jsonl(Path("corpus/test.jsonl"), test)
+    return {}
+
+
+def explained_document() -> dict[str, Any]:
+    nlp = train_fully(make_nlp(), make_records(60))
+    return {"nlp": nlp, "textcat": nlp.get_pipe("textcat_graft"), "doc": nlp("the soup of the day and a goal")}
+
+
+def multilabel_model() -> dict[str, Any]:
+    nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(60))
+    return {"nlp": nlp, "dev": make_examples(nlp, make_records(30, seed=1))}
+
+
+#: By page and section: what is there before the section's first block.
+STAND_INS: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
+    ("combinations.md", "What a model makes of them"): model_with_syntax,
+    ("explain.md", "In numbers"): explained_document,
+    ("training.md", "Calibration and thresholds"): multilabel_model,
+}
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+    """A module to run a page in; what it registers is forgotten afterwards."""
+    module = types.ModuleType("page_of_the_docs")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    yield module
+    for path, function in list(catalogue.REGISTRY.items()):
+        if getattr(function, "__module__", None) == module.__name__:
+            del catalogue.REGISTRY[path]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_run_and_print_what_stands_there(
+    page: Path,
+    module: types.ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waiting = {section: make for (name, section), make in STAND_INS.items() if name == page.name}
+    stands_in = False
+    for block in blocks_of(page):
+        if block.section in waiting:
+            module.__dict__.update(waiting.pop(block.section)())
+            stands_in = True
+        capsys.readouterr()
+        # Blank lines before the code, so that a traceback has the line of the page.
+        exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), module.__dict__)
+        printed = capsys.readouterr().out
+        if block.printed is not None and not stands_in:
+            assert printed.split() == block.printed.split(), f"{page.name}, line {block.line}"
+    assert not waiting, f"{page.name} has no Python under {', '.join(waiting)}"
+
+
+def test_the_set_up_lines_are_there() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert "python -m pip install . && python -m spacy project run all" in text
+    assert 'python -m pip install ".[test]" && python -m pytest' in text

@@ -1,0 +1,94 @@
+"""The end of a path that meets ``max_features``: between two points, each come down to from above."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacy_graft.graft.data import TrainingData
+from spacy_graft.graft.path import TRIES, PathFit
+from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.graft.start import start
+from strategies import training_data
+
+STEPS = 4
+#: What a path over :func:`corpus` does at each limit. ``last``: the last strength tried had too large a model.
+LIMITS = pytest.mark.parametrize(
+    ("limit", "n_tries", "last"),
+    [
+        pytest.param(5, 2, False, id="before the last point"),
+        pytest.param(9, 4, True, id="last try too large"),
+        pytest.param(12, 1, False, id="first try fits"),
+        pytest.param(15, 4, False, id="no try is near"),
+        pytest.param(25, 2, False, id="second try fits"),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> TrainingData:
+    rng = np.random.default_rng(8)
+    texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
+    return training_data(texts, np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]], min_df=2)
+
+
+def started(corpus: TrainingData, limit: int | None) -> tuple[PathFit, list[tuple[float, int]]]:
+    """A path, and a list that takes each L1 strength that it is optimised at with the number of features there."""
+    learner = GraftingPath(l1_min_ratio=1e-2, steps=STEPS, ridge=1.0, max_features=limit, refit=None)
+    path = start(learner, corpus)
+    assert isinstance(path, PathFit)
+    optimise, seen = path.rounds.optimise, []
+
+    def optimise_and_note(l1: float) -> None:
+        optimise(l1)
+        seen.append((l1, path.rounds.state.active.n_rows))
+
+    path.rounds.optimise = optimise_and_note  # type: ignore[method-assign]
+    return path, seen
+
+
+def model_of(path: PathFit) -> tuple[list[tuple[int, ...]], np.ndarray, np.ndarray]:
+    """Features, weights and intercepts."""
+    solution = path.solution()
+    return [tuple(term.symbols) for (term,) in solution.terms], solution.weights, solution.intercepts
+
+
+@LIMITS
+def test_a_filled_up_point_is_come_down_to_from_points_that_fit(corpus, limit, n_tries, last):
+    """Bit for bit: what was tried in between and was too large has left nothing behind."""
+    path, seen = started(corpus, limit)
+    while not path.finished:
+        path.step()
+    sizes = [n_active for _, n_active in seen]
+    first_too_large = next(i for i, n_active in enumerate(sizes) if n_active > limit)
+    assert len(seen) - first_too_large - 1 == n_tries <= TRIES
+    assert (sizes[-1] > limit) == last
+    fitting = [l1 for l1, n_active in seen if n_active <= limit]
+    assert fitting == sorted(fitting, reverse=True)
+
+    other, _ = started(corpus, None)
+    for l1 in fitting:
+        other.rounds.optimise(l1)
+    assert path.report.l1 == fitting[-1]
+    assert path.report.objective == other.rounds.report.objective
+    features, weights, intercepts = model_of(path)
+    expected_features, expected_weights, expected_intercepts = model_of(other)
+    assert len(features) == path.report.n_active
+    assert features == expected_features
+    np.testing.assert_array_equal(weights, expected_weights)
+    np.testing.assert_array_equal(intercepts, expected_intercepts)
+
+
+def test_a_point_with_just_as_many_features_as_allowed_is_kept(corpus):
+    """The path goes on below it."""
+    path, _ = started(corpus, None)
+    while path.n_points < STEPS - 1:
+        path.step()
+    limit = path.report.n_active
+    limited, seen = started(corpus, limit)
+    while limited.n_points < STEPS - 1:
+        limited.step()
+    assert len(seen) == STEPS - 1
+    assert not limited.ended
+    assert limited.report.l1 == path.report.l1
+    assert limited.report.n_active == limit
