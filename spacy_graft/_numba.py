@@ -84,7 +84,7 @@ def kernel_sources(package: Path) -> dict[str, str]:
     """
     texts = {path.relative_to(package).as_posix(): path.read_text("utf8") for path in package.rglob("*.py")}
     found: dict[str, str] = {}
-    waiting = [path for path, text in texts.items() if "import njit" in text]
+    waiting = [path for path, text in texts.items() if "_numba import" in text]
     while waiting:
         path = waiting.pop()
         if path in texts and path not in found:
