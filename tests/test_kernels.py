@@ -90,7 +90,7 @@ def test_nothing_is_kept_of_code_that_is_edited_meanwhile(copy: Path, tmp_path: 
 def test_all_sources_of_kernels_count() -> None:
     sources = kernel_sources(PACKAGE)
     for path in PACKAGE.rglob("*.py"):
-        if re.search(r"^@njit", path.read_text("utf8"), re.MULTILINE):
+        if re.search(r"^@(njit|inlined)", path.read_text("utf8"), re.MULTILINE):
             assert path.relative_to(PACKAGE).as_posix() in sources
     for path, text in sources.items():
         for node in ast.walk(ast.parse(text)):
