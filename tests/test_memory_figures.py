@@ -197,7 +197,7 @@ def bytes_of_a_remembered_word() -> float:
     n = 3000
     spelling = Spelling(lowercase=True)
     keys = np.array([NLP.vocab.strings.add(f"{i:08d}") for i in range(n)], np.uint64)
-    spelling.learn(keys.view(np.int64), NLP.vocab.strings)
+    spelling.add_words(keys.view(np.int64), NLP.vocab.strings)
     arrays = (spelling.slots, spelling.keys, spelling.bounds, spelling.letters)
     return sum(array.nbytes for array in arrays) / n
 
