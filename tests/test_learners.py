@@ -18,7 +18,7 @@ import spacy_graft
 from conftest import Record, make_examples, make_nlp
 from naive import dense_optimum, distinct_columns, log_loss, softmax
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting
-from spacy_graft.graft.ascent import FLAT, FOLDS, LEVEL, best_intercept
+from spacy_graft.graft.ascent import FLAT_SLOPE, N_FOLDS, ENDING_SLOPE, best_intercept
 from spacy_graft.graft.problems import Problems
 from spacy_graft.graft.start import start
 from strategies import labelled, training_data
@@ -363,11 +363,11 @@ def naive_ascent(matrix, targets, importance, tolerance=0.005, limit=np.inf):
         scores = path[-1]
         gradient = matrix.T @ (importance * (targets - expit(scores)))
         k = int(np.argmax(np.abs(gradient)))
-        if np.abs(gradient[k]) <= FLAT * importance.max():
+        if np.abs(gradient[k]) <= FLAT_SLOPE * importance.max():
             break
         column = matrix[:, k]
         up = np.sign(gradient[k])
-        level = LEVEL * FLAT * importance[column > 0.0].max()
+        level = ENDING_SLOPE * FLAT_SLOPE * importance[column > 0.0].max()
 
         def rise(step, scores=scores, column=column, up=up, level=level):
             return up * column @ (importance * (targets - expit(scores + up * step * column))) - level
@@ -490,9 +490,9 @@ def test_iterations_are_limited_or_chosen_by_cross_validation():
     assert not limited.report.converged
     _, matrix = distinct_columns(texts)
     fold_of = np.empty(len(texts), int)
-    fold_of[np.lexsort(targets.T)] = np.arange(len(texts)) % FOLDS
+    fold_of[np.lexsort(targets.T)] = np.arange(len(texts)) % N_FOLDS
     losses = np.zeros(1000)
-    for fold in range(FOLDS):
+    for fold in range(N_FOLDS):
         path = naive_ascent(matrix, targets[:, 1], importance * (fold_of != fold))
         own = [logistic_loss(scores, targets[:, 1], importance * (fold_of == fold)) for scores in path]
         losses += [*own, *[own[-1]] * (1000 - len(own))]

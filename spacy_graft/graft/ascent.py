@@ -27,14 +27,14 @@ from .solution import Solution
 from .space import FeatureSpace
 
 #: Slope, in documents, that counts as flat: no label moves along it.
-FLAT = 1e-3
+FLAT_SLOPE = 1e-3
 #: Share of that at which a line search ends. Where all documents of a feature have one label the likelihood rises for
 #: ever along it: of a single document, the score stays under 10.
-LEVEL = 0.1
+ENDING_SLOPE = 0.1
 #: Pairs that a search returns for each label: several labels find their best in one search.
 N_BEST = 16
 #: Of how many parts of the documents each is held out once.
-FOLDS = 5
+N_FOLDS = 5
 
 
 class Ascent:
@@ -114,7 +114,7 @@ class Ascent:
             best = float(found.gradients[of_label].max(initial=0.0))
             if not len(of_label) and len(found.nodes) == n_best and found.peaks[label] > highest[label]:
                 continue
-            if max(best, highest[label]) <= FLAT * self.importance[label].max(initial=0.0):
+            if max(best, highest[label]) <= FLAT_SLOPE * self.importance[label].max(initial=0.0):
                 self._rest(label)
             elif best > highest[label]:
                 chosen.append((found.blocks[of_label[0]], found.nodes[of_label[0]], label))
@@ -153,7 +153,7 @@ class Ascent:
 
 
 def best_step(values: np.ndarray, scores: np.ndarray, targets: np.ndarray, importance: np.ndarray) -> float:
-    """The t at which Σ_i s_i log P(q_i | f_i + t x_i) is largest, to a tenth of :data:`FLAT` in its slope.
+    """The t at which Σ_i s_i log P(q_i | f_i + t x_i) is largest, to a tenth of :data:`FLAT_SLOPE` in its slope.
 
     The paper brackets the step by doubling and halves the bracket; here the bracket is closed by Brent's method on the
     slope, which falls all the way because the likelihood is concave.
@@ -168,7 +168,7 @@ def best_step(values: np.ndarray, scores: np.ndarray, targets: np.ndarray, impor
         return float((importance * values) @ (targets - expit(scores + step * values)))
 
     upwards = 1.0 if slope(0.0) > 0.0 else -1.0
-    level = LEVEL * FLAT * float(importance.max(initial=0.0))
+    level = ENDING_SLOPE * FLAT_SLOPE * float(importance.max(initial=0.0))
 
     def above_level(length: float) -> float:
         return upwards * slope(upwards * length) - level
@@ -243,8 +243,8 @@ class AscentFit:
         """
         data = self.problems.data
         fold_of = np.empty(data.n_documents, np.int64)
-        fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % FOLDS
-        paths = [self._held_out_losses(fold_of != fold) for fold in range(FOLDS)]
+        fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % N_FOLDS
+        paths = [self._held_out_losses(fold_of != fold) for fold in range(N_FOLDS)]
         longest = max(len(path) for path in paths)
         total = sum(np.concatenate([path, np.repeat(path[-1:], longest - len(path), axis=0)]) for path in paths)
         return np.argmin(total, axis=0).astype(np.float64)

@@ -63,7 +63,7 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
     if settings.penalty_weights not in BY_LABEL:
-        return kernels.inverse_weights(by_label[0], index.df, *index.moments())
+        return kernels.shared_inverse_weights(by_label[0], index.df, *index.moments())
     inside = index.sums(positives, np.float32)
     present = index.df.astype(np.float32)[:, None] if known.all() else index.sums(known, np.float32)
     inverse = np.empty(inside.shape, np.float32)

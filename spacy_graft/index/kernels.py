@@ -159,7 +159,7 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 
 @njit
-def interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
+def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
     """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size

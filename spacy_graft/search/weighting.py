@@ -102,7 +102,7 @@ def largest_inverse_weight(weighting, min_df, inside, outside):
 
 
 @njit
-def inverse_weights(weighting, df, totals, squares):
+def shared_inverse_weights(weighting, df, totals, squares):
     """1 / λ of many columns, of a kind that does not depend on labels: float32 (columns, 1)."""
     inverse = np.empty((df.shape[0], 1), np.float32)
     for k in range(df.shape[0]):
