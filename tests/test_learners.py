@@ -18,7 +18,7 @@ import spacy_graft
 from conftest import Record, make_examples, make_nlp
 from naive import dense_optimum, distinct_columns, log_loss, softmax
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting
-from spacy_graft.graft.ascent import FLAT_SLOPE, N_FOLDS, ENDING_SLOPE, best_intercept
+from spacy_graft.graft.ascent import ENDING_SLOPE, FLAT_SLOPE, N_FOLDS, best_intercept
 from spacy_graft.graft.problems import Problems
 from spacy_graft.graft.start import start
 from strategies import labelled, training_data

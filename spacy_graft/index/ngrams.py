@@ -223,7 +223,9 @@ def interval_nodes(
     bounds = np.empty(2 * capacity + 1, np.int64)
     events = np.empty(2 * len(suffixes), np.int32)
     stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
-    n_nodes = kernels.fill_interval_nodes(suffixes, lcp, documents, runs, n_documents, min_df, stack, nodes, bounds, events)
+    n_nodes = kernels.fill_interval_nodes(
+        suffixes, lcp, documents, runs, n_documents, min_df, stack, nodes, bounds, events
+    )
     nodes.resize((n_nodes, 4), refcheck=False)
     bounds.resize(2 * n_nodes + 1, refcheck=False)
     events.resize(int(bounds[-1]), refcheck=False)
