@@ -121,7 +121,7 @@ def multilabel_model() -> dict[str, Any]:
 
 #: By page and section: what is there before the section's first block.
 STAND_INS: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
-    ("combinations.md", "What a model makes of them"): model_with_syntax,
+    ("combinations.md", "Examples from a trained model"): model_with_syntax,
     ("explain.md", "In numbers"): explained_document,
     ("training.md", "Calibration and thresholds"): multilabel_model,
 }
