@@ -19,7 +19,7 @@ from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
 from .graft.start import start
 from .metrics import logistic, softmax
-from .model.products import Members, add_scores
+from .model.item_matching import Members, add_item_scores
 
 #: Documents: a matrix, or for each document its items or their values by name.
 Documents = Any
@@ -277,7 +277,7 @@ class FittedModel:
         found = self.members.features_of(
             known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
         )
-        add_scores(found, self.solution.weights, totals)
+        add_item_scores(found, self.solution.weights, totals)
         if self.solution.mean_scale:
             lengths = np.maximum(np.diff(matrix.indptr), 1)
             totals *= (self.solution.mean_scale / np.sqrt(lengths))[:, None]

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from ..extract.bags import item_keys
 from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import SparseLinearT, matches, reading
+from ..model.sparse_linear import SparseLinearT, as_reading_block, ngram_occurrences
 from ..model.table import FeatureTable
 from .contributions import Member, Span
 from .features import TIMES
@@ -22,7 +22,7 @@ class Evidence:
         self.blocks = model.attrs["blocks"]
         self.table: FeatureTable = model.attrs["features"]
         self.token_starts = np.array([token.idx for token in doc], np.int64)
-        occurrences = matches(model, doc)
+        occurrences = ngram_occurrences(model, doc)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}
@@ -47,7 +47,7 @@ class Evidence:
 
     def _item(self, term: NamedTerm) -> Member:
         if term not in self._members:
-            block = reading(self.blocks[term.block])
+            block = as_reading_block(self.blocks[term.block])
             symbols = block.values(term.symbols, self.doc.vocab.strings)
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
             spans = self._spans_of(term.block)[self._keys_of(term.block) == key]
@@ -57,17 +57,17 @@ class Evidence:
 
     def _member(self, term: NamedTerm, places: tuple[tuple[Span, ...], ...]) -> Member:
         block = self.blocks[term.block]
-        return Member(reading(block).text(term.symbols), term.block, block.feature_kind, places)
+        return Member(as_reading_block(block).text(term.symbols), term.block, block.feature_kind, places)
 
     def _keys_of(self, block: str) -> np.ndarray:
         if block not in self._symbols:
-            self._symbols[block] = item_keys(reading(self.blocks[block]).symbols(self.doc))
+            self._symbols[block] = item_keys(as_reading_block(self.blocks[block]).symbols(self.doc))
         return self._symbols[block]
 
     def _spans_of(self, block: str) -> np.ndarray:
         """Characters of what each symbol or item points at: int (n, k, 2)."""
         if block not in self._spans:
-            self._spans[block] = character_spans(reading(self.blocks[block]), self.doc)
+            self._spans[block] = character_spans(as_reading_block(self.blocks[block]), self.doc)
         return self._spans[block]
 
     def _span(self, start: int, end: int) -> Span:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import reading
+from ..model.sparse_linear import as_reading_block
 from ..model.table import FeatureTable
 
 #: Between the members of a combination.
@@ -64,4 +64,4 @@ def features_of(
 
 def text_of(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
     """A feature as people read it."""
-    return TIMES.join(reading(blocks[term.block]).text(term.symbols) for term in terms)
+    return TIMES.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)
