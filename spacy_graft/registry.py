@@ -1,8 +1,8 @@
-"""The package's own registries: what a config may name after ``@graft_features`` and its like.
+"""The registries behind ``@graft_features``, ``@graft_learners`` and ``@graft_networks`` in configs.
 
-Names that other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
-``spacy_graft_networks`` are found as well. This module does not import spaCy: the components make the registries known
-to it (:func:`spacy_graft.pipeline.registration.join_spacy`).
+They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
+``spacy_graft_networks``. This module does not import spaCy; the components add the registries to spaCy's
+(:func:`spacy_graft.pipeline.registration.register_with_spacy`).
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from typing import Any, TypeVar
 
 import catalogue
 
-Builder = TypeVar("Builder")
+BuilderT = TypeVar("BuilderT")
 
-#: Feature blocks: what documents are cut into, see :class:`spacy_graft.extract.blocks.NgramBlock`.
+#: Feature blocks, see :mod:`spacy_graft.extract.blocks`.
 graft_features = catalogue.create("spacy", "graft_features", entry_points=True)
 
-#: Learners: how the weights are found.
+#: Learners, see :mod:`spacy_graft.graft.settings`.
 graft_learners = catalogue.create("spacy", "graft_learners", entry_points=True)
 
-#: Networks of features: which weights are pulled together.
+#: Builders of feature graphs for the network penalty, see :mod:`spacy_graft.graphs`.
 graft_networks = catalogue.create("spacy", "graft_networks", entry_points=True)
 
 
-def network_builder(name: str) -> Callable[[type[Builder]], type[Builder]]:
-    """Register a class of builders: a config gets the ``__call__`` of one.
+def network_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
+    """Class decorator that registers a builder of feature graphs; configs get the ``__call__`` of an instance.
 
-    spaCy passes the arguments of ``initialize`` through a pydantic model, which makes dicts of dataclasses. An entry
-    point names the attribute ``registered`` of the class, which does the same.
+    A function is registered because spaCy passes the arguments of ``initialize`` through a pydantic model, which turns
+    dataclasses into dicts. Entry points name the attribute ``registered`` of the class, which is that function.
+
+    Parameters
+    ----------
+    name : str
+        The registered name, such as ``spacy_graft.WordNet.v1``.
     """
 
-    def register(cls: type[Builder]) -> type[Builder]:
+    def register(cls: type[BuilderT]) -> type[BuilderT]:
         @wraps(cls)
         def registered(*args: Any, **kwargs: Any) -> Any:
             builder: Any = cls(*args, **kwargs)

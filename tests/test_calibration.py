@@ -157,8 +157,8 @@ def test_a_temperature_never_raises_log_loss(case: Case) -> None:
         cooled = Case(case.scores / temperature, case.targets, case.known, case.weights, case.exclusive)
         return log_loss(*cooled.arrays, exclusive=case.exclusive)
 
-    assert metrics.COLDEST < found < metrics.HOTTEST
-    for other in (1.0, 0.99 * found, 1.01 * found, metrics.COLDEST, metrics.HOTTEST):
+    assert metrics.MIN_TEMPERATURE < found < metrics.MAX_TEMPERATURE
+    for other in (1.0, 0.99 * found, 1.01 * found, metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE):
         assert loss(found) <= loss(other) + 1e-12
 
 

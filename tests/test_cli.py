@@ -577,7 +577,7 @@ def test_files_that_are_not_there(pipeline: Path, tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "is no folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
+    assert "is not a folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path)
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "a" / "b.jsonl")
 

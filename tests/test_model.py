@@ -35,9 +35,9 @@ from spacy_graft.model.sparse_linear import (
     set_solution,
 )
 from spacy_graft.model.table import FORMAT, FeatureTable
-from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.pipeline.registration import register_with_spacy
 
-join_spacy()
+register_with_spacy()
 
 BLOCKS: dict[str, NgramBlock] = {
     "words": TokenNgrams(),

@@ -20,8 +20,8 @@ from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, tra
 from spacy_graft.explain.contributions import Contribution, LabelExplanation, Member, Span
 from spacy_graft.explain.explanation import Explanation
 from spacy_graft.explain.html.arcs import drawing
-from spacy_graft.explain.html.density import Arc, arcs, runs, stretches
-from spacy_graft.explain.html.markup import signed
+from spacy_graft.explain.html.density import Arc, arcs_of, non_empty_spans, runs
+from spacy_graft.explain.html.markup import signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_pipeline_originals import make_examples, texts_and_labels
@@ -142,13 +142,13 @@ def test_each_contribution_is_shared_by_its_characters(drawn: list[tuple[float, 
     ]
     expected = [0.0] * 20
     for part in parts:
-        covered = [char for start, end in stretches(part) for char in range(start, end)]
+        covered = [char for start, end in non_empty_spans(part) for char in range(start, end)]
         for char in covered:
             expected[char] += part.contribution / len(covered)
     found = [run.strength for run in runs(20, parts) for _ in range(run.start, run.end)]
     assert found == pytest.approx(expected, abs=1e-12)
     for run in runs(20, parts):
-        there = [k for k, part in enumerate(parts) if any(s <= run.start < e for s, e in stretches(part))]
+        there = [k for k, part in enumerate(parts) if any(s <= run.start < e for s, e in non_empty_spans(part))]
         assert list(run.parts) == there
 
 
@@ -229,7 +229,7 @@ def test_many_labels() -> None:
 def test_the_numbers_of_a_table_add_up() -> None:
     parts = [contribution(f"f{k}", (-1) ** k * 0.125 * k) for k in range(1, 131)]
     elements = checked(spacy_graft.render(explanation("", parts), style="table"))
-    table = elements.text[elements.text.index("What adds") :]
+    table = elements.text[elements.text.index("Contributions to") :]
     numbers = [float(number.replace("−", "-")) for number in re.findall(r"([+−]\d+\.\d{3})[+−]\d+\.\d{3}1\.000", table)]
     rest, intercept, score = (
         float(re.search(rf"([+−][\d.]+){name}", table)[1].replace("−", "-"))  # type: ignore[index]
@@ -272,16 +272,16 @@ def test_features_without_a_place_are_bars(syntax: Language) -> None:
     doc = nlp.make_doc("Now dull song")
     doc.user_data["source"] = "blog"
     elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
-    assert "Of the whole document" in elements.text
+    assert "Features of the whole document" in elements.text
     assert "source=blog document attribute+" in elements.text
-    assert "No feature of the model has a place in the text." in elements.text
+    assert "None of the contributing features has a place in the text." in elements.text
 
 
 def test_many_features_without_a_place_are_summed() -> None:
     parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
     text = checked(spacy_graft.render(explanation("", parts))).text
     assert "The document is empty." in text
-    assert "3 more, together +1.500." in text
+    assert "3 more features, +1.500 in total." in text
 
 
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
@@ -303,7 +303,9 @@ def moved(pairs: list[tuple[Span, Span]], by: int) -> list[tuple[Span, ...]]:
 def test_strengths_of_the_arcs_sum_to_the_contributions() -> None:
     text = "so dull a film and dull a book"
     film, book = (span(text, "film"), span(text, "dull")), (span(text, "book"), span(text, "dull", 1))
-    found = arcs([contribution("both", 0.5, film, book), contribution("one", -0.75, film), contribution("word", 1.0)])
+    found = arcs_of(
+        [contribution("both", 0.5, film, book), contribution("one", -0.75, film), contribution("word", 1.0)]
+    )
     assert [(arc.head.start, arc.strength, arc.parts) for arc in found] == [
         (film[0].start, -0.5, (0, 1)),
         (book[0].start, 0.25, (0,)),
@@ -343,11 +345,11 @@ def test_the_model(fitted: Language) -> None:
     for label in TELLING:
         assert f"<h4><bdi>{label}</bdi></h4>" in html
         best = max(component.features(), key=lambda feature: feature.weights[label])
-        assert f"{signed(best.weights[label])}{best.text}" in elements.text
+        assert f"{signed_number(best.weights[label])}{best.text}" in elements.text
         assert f"token n-gramwords{best.df}" in elements.text
     assert re.search(r"<mark>salt</mark>", html)
     longest = next(feature for feature in component.features() if feature.longest != feature.text)
-    assert f"longest: {longest.longest}" in elements.text or longest.text not in elements.text
+    assert f"longest n-gram: {longest.longest}" in elements.text or longest.text not in elements.text
     alone = checked(spacy_graft.render(component, style="global", label="food"))
     assert len(alone.of("table")) == 1
     assert "in context" not in alone.text
@@ -411,7 +413,7 @@ def test_spans_for_displacy(syntax: Language, good_book: Doc) -> None:
             for place in member.places:
                 for its in place:
                     text = good_book[its.first_token : its.end_token].text
-                    assert by_text[text, part.text] == signed(part.contribution, 2)
+                    assert by_text[text, part.text] == signed_number(part.contribution, 2)
     html = displacy.render(good_book, style="span", options={"spans_key": "why"})
     assert all(label in html for label in by_text.values())
     assert len(spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")) == len(group)

@@ -1,4 +1,4 @@
-"""Where in a document the features of a model are."""
+"""Places of a model's features in a document."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..extract.terms import NamedTerm
 from ..model.sparse_linear import SparseLinearT, as_reading_block, ngram_occurrences
 from ..model.table import FeatureTable
 from .contributions import Member, Span
-from .features import TIMES
+from .features import MEMBER_SEPARATOR
 
 
 class Evidence:
-    """Where in a document features are. What a block finds there is read once."""
+    """Finds the places of features in one document. Each block reads the document at most once."""
 
     def __init__(self, model: SparseLinearT, doc: Doc) -> None:
         self.doc = doc
@@ -29,13 +29,13 @@ class Evidence:
         self._spans: dict[str, np.ndarray] = {}
 
     def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
-        """Text, block and kind of a feature, and where its members are."""
+        """Text, block and kind of a feature, and its members with their places."""
         terms, block = self.table.terms(row), self.table.blocks[row]
         if is_ngram_block(self.blocks[block]):
             members: tuple[Member, ...] = (self._ngram(row, terms[0]),)
         else:
             members = tuple(self._item(term) for term in terms)
-        return TIMES.join(member.text for member in members), block, self.blocks[block].feature_kind, members
+        return MEMBER_SEPARATOR.join(member.text for member in members), block, self.blocks[block].feature_kind, members
 
     def _ngram(self, row: int, term: NamedTerm) -> Member:
         first, last = np.searchsorted(self.occurrences[:, 0], (row, row + 1))
@@ -65,7 +65,7 @@ class Evidence:
         return self._symbols[block]
 
     def _spans_of(self, block: str) -> np.ndarray:
-        """Characters of what each symbol or item points at: int (n, k, 2)."""
+        """Start and end, in characters, of the k spans of each symbol or item: int (n, k, 2)."""
         if block not in self._spans:
             self._spans[block] = character_spans(as_reading_block(self.blocks[block]), self.doc)
         return self._spans[block]
@@ -77,7 +77,7 @@ class Evidence:
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:
-    """Characters of what each symbol or item of a document points at: int (n, k, 2)."""
+    """Start and end, in characters, of the k spans of each symbol or item of a document: int (n, k, 2)."""
     if not is_item_block(block):
         return block.offsets(doc)[:, np.newaxis, :]  # type: ignore[union-attr]
     tokens = block.places(doc)

@@ -13,11 +13,11 @@ from ..graft.start import is_learner
 from ..messages import did_you_mean
 from ..model.sparse_linear import SparseLinear
 from .defaults import blocks_of, default_features
-from .registration import join_spacy
+from .registration import register_with_spacy
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
-join_spacy()
+register_with_spacy()
 
 Component = TypeVar("Component", bound=TextCatGraft)
 

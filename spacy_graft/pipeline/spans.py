@@ -5,7 +5,7 @@ from __future__ import annotations
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..explain.html.markup import signed
+from ..explain.html.markup import signed_number
 from .render import explained
 from .textcat import TextCatGraft
 
@@ -41,7 +41,7 @@ def contribution_spans(
     """
     its, _ = explained(doc, component, label)
     spans = {
-        (span.first_token, span.end_token, part.text): signed(part.contribution, 2)
+        (span.first_token, span.end_token, part.text): signed_number(part.contribution, 2)
         for part in its.contributions
         for member in part.members
         for place in member.places

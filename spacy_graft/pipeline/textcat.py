@@ -19,13 +19,13 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..explain.explanation import Explanation, explain
+from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
-from ..metrics import log, logistic, softmax
+from ..metrics import clipped_log, logistic, softmax
 from ..model.sparse_linear import parameters, set_solution
 from . import history
 from .corpus import ExtractedCorpus
@@ -380,7 +380,7 @@ class TextCatGraft(TrainablePipe):
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         """Σ over labels is the loss of a document."""
-        return -targets * log(probabilities)
+        return -targets * clipped_log(probabilities)
 
     def _batch_loss(self, examples: list[Example]) -> float:
         if not examples:
@@ -435,7 +435,9 @@ class TextCatGraft(TrainablePipe):
             For each label the intercept and what each matched feature contributes: they sum to the score.
         """
         chosen = self.chosen_labels(label)
-        return explain(self.model, doc, self.predict([doc])[0], {each: self.labels.index(each) for each in chosen})
+        return explain_document(
+            self.model, doc, self.predict([doc])[0], {each: self.labels.index(each) for each in chosen}
+        )
 
     def chosen_labels(self, label: str | None) -> tuple[str, ...]:
         """One label, or all if it is None; a ValueError if there is no such label or the component has no weights."""
@@ -491,7 +493,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         return logistic(scores)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        return -targets * log(probabilities) - (1.0 - targets) * log(1.0 - probabilities)
+        return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
 
 
 def restored(saved: Any) -> Report | None:
