@@ -187,9 +187,9 @@ def test_thresholds_are_saved(several: Language, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("thresholds", "message"),
     [
-        ([0.5], r"The thresholds of labels are \[0.5\], and no numbers by label"),
+        ([0.5], r"The thresholds of labels are \[0.5\], but must be numbers by label"),
         (None, "The thresholds of labels are None"),
-        ({"war": 0.5}, r"There is a threshold for 'war', which is no label\. The labels: 'food', 'music', 'sport'"),
+        ({"war": 0.5}, r"There is a threshold for 'war', which is not a label\. The labels: 'food', 'music', 'sport'"),
         ({"food": 1.5}, "The threshold of 'food' is 1.5, but it must be a number from 0 to 1"),
         ({"food": -0.1}, "The threshold of 'food' is -0.1"),
         ({"food": "0.5"}, "The threshold of 'food' is '0.5'"),
@@ -262,9 +262,7 @@ def test_examples_are_annotated_by_what_stands_before() -> None:
 def test_there_must_be_examples_and_one_trained_component(several: Language) -> None:
     with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] There are no examples to calibrate on"):
         spacy_graft.calibrate(several, [])
-    with pytest.raises(
-        ValueError, match=r"spacy_graft\.calibrate is for one component, and the pipeline has 0 enabled"
-    ):
+    with pytest.raises(ValueError, match="There is no enabled graft component in the pipeline; its components: none"):
         spacy_graft.calibrate(spacy.blank("en"), dev_of(several))
     nlp = make_nlp()
     for label in TELLING:

@@ -147,7 +147,7 @@ def test_without_annotation_there_is_nothing_to_learn(blank: Language) -> None:
     nlp = make_nlp()
     for label in "ab":
         component_of(nlp).add_label(label)
-    with pytest.raises(ValueError, match="None of the 2 examples says anything of a label"):
+    with pytest.raises(ValueError, match="None of the 2 examples has a label"):
         spacy_graft.fit(nlp, [make_example(nlp, text, {}) for text in ("one", "two")])
 
 

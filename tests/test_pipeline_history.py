@@ -15,7 +15,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, Record, make_examples, make_nlp
-from spacy_graft.pipeline.history import KINDS
+from spacy_graft.pipeline.history import STEP_TYPES
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -150,7 +150,7 @@ def test_history_is_saved(nlp: Language, examples: list[Example], dev: list[Exam
     assert component.report is None
 
 
-SOUND = {key: kinds[0](1) for key, kinds in KINDS.items()}
+SOUND = {key: kinds[0](1) for key, kinds in STEP_TYPES.items()}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ SOUND = {key: kinds[0](1) for key, kinds in KINDS.items()}
         ("history", []),
         ([SOUND, None], []),
         ([{key: value for key, value in SOUND.items() if key != "score"}], []),
-        *[([{**SOUND, key: "1"}], []) for key in KINDS],
+        *[([{**SOUND, key: "1"}], []) for key in STEP_TYPES],
     ],
 )
 def test_a_damaged_history_is_none(fitted: Language, saved: Any, expected: list[Any]) -> None:

@@ -33,6 +33,7 @@ from conftest import (
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
+from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, empty_solution
 from spacy_graft.pipeline.training import Training
@@ -71,6 +72,11 @@ class SpyFit:
         solution = empty_solution(self.n_labels)
         solution.intercepts[0] = self.report.rounds
         return solution
+
+
+@start.register
+def start_spy(learner: Spy, data: TrainingData) -> SpyFit:
+    return learner.start(data)
 
 
 def component_of(nlp: Language) -> TextCatGraft:
@@ -263,7 +269,7 @@ def test_examples_beyond_the_callback_join_it(nlp: Language, examples: list[Exam
 
 
 def test_initialize_without_corpus_needs_labels(nlp: Language) -> None:
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] Labels that exclude each other must be two at least"):
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] Exclusive labels must be at least two"):
         nlp.initialize()
 
 
@@ -431,7 +437,7 @@ def test_labels_added_by_hand_come_first(nlp: Language, examples: list[Example])
     nlp.initialize(lambda: examples)
     assert component.labels == ("sport", "food", "music")
     assert component.add_label("food") == 0
-    with pytest.raises(ValueError, match=r"The label 'war' cannot be added to a component that is initialized"):
+    with pytest.raises(ValueError, match=r"The label 'war' cannot be added to an initialized component"):
         component.add_label("war")
 
 

@@ -24,8 +24,8 @@ from spacy_graft.explain.html.density import Arc, arcs_of, non_empty_spans, runs
 from spacy_graft.explain.html.markup import signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.pipeline.textcat import TextCatGraft
-from test_pipeline_originals import make_examples, texts_and_labels
-from test_pipeline_originals import make_nlp as make_syntax_nlp
+from test_pipeline_items import make_examples, texts_and_labels
+from test_pipeline_items import make_nlp as make_syntax_nlp
 
 #: Elements without an end.
 VOID = {"meta", "path", "br"}

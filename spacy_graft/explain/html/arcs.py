@@ -87,11 +87,11 @@ def lay_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Piece], float]:
     ends = sorted({(span.start, span.end) for arc in arcs for span in (arc.head, arc.modifier)})
     texts: list[tuple[str, int | None]] = []
     previous_end = ends[0][0]
-    for start, end in ends:
-        between = " ".join(text[previous_end:start].split())
+    for begin, end in ends:
+        between = " ".join(text[previous_end:begin].split())
         if between:
             texts.append((between if len(between) <= MAX_GAP else "…", None))
-        texts.append((text[start:end], start))
+        texts.append((text[begin:end], begin))
         previous_end = end
     if is_right_to_left(text):
         texts.reverse()

@@ -305,12 +305,15 @@ def first_product(tables: dict[str, Any]) -> list[Any]:
         (lambda tables: first_product(tables).pop(), "single member|neither symbols nor members"),
         (lambda tables: first_product(tables)[0].__setitem__(0, "shapes"), "combines .*'shapes'"),
         (lambda tables: first_product(tables)[0].__setitem__(0, "nowhere"), "combines .*'nowhere'"),
-        (lambda tables: first_product(tables)[0].append("one more"), "no items of|whole items"),
-        (lambda tables: first_product(tables)[0].__setitem__(1, 7), "no list of str"),
+        (lambda tables: first_product(tables)[0].append("one more"), "not items of|whole items"),
+        (lambda tables: first_product(tables)[0].__setitem__(1, 7), "not a list of str"),
         (lambda tables: first_product(tables).__setitem__(0, []), "without symbols|combines ''"),
-        (lambda tables: first_product(tables).__setitem__(0, 3), "no list of list"),
+        (lambda tables: first_product(tables).__setitem__(0, 3), "not a list of list"),
         (lambda tables: tables["vocabularies"]["lemmas"].pop("df"), "other parts than"),
-        (lambda tables: tables["vocabularies"]["lemmas"].update(keys=b"123"), "not one number of documents a key"),
+        (
+            lambda tables: tables["vocabularies"]["lemmas"].update(keys=b"123"),
+            "not have one number of documents for each key",
+        ),
         (lambda tables: tables["vocabularies"]["lemmas"].update(n_documents=0), "impossible numbers"),
         (lambda tables: tables["vocabularies"].update(lemmas=3), "other parts than"),
     ],
@@ -326,7 +329,7 @@ def test_a_vocabulary_that_is_missing_is_told() -> None:
     nlp = make_nlp({"lemmas": FEATURES["lemmas"]})
     spacy_graft.fit(nlp, make_examples(nlp))
     data = edited(nlp, lambda tables: tables["vocabularies"].clear())
-    with pytest.raises(ValueError, match="no vocabulary of block 'lemmas'"):
+    with pytest.raises(ValueError, match="no vocabulary for block 'lemmas'"):
         SparseLinear(component_of(nlp).blocks).from_bytes(data)
 
 
