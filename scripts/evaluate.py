@@ -19,8 +19,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 from spacy_graft.metrics import brier, expected_calibration_error, log_loss, reliability
+from spacy_graft.pipeline.components import graft_components
 from spacy_graft.pipeline.reader import JsonlCorpus
-from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, graft_components
+from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Labels whose confusion matrix fits a terminal.
 MATRIX_LABELS = 13

@@ -1,4 +1,4 @@
-"""The thinc model: scores against looking for every feature, saving and loading, and what must not be loaded."""
+"""The thinc model: scores compared with a search for every feature, saving and loading, and damaged files."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_labels_that_exclude_each_other_have_no_thresholds(fitted: Language) -> 
     assert "thresholds" not in component_of(nlp).cfg
 
 
-def test_documents_that_are_all_right_tell_no_temperature(fitted: Language) -> None:
+def test_no_temperature_if_all_documents_are_predicted_correctly(fitted: Language) -> None:
     nlp = spacy.util.load_model_from_config(fitted.config).from_bytes(fitted.to_bytes())
     dev = make_examples(nlp, [{"text": "salt and sugar", "label": "food"}, {"text": "goal", "label": "sport"}])
     with pytest.warns(UserWarning, match=r"\[textcat_graft\] No temperature is best for these 2 documents"):
@@ -245,7 +245,7 @@ def test_without_thresholds_scores_are_those_of_spacy(several: Language) -> None
         component.cfg["thresholds"] = {}
 
 
-def test_examples_are_annotated_by_what_stands_before() -> None:
+def test_examples_are_annotated_by_components_before() -> None:
     nlp = spacy.blank("en")
     ruler: Any = nlp.add_pipe("attribute_ruler")
     ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})

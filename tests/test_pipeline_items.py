@@ -113,7 +113,7 @@ def test_the_products_that_decide_are_found(trained: Language) -> None:
     assert any("source=blog" in feature.text for feature in features)
 
 
-def test_scores_are_what_the_members_are_worth(trained: Language) -> None:
+def test_scores_are_products_of_member_values(trained: Language) -> None:
     """Every feature is looked for by hand, and tf-idf done by hand."""
     component = component_of(trained)
     table, weights = component.model.attrs["features"], component.model.get_param("W")
@@ -129,13 +129,13 @@ def test_scores_are_what_the_members_are_worth(trained: Language) -> None:
                 if name == "lemmas":
                     idf = vocabulary.weights(np.unique(symbols, axis=0))
                     known = [block.names(np.atleast_1d(row), doc.vocab.strings) for row in np.unique(symbols, axis=0)]  # type: ignore[union-attr]
-                    worth = {row: counts[row] * weight for row, weight in zip(known, idf, strict=True)}
+                    unscaled = {row: counts[row] * weight for row, weight in zip(known, idf, strict=True)}
                 elif name == "shapes":
-                    worth = {row: 1.0 + np.log(count) for row, count in counts.items()}
+                    unscaled = {row: 1.0 + np.log(count) for row, count in counts.items()}
                 else:
-                    worth = dict.fromkeys(rows, 1.0)
-                norm = np.sqrt(sum(value**2 for value in worth.values())) if name in ("lemmas", "shapes") else 1.0
-                values[name] = {row: value / (norm or 1.0) for row, value in worth.items()}
+                    unscaled = dict.fromkeys(rows, 1.0)
+                norm = np.sqrt(sum(value**2 for value in unscaled.values())) if name in ("lemmas", "shapes") else 1.0
+                values[name] = {row: value / (norm or 1.0) for row, value in unscaled.items()}
         words = [token.lower_ for token in doc if not token.is_space]
         expected = component.model.get_param("b").copy()
         for k in range(table.n_features):
@@ -218,7 +218,7 @@ def test_saving_and_processes(trained: Language, tmp_path: Path) -> None:
     assert [doc.cats for doc in trained.pipe(some_docs(trained), n_process=2)] == expected
 
 
-def test_annotation_that_is_missing_is_told(trained: Language) -> None:
+def test_missing_annotation(trained: Language) -> None:
     doc = trained.make_doc("dull film")
     with pytest.raises(ValueError, match="needs documents annotated with DEP"):
         component_of(trained)(doc)
@@ -325,7 +325,7 @@ def test_damaged_products_are_refused(trained: Language, edit: Any, message: str
     assert not model.has_param("W")
 
 
-def test_a_vocabulary_that_is_missing_is_told() -> None:
+def test_missing_vocabulary() -> None:
     nlp = make_nlp({"lemmas": FEATURES["lemmas"]})
     spacy_graft.fit(nlp, make_examples(nlp))
     data = edited(nlp, lambda tables: tables["vocabularies"].clear())

@@ -1,4 +1,4 @@
-"""What a component does not take, and what it says."""
+"""Invalid input of components, and the errors that it raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CATS: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
 
 def start(nlp: Language, cats: list[dict[str, Any]], text: str = "some words", **settings: Any) -> None:
     """Initialize, and run the first step, which reads the corpus."""
-    examples = [make_example(nlp, text, each) for each in cats]
+    examples = [make_example(nlp, text, one) for one in cats]
     component: Any = nlp.get_pipe(nlp.pipe_names[-1])
     component.initialize(lambda: examples, nlp=nlp, **settings)
     nlp.update(examples)

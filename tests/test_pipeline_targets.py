@@ -1,4 +1,4 @@
-"""What ``doc.cats`` may say."""
+"""Targets read from ``doc.cats``."""
 
 from __future__ import annotations
 

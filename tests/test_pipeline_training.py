@@ -150,7 +150,7 @@ def test_labels_left_out_are_masked_where_several_may_hold() -> None:
     nlp = make_nlp("textcat_graft_multilabel")
     spy = spied(nlp)
     cats: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"b": 1.0}, {}, {"a": 0.0}]
-    examples = [make_example(nlp, f"text {i}", each) for i, each in enumerate(cats)]
+    examples = [make_example(nlp, f"text {i}", one) for i, one in enumerate(cats)]
     nlp.initialize(lambda: examples)
     nlp.update(examples)
     data = spy.data[0]
@@ -226,8 +226,8 @@ def test_loss_and_gradient_of_probabilities() -> None:
 
 
 def batches(examples: list[Example], size: int) -> Iterator[list[Example]]:
-    for start in range(0, len(examples), size):
-        yield examples[start : start + size]
+    for first in range(0, len(examples), size):
+        yield examples[first : first + size]
 
 
 def test_updates_with_unseen_examples_train_on_all_of_them(nlp: Language, examples: list[Example]) -> None:
@@ -385,7 +385,7 @@ def component_config(nlp: Language) -> dict[str, Any]:
     return config
 
 
-def test_resumed_training_begins_again_and_says_so(model: Path, train_records: list[Record]) -> None:
+def test_resumed_training_restarts_with_a_warning(model: Path, train_records: list[Record]) -> None:
     nlp = spacy.load(model)
     component = component_of(nlp)
     spy = spied(nlp)

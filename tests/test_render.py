@@ -57,13 +57,13 @@ class Elements(HTMLParser):
         assert self.open.pop().split(".")[0] == tag
 
     def handle_data(self, data: str) -> None:
-        if not any(its.startswith("style") for its in self.open):
+        if not any(element.startswith("style") for element in self.open):
             self.text += data
         if "div.text" in self.open:
             self.document += data
 
     def of(self, tag: str) -> list[dict[str, str]]:
-        return [attrs for its, attrs in self.found if its == tag]
+        return [attrs for name, attrs in self.found if name == tag]
 
 
 def checked(html: str) -> Elements:
@@ -119,11 +119,11 @@ def test_strengths_of_the_characters_sum_to_the_contributions(fitted: Language) 
     rng = random.Random(3)
     for record in make_records(20, seed=5):
         doc = fitted(record["text"] + " " + " ".join(rng.choices(COMMON, k=5)))
-        for its in component.explain(doc):
-            cut = runs(len(doc.text), its.contributions)
+        for label in component.explain(doc):
+            cut = runs(len(doc.text), label.contributions)
             assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
             total = sum((run.end - run.start) * run.strength for run in cut)
-            assert total == pytest.approx(its.score - its.intercept, abs=1e-9)
+            assert total == pytest.approx(label.score - label.intercept, abs=1e-9)
 
 
 @given(
@@ -179,8 +179,10 @@ def test_white_space_stays(fitted: Language) -> None:
 def test_names_are_escaped_everywhere() -> None:
     name = "</title><script>\"'&\x00"
     parts = [contribution(name, 1.0, (span("a b", "a"),)), contribution(name, -0.5)]
-    its = explanation("a b", parts, others=[name])
-    renamed = Explanation("a b", (LabelExplanation(name, 0.9, 0.75, 0.25, its.labels[0].contributions), its.labels[1]))
+    whole = explanation("a b", parts, others=[name])
+    renamed = Explanation(
+        "a b", (LabelExplanation(name, 0.9, 0.75, 0.25, whole.labels[0].contributions), whole.labels[1])
+    )
     for style in ("text", "table"):
         html = spacy_graft.render(renamed, style=style, page=True)
         elements = checked(html)
@@ -188,7 +190,7 @@ def test_names_are_escaped_everywhere() -> None:
         assert "\x00" not in html
 
 
-def test_signs_are_told_without_colour(fitted: Language) -> None:
+def test_signs_are_visible_without_colour(fitted: Language) -> None:
     html = spacy_graft.render(fitted("salt and a goal"), fitted, label="food")
     classes = {
         attrs.get("class", "")[:1]: attrs.get("title", "") for attrs in checked(html).of("mark") if "title" in attrs
@@ -218,12 +220,12 @@ def test_label_and_probabilities(fitted: Language) -> None:
 
 
 def test_many_labels() -> None:
-    its = explanation("a b", [contribution("a", 1.0, (span("a b", "a"),))], [f"label {k}" for k in range(20)])
-    text = checked(spacy_graft.render(its)).text
+    whole = explanation("a b", [contribution("a", 1.0, (span("a b", "a"),))], [f"label {k}" for k in range(20)])
+    text = checked(spacy_graft.render(whole)).text
     assert "9 more labels, none above 0.010." in text
     assert "label 10" in text
     assert "label 11" not in text
-    assert "label 19" in checked(spacy_graft.render(its, label="label 19")).text
+    assert "label 19" in checked(spacy_graft.render(whole, label="label 19")).text
 
 
 def test_the_numbers_of_a_table_add_up() -> None:
@@ -287,8 +289,8 @@ def test_many_features_without_a_place_are_summed() -> None:
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
     text = "the dull film " * 30
     pairs = [(span(text, "film", k), span(text, "dull", k)) for k in range(30)]
-    its = explanation(text, [contribution("arc", 3.0, *pairs, kind="head–modifier")])
-    elements = checked(spacy_graft.render(its))
+    whole = explanation(text, [contribution("arc", 3.0, *pairs, kind="head–modifier")])
+    elements = checked(spacy_graft.render(whole))
     assert not elements.of("svg")
     assert elements.text.count("film → dull+0.100") == 30
     assert len(elements.of("a")) == len([attrs for attrs in elements.of("mark") if "id" in attrs]) == 60
@@ -297,7 +299,7 @@ def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
 
 
 def moved(pairs: list[tuple[Span, Span]], by: int) -> list[tuple[Span, ...]]:
-    return [tuple(Span(its.start + by, its.end + by, its.first_token, its.end_token) for its in pair) for pair in pairs]
+    return [tuple(Span(one.start + by, one.end + by, one.first_token, one.end_token) for one in pair) for pair in pairs]
 
 
 def test_strengths_of_the_arcs_sum_to_the_contributions() -> None:
@@ -399,27 +401,27 @@ def test_a_model_without_features() -> None:
 
 def make_unhelpful(nlp: Language) -> list[spacy.training.Example]:
     cats = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
-    return [spacy.training.Example.from_dict(nlp.make_doc("the same"), {"cats": its}) for its in cats]
+    return [spacy.training.Example.from_dict(nlp.make_doc("the same"), {"cats": one}) for one in cats]
 
 
 def test_spans_for_displacy(syntax: Language, good_book: Doc) -> None:
     group = spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")
     assert good_book.spans["why"] is not None
-    by_text = {(its.text, its.id_): its.label_ for its in group}
+    by_text = {(found.text, found.id_): found.label_ for found in group}
     component = syntax.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)
     for part in component.explain(good_book, "bad").best.contributions:
         for member in part.members:
             for place in member.places:
-                for its in place:
-                    text = good_book[its.first_token : its.end_token].text
+                for found in place:
+                    text = good_book[found.first_token : found.end_token].text
                     assert by_text[text, part.text] == signed_number(part.contribution, 2)
     html = displacy.render(good_book, style="span", options={"spans_key": "why"})
     assert all(label in html for label in by_text.values())
     assert len(spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")) == len(group)
 
 
-def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None:
+def test_errors_of_render(fitted: Language, blank: Language) -> None:
     doc = fitted("salt")
     component = fitted.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)

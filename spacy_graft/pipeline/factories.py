@@ -136,7 +136,7 @@ def make_component(
 ) -> ComponentT:
     """Check the settings and make a component of either class; the arguments are those of the factories."""
     blocks = blocks_of(default_features()) if features is None else features
-    check_settings(name, blocks, learner)
+    check_blocks_and_learner(name, blocks, learner)
     return component(
         nlp.vocab,
         SparseLinear(blocks),
@@ -148,7 +148,7 @@ def make_component(
     )
 
 
-def check_settings(name: str, blocks: dict[str, Any], learner: Any) -> None:
+def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) -> None:
     """Raise a ValueError if the feature blocks or the learner of a config are invalid."""
     if not blocks:
         raise ValueError(f"[{name}] There are no feature blocks. Give at least one, or null for the default blocks.")
