@@ -425,7 +425,7 @@ def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], d
 
 def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
     assert "There is no config" in refused("debug-data", tmp_path / "none.cfg")
-    assert "no path to read from" in refused("debug-data", CONFIG)
+    assert "JsonlCorpus.v1 needs a path" in refused("debug-data", CONFIG)
     paths = ("--paths.train", broken, "--paths.dev", broken)
     assert f"{broken}, line 2: not UTF-8" in refused("debug-data", CONFIG, *paths)
     call("debug-data", CONFIG, "--nonsense", code=2)
