@@ -29,7 +29,7 @@ from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution, Term
-from spacy_graft.model.matching import compiled
+from spacy_graft.model.matching import compile_features
 from spacy_graft.model.sparse_linear import SparseLinear, set_solution
 
 #: The shipped ones, but for penalties, which do not matter here.
@@ -74,7 +74,7 @@ def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with 
     print(f"tokenizer and model  {len(texts) / both:8.0f} documents/s  ({alone / both:.1%})")
     for name, block in BLOCKS.items():
         print(f"reading {name:<12} {best(lambda b=block: [b.symbols(doc) for doc in docs]) / len(docs) * 1e6:8.1f} µs")
-    building = best(lambda: compiled(model.attrs["features"], BLOCKS, nlp.vocab.strings))
+    building = best(lambda: compile_features(model.attrs["features"], BLOCKS, nlp.vocab.strings))
     print(f"building automata    {building * 1e3:8.1f} ms")
     with tempfile.TemporaryDirectory() as folder:
         model.to_disk(Path(folder, "model"))

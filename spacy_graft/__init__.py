@@ -1,7 +1,7 @@
-"""Sparse linear text classifiers over n-grams of any length, items and their products, for spaCy.
+"""Sparse linear text classifiers over n-grams of any length, items and combinations of items, for spaCy.
 
-Importing the package costs nothing: spaCy finds components, feature blocks, learners, readers and loggers by their
-entry points, and what is compiled is compiled at first use.
+Importing the package loads neither spaCy nor numba: spaCy finds components, feature blocks, learners, readers and
+loggers by their entry points, and kernels are compiled at first use.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "render",
 ]
 
-#: Where each public name is defined; it is imported when it is first asked for.
+#: The module of each public name; it is imported at the first access.
 MODULES = {
     "check_corpus": ".checks.corpus",
     "estimate_memory": ".checks.memory",

@@ -20,7 +20,7 @@ from .graft.start import start
 from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, item_matrix, named_matrix
 from .messages import listed
 from .metrics import logistic, softmax
-from .model.products import Members, add_scores
+from .model.item_matching import Members, add_item_scores
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -268,7 +268,7 @@ class FittedModel:
         found = self.members.features_of(
             known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
         )
-        add_scores(found, self.solution.weights, totals)
+        add_item_scores(found, self.solution.weights, totals)
         if self.solution.mean_scale:
             lengths = np.maximum(np.diff(matrix.indptr), 1)
             totals *= (self.solution.mean_scale / np.sqrt(lengths))[:, None]

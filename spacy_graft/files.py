@@ -1,4 +1,4 @@
-"""Reading and writing files: lines with their numbers, gzip, JSON, and files that are written whole or not at all."""
+"""Reading and writing files: numbered lines, gzip, JSON, and atomic writes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
-#: What reading a damaged gzip file raises.
+#: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class BadLineError(ValueError):
-    """A line of a file that is not what it should be; the message names file and line."""
+    """A malformed line of a file; the message names the file and the line."""
 
     def __init__(self, path: str | Path, number: int, problem: str) -> None:
         super().__init__(f"{path}, line {number}: {problem}")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers, from 1; unpacked if its name ends in ``.gz``.
+    """Yield the lines of a file with their numbers, from 1; the file is decompressed if its name ends in ``.gz``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def decoded_line(path: str | Path, number: int, line: bytes) -> str:
-    """A line as text, a byte order mark at the beginning of the file left out; a BadLineError if it is not UTF-8."""
+    """Decode a line, without a byte order mark in line 1; raise a BadLineError if it is not UTF-8."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -49,7 +49,7 @@ def decoded_line(path: str | Path, number: int, line: bytes) -> str:
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file in UTF-8 with their numbers, from 1, without their ends; see :func:`numbered_lines`.
+    """Yield the lines of a UTF-8 text file with their numbers, from 1, without line ends; see :func:`numbered_lines`.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
-    """The object of a line of JSON; a BadLineError if it has none."""
+    """Parse a line of JSON; raise a BadLineError if it is not an object."""
     try:
         record = json.loads(decoded_line(path, number, line))
     except BadLineError:
@@ -74,7 +74,7 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def json_kind(value: Any) -> str:
-    """What JSON calls a value, with the value where it is short."""
+    """The JSON type of a value, or the value itself if it is a number, true, false or null."""
     if isinstance(value, str):
         return "a string"
     if isinstance(value, list):
@@ -83,7 +83,7 @@ def json_kind(value: Any) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON that UTF-8 can hold: half a surrogate pair is written as an escape."""
+    """JSON text that can be encoded in UTF-8: unpaired surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode()
@@ -94,39 +94,39 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there when all of it has been written, and not before; compressed if its name ends in ``.gz``.
+    """Open a file for atomic writing: it appears when all of it has been written; gzip if its name ends in ``.gz``.
 
-    Devices and pipes are written to as they are.
+    Devices and pipes are written to directly.
 
     Raises
     ------
     OSError
-        If the file cannot be opened; the message names it.
+        If the file cannot be opened; the message names the file.
     """
     target = path.resolve()
-    whole = not target.exists() or target.is_file()
-    place = target.with_name(f".{target.name}.{secrets.token_hex(8)}") if whole else target
+    atomic = not target.exists() or target.is_file()
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}") if atomic else target
     if target.parent.exists() and not target.parent.is_dir():
-        raise NotADirectoryError(f"{path} cannot be written: {target.parent} is no folder.")
+        raise NotADirectoryError(f"{path} cannot be written: {target.parent} is not a folder.")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        file = place.open("xb" if whole else "wb")
+        temporary.parent.mkdir(parents=True, exist_ok=True)
+        file = temporary.open("xb" if atomic else "wb")
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         with file:
-            with packing(file) if target.suffix == ".gz" else nullcontext(file) as content:
+            with compressing(file) if target.suffix == ".gz" else nullcontext(file) as content:
                 yield content
-            if whole:
+            if atomic:
                 file.flush()
                 os.fsync(file.fileno())
-        if whole:
-            place.replace(target)
+        if atomic:
+            temporary.replace(target)
     finally:
-        if whole:
-            place.unlink(missing_ok=True)
+        if atomic:
+            temporary.unlink(missing_ok=True)
 
 
-def packing(file: IO[bytes]) -> IO[bytes]:
-    """A file to write to, whose content is compressed into another."""
+def compressing(file: IO[bytes]) -> IO[bytes]:
+    """Wrap a binary file such that what is written is compressed."""
     return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="wb"))

@@ -1,4 +1,4 @@
-"""Pieces of messages."""
+"""Helpers for messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to end a message with, with a space before it; empty if nothing known is like the name."""
+    """`` Did you mean ...?`` with the known name that is closest; empty if none is close."""
     near = get_close_matches(name, list(known), 1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
@@ -18,5 +18,5 @@ def listed(names: Iterable[object]) -> str:
 
 
 def one_line(text: object) -> str:
-    """The text in one line, without anything that a terminal would obey."""
+    """The text on one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))

@@ -1,9 +1,18 @@
-"""How far probabilities can be trusted, and what makes them better: functions of arrays.
+"""Metrics of probabilities, and calibration: functions of arrays.
 
-All take probabilities and targets, float64 (documents, labels), and whether labels exclude each other. ``known``, bool
-(documents, labels), is False where a document says nothing of a label; by default all is known. Of exclusive labels a
-document counts if it says something of any. ``weights``, float64 (documents), is by how much documents count; by
-default 1. Where nothing counts, figures are 0.
+Common arguments:
+
+probabilities, targets : float64 (n_documents, n_labels)
+    Predicted probabilities, and targets in [0, 1].
+known : bool (n_documents, n_labels), optional
+    False where the annotation of a document does not mention a label; by default all targets are known. If labels are
+    exclusive, a document counts if any of its labels is known.
+weights : float64 (n_documents), optional
+    Weights of documents; by default 1.
+exclusive : bool
+    Whether labels are mutually exclusive.
+
+Metrics are 0 if no document counts.
 """
 
 from __future__ import annotations
@@ -12,26 +21,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Bins of equal width for confidence.
+#: Default number of confidence bins, which have equal width.
 N_BINS = 10
-#: Temperatures beyond these would make of probabilities all or nothing.
-COLDEST, HOTTEST = 0.05, 20.0
-#: Between probabilities that are no farther apart there is no threshold: spaCy's JSON files keep ten decimals.
+#: Bounds of temperatures: beyond them, probabilities would be close to 0 and 1, or to uniform.
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
+#: Thresholds lie between probabilities that are farther apart than this: spaCy's JSON files keep ten decimals.
 RESOLUTION = 1e-9
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of about the same confidence.
+    """Predictions of similar confidence.
 
     Attributes
     ----------
     low, high : float
-        Bounds of the confidence; the upper one belongs to the next bin, that of the last to itself.
+        Bounds of the confidence. The upper bound is excluded, except for the last bin.
     count : float
-        Predictions, or the sum of their weights.
+        Number of predictions, or the sum of their weights.
     confidence, accuracy : float
-        Mean confidence, and which share of them is true; both 0 where there are none.
+        Mean confidence, and the share of correct predictions; both 0 if the bin is empty.
     """
 
     low: float
@@ -49,12 +58,12 @@ def log_loss(
     *,
     exclusive: bool,
 ) -> float:
-    """Mean log-loss a document, in nats; of labels that do not exclude each other, the sum over those known."""
-    losses = -targets * log(probabilities)
+    """Mean log-loss of documents, in nats. If labels are not exclusive, a document's loss sums over its labels."""
+    losses = -targets * clipped_log(probabilities)
     if not exclusive:
-        losses -= (1.0 - targets) * log(1.0 - probabilities)
+        losses -= (1.0 - targets) * clipped_log(1.0 - probabilities)
     counted = mask(targets, known, exclusive)
-    return mean((losses * counted).sum(axis=1), document_weights(counted, weights))
+    return mean((losses * counted).sum(axis=1), counted_weights(counted, weights))
 
 
 def brier(
@@ -65,14 +74,15 @@ def brier(
     *,
     exclusive: bool,
 ) -> float:
-    """Brier score, between 0 and 2 for exclusive labels: the mean over documents of Σ over labels of (p - q)².
+    """Brier score.
 
-    Of other labels the mean of (p - q)² over all known pairs of document and label, between 0 and 1.
+    For exclusive labels, the mean over documents of Σ_y (p_y - q_y)², between 0 and 2. For others, the mean of (p - q)²
+    over all known pairs of a document and a label, between 0 and 1.
     """
     squares = (probabilities - targets) ** 2
     counted = mask(targets, known, exclusive)
     if exclusive:
-        return mean((squares * counted).sum(axis=1), document_weights(counted, weights))
+        return mean((squares * counted).sum(axis=1), counted_weights(counted, weights))
     return mean(squares[counted], pair_weights(counted, weights))
 
 
@@ -85,19 +95,32 @@ def reliability(
     exclusive: bool,
     n_bins: int = N_BINS,
 ) -> tuple[Bin, ...]:
-    """Confidence and accuracy of predictions, by confidence.
+    """Confidence and accuracy of predictions in bins of confidence: the data of a reliability diagram.
 
-    Of exclusive labels, a document's prediction is its most probable label; of others, every known pair of document and
-    label is one, whose confidence is the probability that the label holds. Soft targets count as parts of a truth.
+    For exclusive labels, the prediction of a document is its most probable label. For others, every known pair of a
+    document and a label is a prediction, whose confidence is the probability of the label. A soft target counts as its
+    share of a correct prediction.
+
+    Parameters
+    ----------
+    probabilities, targets, known, weights, exclusive
+        See :mod:`spacy_graft.metrics`.
+    n_bins : int
+        Bins of equal width over [0, 1].
+
+    Returns
+    -------
+    tuple of Bin
+        In ascending order, empty bins included.
     """
     counted = mask(targets, known, exclusive)
     if exclusive:
         rows = np.flatnonzero(counted.any(axis=1))
         best = probabilities[rows].argmax(axis=1)
-        confidence, truth = probabilities[rows, best], targets[rows, best]
-        importance = document_weights(counted, weights)[rows]
+        confidence, correct = probabilities[rows, best], targets[rows, best]
+        importance = counted_weights(counted, weights)[rows]
     else:
-        confidence, truth, importance = probabilities[counted], targets[counted], pair_weights(counted, weights)
+        confidence, correct, importance = probabilities[counted], targets[counted], pair_weights(counted, weights)
     edges = np.arange(n_bins + 1) / n_bins
     bin_of = np.searchsorted(edges[1:-1], confidence, side="right")
     return tuple(
@@ -106,22 +129,26 @@ def reliability(
             high=float(edges[k + 1]),
             count=float(importance[bin_of == k].sum()),
             confidence=mean(confidence[bin_of == k], importance[bin_of == k]),
-            accuracy=mean(truth[bin_of == k], importance[bin_of == k]),
+            accuracy=mean(correct[bin_of == k], importance[bin_of == k]),
         )
         for k in range(n_bins)
     )
 
 
 def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
-    """Mean over predictions of |accuracy - confidence| of their bin (Naeini et al. 2015, doi:10.1609/aaai.v29i1.9602).
+    """Expected calibration error (ECE): the mean over predictions of |accuracy - confidence| of their bin.
 
     Parameters
     ----------
     bins : tuple of Bin
-        As :func:`reliability` gives them.
+        From :func:`reliability`.
+
+    References
+    ----------
+    Naeini, Cooper & Hauskrecht 2015, doi:10.1609/aaai.v29i1.9602.
     """
-    gaps = np.array([abs(each.accuracy - each.confidence) for each in bins])
-    return mean(gaps, np.array([each.count for each in bins]))
+    errors = np.array([abs(part.accuracy - part.confidence) for part in bins])
+    return mean(errors, np.array([part.count for part in bins]))
 
 
 def temperature(
@@ -132,31 +159,38 @@ def temperature(
     *,
     exclusive: bool,
 ) -> float | None:
-    """The T for which scores / T have the least log-loss (Guo et al. 2017, arXiv:1706.04599).
+    """The temperature T that minimises the log-loss of scores / T.
 
-    Log-loss is convex in 1 / T, so its slope there has one root at most.
+    Log-loss is convex in 1 / T, so its derivative has at most one root.
 
     Parameters
     ----------
-    scores : float64 (documents, labels)
-        Linear scores: probabilities are their softmax, or the logistic function of each.
+    scores : float64 (n_documents, n_labels)
+        Linear scores: probabilities are their softmax if labels are exclusive, else the logistic function of each.
+    targets, known, weights, exclusive
+        See :mod:`spacy_graft.metrics`.
 
     Returns
     -------
     float or None
-        None if log-loss has no minimum for T between ``COLDEST`` and ``HOTTEST``: it falls without end where all
-        documents are predicted right, and grows from the beginning where scores are worse than none.
+        None if log-loss has no minimum between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE``: if all documents are
+        classified correctly it falls without bound as T falls, and if scores are worse than chance it is least at the
+        largest T.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger 2017, arXiv:1706.04599.
     """
-    from scipy.optimize import brentq  # components are loaded without
+    from scipy.optimize import brentq  # not needed to load a component
 
     counted = mask(targets, known, exclusive)
-    importance = counted * document_weights(counted, weights)[:, np.newaxis]
+    importance = counted * counted_weights(counted, weights)[:, np.newaxis]
     make_probabilities = softmax if exclusive else logistic
 
     def slope(sharpness: float) -> float:
         return float((importance * scores * (make_probabilities(sharpness * scores) - targets)).sum())
 
-    bounds = 1.0 / HOTTEST, 1.0 / COLDEST
+    bounds = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
     if not slope(bounds[0]) < 0.0 < slope(bounds[1]):
         return None
     return 1.0 / float(brentq(slope, *bounds, xtol=1e-14, rtol=1e-12))
@@ -165,13 +199,18 @@ def temperature(
 def best_thresholds(
     probabilities: np.ndarray, targets: np.ndarray, known: np.ndarray | None = None
 ) -> list[float | None]:
-    """The threshold of each label from which on it is predicted, such that its F1 is best.
+    """The threshold of each label that maximises its F1.
+
+    Parameters
+    ----------
+    probabilities, targets, known
+        See :mod:`spacy_graft.metrics`. A document is positive for a label if the target is above 0.
 
     Returns
     -------
     list of float or None
-        Each half-way between neighbouring probabilities, or between 0 and the least one; of equally good ones that
-        closest to 0.5. None for a label that no document is positive for (a target above 0): any would do.
+        For each label a value half-way between neighbouring probabilities, or between 0 and the least one; if several
+        are equally good, the closest to 0.5. None for a label without positive documents.
     """
     counted = mask(targets, known, exclusive=False)
     return [
@@ -181,7 +220,7 @@ def best_thresholds(
 
 
 def best_threshold(probabilities: np.ndarray, positive: np.ndarray) -> float | None:
-    """The threshold of one label; probabilities and whether it holds (bool) are 1-D."""
+    """The threshold of one label, or None; ``probabilities`` and ``positive`` (bool) are 1-D."""
     n_positive = int(positive.sum())
     if n_positive == 0:
         return None
@@ -192,52 +231,52 @@ def best_threshold(probabilities: np.ndarray, positive: np.ndarray) -> float | N
     below = np.concatenate([[0.0], distinct[:-1]])
     apart = distinct - below > RESOLUTION
     thresholds = np.where(apart, (below + distinct) / 2.0, 0.0)
-    apart[0] = True  # 0 and the least one: all documents
+    apart[0] = True  # between 0 and the least probability: all documents are predicted
     best = thresholds[apart & (f1 == f1[apart].max())]
     return float(best[np.abs(best - 0.5).argmin()])
 
 
 def at_or_above(counts: np.ndarray) -> np.ndarray:
-    """For each element of a 1-D array the sum from it to the end."""
+    """For each element of a 1-D array, the sum of it and all after it."""
     return counts[::-1].cumsum()[::-1]
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Probabilities of exclusive labels: float64 (documents, labels)."""
+    """Probabilities of exclusive labels from scores: float64 (n_documents, n_labels)."""
     exp = np.exp(scores - scores.max(axis=1, keepdims=True))
     return exp / exp.sum(axis=1, keepdims=True)
 
 
 def logistic(scores: np.ndarray) -> np.ndarray:
-    """Probabilities of each label by itself, by halves so that nothing overflows."""
+    """Probabilities of independent labels from scores of any shape, computed such that nothing overflows."""
     small = np.exp(-np.abs(scores))
     return np.where(scores >= 0.0, 1.0, small) / (1.0 + small)
 
 
-def log(probabilities: np.ndarray) -> np.ndarray:
-    """Finite also where a probability has been rounded to 0."""
+def clipped_log(probabilities: np.ndarray) -> np.ndarray:
+    """Logarithm that is finite where a probability was rounded to 0."""
     return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
 
 def mask(targets: np.ndarray, known: np.ndarray | None, exclusive: bool) -> np.ndarray:
-    """What counts: bool (documents, labels)."""
+    """The pairs of a document and a label that count: bool (n_documents, n_labels)."""
     if known is None:
         return np.ones(targets.shape, np.bool_)
     return np.broadcast_to(known.any(axis=1, keepdims=True), targets.shape) if exclusive else known
 
 
-def document_weights(counted: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """By how much documents count: 0 where they say nothing."""
-    its: np.ndarray = np.ones(len(counted)) if weights is None else weights
-    return np.where(counted.any(axis=1), its, 0.0)
+def counted_weights(counted: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Weights of documents: 0 for those without a known label."""
+    given: np.ndarray = np.ones(len(counted)) if weights is None else weights
+    return np.where(counted.any(axis=1), given, 0.0)
 
 
 def pair_weights(counted: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """By how much the pairs that count do (1-D)."""
-    return np.broadcast_to(document_weights(counted, weights)[:, np.newaxis], counted.shape)[counted]
+    """Weights of the pairs that count: float64, 1-D."""
+    return np.broadcast_to(counted_weights(counted, weights)[:, np.newaxis], counted.shape)[counted]
 
 
 def mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean, 0 of nothing."""
+    """Weighted mean; 0 if the weights sum to 0."""
     total = float(weights.sum())
     return float(values @ weights) / total if total > 0.0 else 0.0

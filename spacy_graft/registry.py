@@ -1,8 +1,8 @@
-"""The registries of the package: ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` in configs.
+"""The registries behind ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` in configs.
 
-Names that other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
-``spacy_graft_graphs`` are found as well. This module does not import spaCy: the components make the registries known
-to it (:func:`spacy_graft.pipeline.registration.join_spacy`).
+They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
+``spacy_graft_graphs``. This module does not import spaCy; the components add the registries to spaCy's
+(:func:`spacy_graft.pipeline.registration.register_with_spacy`).
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from typing import Any, TypeVar
 
 import catalogue
 
-BuilderClass = TypeVar("BuilderClass")
+BuilderT = TypeVar("BuilderT")
 
-#: Feature blocks, see :class:`spacy_graft.extract.blocks.NgramBlock`.
+#: Feature blocks, see :mod:`spacy_graft.extract.blocks`.
 graft_features = catalogue.create("spacy", "graft_features", entry_points=True)
 
-#: Learners: settings of the optimisation.
+#: Learners, see :mod:`spacy_graft.graft.settings`.
 graft_learners = catalogue.create("spacy", "graft_learners", entry_points=True)
 
-#: Graph builders: graphs of features for the network penalty.
+#: Builders of feature graphs for the network penalty, see :mod:`spacy_graft.graphs`.
 graft_graphs = catalogue.create("spacy", "graft_graphs", entry_points=True)
 
 
-def graph_builder(name: str) -> Callable[[type[BuilderClass]], type[BuilderClass]]:
-    """Register a class of graph builders. In a config it makes the ``__call__`` method of an instance.
+def graph_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
+    """Class decorator that registers a builder of feature graphs; configs get the ``__call__`` of an instance.
 
-    spaCy passes the arguments of ``initialize`` through a pydantic model, which converts dataclasses to dicts. Entry
-    points name the attribute ``registered`` of the class, which makes the same method.
+    A function is registered because spaCy passes the arguments of ``initialize`` through a pydantic model, which turns
+    dataclasses into dicts. Entry points name the attribute ``registered`` of the class, which is that function.
+
+    Parameters
+    ----------
+    name : str
+        The registered name, such as ``spacy_graft.WordNet.v1``.
     """
 
-    def register(cls: type[BuilderClass]) -> type[BuilderClass]:
+    def register(cls: type[BuilderT]) -> type[BuilderT]:
         @wraps(cls)
         def registered(*args: Any, **kwargs: Any) -> Any:
             builder: Any = cls(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Matching against looking for every n-gram at every position."""
+"""The automaton, compared with a search for every n-gram at every position."""
 
 from __future__ import annotations
 

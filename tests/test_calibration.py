@@ -1,4 +1,4 @@
-"""Calibration as functions of arrays, beside plain loops."""
+"""Metrics and calibration of arrays, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def test_brier_beside_a_loop(case: Case) -> None:
     weights: list[float] = []
     for i in case.documents:
         row = (case.probabilities[i] - case.targets[i]) ** 2
-        its = [sum(row)] if case.exclusive else [row[y] for y in range(len(row)) if case.counts(i, y)]
-        squares += its
-        weights += [case.weights[i]] * len(its)
+        own = [sum(row)] if case.exclusive else [row[y] for y in range(len(row)) if case.counts(i, y)]
+        squares += own
+        weights += [case.weights[i]] * len(own)
     assert brier(*case.arrays, exclusive=case.exclusive) == pytest.approx(weighted_mean(squares, weights))
 
 
@@ -106,16 +106,16 @@ def predictions(case: Case) -> list[tuple[float, float, float]]:
 
 
 @given(cases(), st.integers(1, 12))
-def test_reliability_and_its_error_beside_a_loop(case: Case, n_bins: int) -> None:
+def test_reliability_and_calibration_error_equal_a_loop(case: Case, n_bins: int) -> None:
     bins = reliability(*case.arrays, exclusive=case.exclusive, n_bins=n_bins)
     assert len(bins) == n_bins
     total = error = 0.0
-    for k, each in enumerate(bins):
+    for k, found in enumerate(bins):
         low, high = k / n_bins, (k + 1) / n_bins
-        inside = [its for its in predictions(case) if low <= its[0] < high or (k == n_bins - 1 and its[0] == 1.0)]
-        weights = [its[2] for its in inside]
-        confidence, accuracy = (weighted_mean([its[part] for its in inside], weights) for part in (0, 1))
-        assert astuple(each) == pytest.approx((low, high, sum(weights), confidence, accuracy))
+        inside = [one for one in predictions(case) if low <= one[0] < high or (k == n_bins - 1 and one[0] == 1.0)]
+        weights = [one[2] for one in inside]
+        confidence, accuracy = (weighted_mean([one[part] for one in inside], weights) for part in (0, 1))
+        assert astuple(found) == pytest.approx((low, high, sum(weights), confidence, accuracy))
         total += sum(weights)
         error += sum(weights) * abs(accuracy - confidence)
     assert expected_calibration_error(bins) == pytest.approx(error / total if total else 0.0)
@@ -127,7 +127,7 @@ def test_by_hand() -> None:
     assert brier(p, q, exclusive=True) == pytest.approx((2 * 0.0625 + 2 * 0.5625 + 2 * 0.01) / 3)
     assert brier(p, q, exclusive=False) == pytest.approx((0.0625 + 0.5625 + 0.01) / 3)
     bins = reliability(p, q, exclusive=True)
-    assert [each.count for each in bins] == [0, 0, 0, 0, 0, 0, 0, 2, 0, 1]
+    assert [found.count for found in bins] == [0, 0, 0, 0, 0, 0, 0, 2, 0, 1]
     assert (bins[7].confidence, bins[7].accuracy) == (0.75, 0.5)
     assert expected_calibration_error(bins) == pytest.approx((2 * 0.25 + 0.1) / 3)
 
@@ -139,7 +139,7 @@ def test_certainty_that_is_wrong_costs_much_and_not_everything() -> None:
     assert reliability(p, p, exclusive=True)[-1].count == 1
 
 
-def test_of_nothing_figures_are_0() -> None:
+def test_metrics_without_documents_are_0() -> None:
     p, known = np.full((2, 2), 0.5), np.zeros((2, 2), bool)
     for exclusive in (True, False):
         assert log_loss(p, p, known, exclusive=exclusive) == brier(p, p, known, exclusive=exclusive) == 0.0
@@ -157,8 +157,8 @@ def test_a_temperature_never_raises_log_loss(case: Case) -> None:
         cooled = Case(case.scores / temperature, case.targets, case.known, case.weights, case.exclusive)
         return log_loss(*cooled.arrays, exclusive=case.exclusive)
 
-    assert metrics.COLDEST < found < metrics.HOTTEST
-    for other in (1.0, 0.99 * found, 1.01 * found, metrics.COLDEST, metrics.HOTTEST):
+    assert metrics.MIN_TEMPERATURE < found < metrics.MAX_TEMPERATURE
+    for other in (1.0, 0.99 * found, 1.01 * found, metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE):
         assert loss(found) <= loss(other) + 1e-12
 
 
@@ -188,16 +188,16 @@ def f1(probabilities: np.ndarray, positive: np.ndarray, threshold: float) -> flo
 def test_thresholds_are_the_best_of_all(case: Case) -> None:
     p = logistic(case.scores)
     for y, threshold in enumerate(best_thresholds(p, case.targets, case.known)):
-        its, positive = p[case.known[:, y], y], case.targets[case.known[:, y], y] > 0.0
+        own, positive = p[case.known[:, y], y], case.targets[case.known[:, y], y] > 0.0
         if not positive.any():
             assert threshold is None
             continue
         assert threshold is not None
         assert 0.0 <= threshold <= 1.0
-        best = max(f1(its, positive, each) for each in [0.0, *its, *np.linspace(0.0, 1.0, 21)])
-        assert f1(its, positive, threshold) == best
-        middles = [(a + b) / 2.0 for a, b in zip(sorted({0.0, *its}), sorted({*its}), strict=False)]
-        equal = [abs(each - 0.5) for each in middles if f1(its, positive, each) == best]
+        best = max(f1(own, positive, value) for value in [0.0, *own, *np.linspace(0.0, 1.0, 21)])
+        assert f1(own, positive, threshold) == best
+        middles = [(a + b) / 2.0 for a, b in zip(sorted({0.0, *own}), sorted({*own}), strict=False)]
+        equal = [abs(value - 0.5) for value in middles if f1(own, positive, value) == best]
         assert abs(threshold - 0.5) == min(equal)
 
 

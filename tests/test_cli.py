@@ -440,7 +440,7 @@ def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], d
 
 def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
     assert "There is no config" in refused("debug-data", tmp_path / "none.cfg")
-    assert "no path to read from" in refused("debug-data", CONFIG)
+    assert "JsonlCorpus.v1 needs a path" in refused("debug-data", CONFIG)
     paths = ("--paths.train", broken, "--paths.dev", broken)
     assert f"{broken}, line 2: not UTF-8" in refused("debug-data", CONFIG, *paths)
     call("debug-data", CONFIG, "--nonsense", code=2)
@@ -592,7 +592,7 @@ def test_missing_files(pipeline: Path, tmp_path: Path) -> None:
 
 def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "is no folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
+    assert "is not a folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path)
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "a" / "b.jsonl")
 

@@ -16,7 +16,7 @@ from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 Training = tuple[Path, subprocess.CompletedProcess[str]]
-TITLES = ["E", "#", "LOSS TEXTC...", "C/C_MAX", "ACTIVE", "GAP", "CATS_SCORE", "SCORE"]
+TITLES = ["E", "#", "LOSS TEXTC...", "L1/MAX", "FEATURES", "GAP", "CATS_SCORE", "SCORE"]
 
 
 def rows_of(output: str) -> list[dict[str, float]]:
@@ -31,10 +31,10 @@ def rows_of(output: str) -> list[dict[str, float]]:
 def test_train_prints_a_row_a_point(training: Training) -> None:
     rows = rows_of(training[1].stdout)
     assert [row["#"] for row in rows] == list(range(len(rows)))
-    ratios = [row["C/C_MAX"] for row in rows]
+    ratios = [row["L1/MAX"] for row in rows]
     assert ratios == sorted(ratios, reverse=True)
     assert all(row["GAP"] <= 1e-3 for row in rows)
-    assert rows[-1]["ACTIVE"] > rows[0]["ACTIVE"]
+    assert rows[-1]["FEATURES"] > rows[0]["FEATURES"]
     assert rows[-1]["LOSS TEXTC..."] < rows[0]["LOSS TEXTC..."] < 1.2
 
 
@@ -43,7 +43,7 @@ def test_train_keeps_the_best_model(training: Training) -> None:
     rows = rows_of(result.stdout)
     best = max(rows, key=lambda row: (row["CATS_SCORE"], row["#"]))  # of equal ones spaCy keeps the last
     report = spacy.load(output / "model-best").get_pipe("textcat_graft").report  # type: ignore[attr-defined]
-    assert report.n_active == best["ACTIVE"]
+    assert report.n_active == best["FEATURES"]
     meta = json.loads((output / "model-best" / "meta.json").read_text())
     assert meta["performance"]["cats_score"] == pytest.approx(best["CATS_SCORE"] / 100, abs=1e-4)
     assert "textcat_graft_loss" in meta["performance"]

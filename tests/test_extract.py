@@ -23,10 +23,10 @@ from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
 from spacy_graft.extract.streams import Stream
 from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
-from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.pipeline.registration import register_with_spacy
 from spacy_graft.registry import graft_features
 
-join_spacy()
+register_with_spacy()
 
 ATTRS = sorted(filter(None, IDS))
 BLOCKS: list[NgramBlock] = [

@@ -25,9 +25,9 @@ from spacy_graft.extract.blocks import ItemBlock
 from spacy_graft.extract.columns import has_strings
 from spacy_graft.extract.metadata import DocAttributes
 from spacy_graft.extract.tokens import STRING_ATTRS
-from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.pipeline.registration import register_with_spacy
 
-join_spacy()
+register_with_spacy()
 
 YEARS = {"year": [1990, 2000]}
 TOKEN_BLOCKS: list[TokenAttributes] = [

@@ -42,9 +42,9 @@ from spacy_graft.graphs.sentiwordnet import (
 from spacy_graft.graphs.vocabulary import CorpusVocabulary, Vertex
 from spacy_graft.graphs.wndb import WORDNET, WordNetDatabase
 from spacy_graft.graphs.wordnet import WordNet
-from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.pipeline.registration import register_with_spacy
 
-join_spacy()
+register_with_spacy()
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -1,4 +1,4 @@
-"""The thinc model: scores against looking for every feature, saving and loading, and what must not be loaded."""
+"""The thinc model: scores compared with a search for every feature, saving and loading, and damaged files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,17 @@ from spacy_graft.extract.lengths import document_length
 from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
-from spacy_graft.model.sparse_linear import SparseLinear, SparseLinearModel, contributions, matches, set_solution
+from spacy_graft.model.sparse_linear import (
+    SparseLinear,
+    SparseLinearModel,
+    contributions,
+    ngram_occurrences,
+    set_solution,
+)
 from spacy_graft.model.table import FORMAT, FeatureTable
-from spacy_graft.pipeline.registration import join_spacy
+from spacy_graft.pipeline.registration import register_with_spacy
 
-join_spacy()
+register_with_spacy()
 
 BLOCKS: dict[str, NgramBlock] = {
     "words": TokenNgrams(),
@@ -140,7 +146,7 @@ def test_contributions_make_up_the_score(blank, text, mean_scale):
 def test_matches(blank, text):
     model = make_model()
     doc = blank.make_doc(text)
-    found = matches(model, doc)
+    found = ngram_occurrences(model, doc)
     expected = set()
     for name, block in BLOCKS.items():
         rows = [k for k, feature in enumerate(ALL) if feature[0] == name]
@@ -177,7 +183,7 @@ def test_no_features(docs):
     model = new_model()
     model.initialize(X=docs, Y=np.zeros((1, 3)))
     np.testing.assert_array_equal(model.predict(docs), np.zeros((len(docs), 3)))
-    assert matches(model, docs[0]).shape == (0, 3)
+    assert ngram_occurrences(model, docs[0]).shape == (0, 3)
     assert contributions(model, docs[0])[0].size == 0
 
 
@@ -232,7 +238,11 @@ def test_annotation_is_needed_by_features_only(blank):
     doc = blank.make_doc("Not good .")
     make_model(blocks=blocks).predict([doc])
     model = make_model([*ALL, ("tags", ("DT",))], blocks=blocks)
-    for use in (model.predict, lambda docs: matches(model, docs[0]), lambda docs: contributions(model, docs[0])):
+    for use in (
+        model.predict,
+        lambda docs: ngram_occurrences(model, docs[0]),
+        lambda docs: contributions(model, docs[0]),
+    ):
         with pytest.raises(ValueError, match="annotated with TAG"):
             use([doc])
 
@@ -403,16 +413,16 @@ def attrs(**new: Any) -> Callable[[dict[str, Any]], None]:
 
 
 MESSAGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
-    (lambda message: message.pop("shims"), "no 'shims' of a single"),
-    (lambda message: message["nodes"].append(message["nodes"][0]), "no 'nodes' of a single"),
+    (lambda message: message.pop("shims"), "not have 'shims' of a single"),
+    (lambda message: message["nodes"].append(message["nodes"][0]), "not have 'nodes' of a single"),
     (lambda message: message["nodes"][0].update(dims={"nO": 3}), "another model, 'sparse_linear'"),
     (lambda message: message["nodes"][0].update(refs={"tok2vec": 0}), "another model"),
     (lambda message: message["nodes"][0].pop("name"), "another model, None"),
     (lambda message: message["shims"][0].append(b"1"), "another model"),
-    (lambda message: message["attrs"][0].clear(), "the attributes none"),
-    (lambda message: message["attrs"][0].pop("mean_scale"), "the attributes 'features'"),
-    (attrs(blocks={}), "the attributes .*'blocks'"),
-    (attrs(matcher=1), "the attributes .*'matcher'"),
+    (lambda message: message["attrs"][0].clear(), "the wrong attributes: none"),
+    (lambda message: message["attrs"][0].pop("mean_scale"), "the wrong attributes: 'features'"),
+    (attrs(blocks={}), "the wrong attributes: .*'blocks'"),
+    (attrs(matcher=1), "the wrong attributes: .*'matcher'"),
     (attrs(mean_scale=-1.0), "scale of document weights is -1.0"),
     (attrs(mean_scale=float("nan")), "scale of document weights is nan"),
     (attrs(mean_scale=float("inf")), "scale of document weights is inf"),
@@ -421,11 +431,11 @@ MESSAGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda message: message["attrs"][0].update(report=b"\x91"), "MessagePack"),
     (lambda message: message["params"][0].pop("b"), "parameters 'W' instead"),
     (params(V=np.zeros(2)), "parameters .*'V' instead"),
-    (params(W=None), "W is no array"),
-    (params(b=None), "b is no array"),
-    (params(W=[[1.0]]), "W is no array"),
-    (params(W=np.zeros((len(ALL), 2), np.float32)), "W is no array of 64-bit"),
-    (params(b=np.zeros(2, np.int64)), "b is no array of 64-bit"),
+    (params(W=None), "W is not an array"),
+    (params(b=None), "b is not an array"),
+    (params(W=[[1.0]]), "W is not an array"),
+    (params(W=np.zeros((len(ALL), 2), np.float32)), "W is not an array of 64-bit"),
+    (params(b=np.zeros(2, np.int64)), "b is not an array of 64-bit"),
     (params(W=np.zeros((len(ALL) - 1, 2))), rf"{len(ALL)} features, but W has the shape \({len(ALL) - 1}, 2\)"),
     (params(W=np.zeros((len(ALL), 3))), "do not belong together"),
     (params(b=np.zeros((2, 1))), "do not belong together"),
@@ -439,22 +449,22 @@ TABLES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda table: table.update(version=True), "no version number"),
     (lambda table: table.update(version=0), "no version number"),
     (lambda table: table.update(version=FORMAT + 1), "saved by a newer spacy_graft .*upgrade"),
-    (lambda table: table.pop("df"), "'df' .* no list of int"),
-    (lambda table: table.update(df=7), "'df' .* no list of int"),
+    (lambda table: table.pop("df"), "'df' .* not a list of int"),
+    (lambda table: table.update(df=7), "'df' .* not a list of int"),
     (lambda table: table["df"].pop(), "differ in length"),
     (lambda table: table["blocks"].append("words"), "differ in length"),
-    (lambda table: table["df"].__setitem__(0, 1.0), "'df' .* no list of int"),
-    (lambda table: table["df"].__setitem__(0, True), "'df' .* no list of int"),
+    (lambda table: table["df"].__setitem__(0, 1.0), "'df' .* not a list of int"),
+    (lambda table: table["df"].__setitem__(0, True), "'df' .* not a list of int"),
     (lambda table: table["df"].__setitem__(0, -1), "'df' .* numbers of documents"),
     (lambda table: table["df"].__setitem__(0, -(2**40)), "'df' .* numbers of documents"),
     (lambda table: table["df"].__setitem__(0, 2**31), "'df' .* numbers of documents"),
-    (lambda table: table["blocks"].__setitem__(0, 1), "'blocks' .* no list of str"),
+    (lambda table: table["blocks"].__setitem__(0, 1), "'blocks' .* not a list of str"),
     (lambda table: table["blocks"].__setitem__(0, "lemmas"), "block 'lemmas', but its config has only 'words', 'char"),
-    (lambda table: table["ngrams"].__setitem__(0, "not"), "'ngrams' .* no list of list"),
-    (lambda table: table["ngrams"].__setitem__(0, [1]), "'ngrams' .* no list of str"),
+    (lambda table: table["ngrams"].__setitem__(0, "not"), "'ngrams' .* not a list of list"),
+    (lambda table: table["ngrams"].__setitem__(0, [1]), "'ngrams' .* not a list of str"),
     (lambda table: table["ngrams"].__setitem__(0, []), "neither symbols nor members"),
     (lambda table: table["longest"].__setitem__(0, []), "neither symbols nor members"),
-    (lambda table: table["longest"].__setitem__(0, None), "'longest' .* no list of list"),
+    (lambda table: table["longest"].__setitem__(0, None), "'longest' .* not a list of list"),
     (lambda table: table["ngrams"].__setitem__(1, table["ngrams"][0]), "a feature twice"),
     (
         lambda table: table["ngrams"].__setitem__(-1, ["x"] * 4),
@@ -486,7 +496,7 @@ def test_other_blocks():
         table = srsly.msgpack_loads(message["attrs"][0]["features"])
         table["ngrams"] = [names]
         message["attrs"][0]["features"] = srsly.msgpack_dumps(table)
-        with pytest.raises(ValueError, match=r"64-bit integers|no n-grams of TokenNgrams\(attr='LENGTH'"):
+        with pytest.raises(ValueError, match=r"64-bit integers|not n-grams of TokenNgrams\(attr='LENGTH'"):
             SparseLinear(blocks).from_bytes(srsly.msgpack_dumps(message))
 
 

@@ -113,7 +113,7 @@ def test_labels_that_exclude_each_other_have_no_thresholds(fitted: Language) -> 
     assert "thresholds" not in component_of(nlp).cfg
 
 
-def test_documents_that_are_all_right_tell_no_temperature(fitted: Language) -> None:
+def test_no_temperature_if_all_documents_are_predicted_correctly(fitted: Language) -> None:
     nlp = spacy.util.load_model_from_config(fitted.config).from_bytes(fitted.to_bytes())
     dev = make_examples(nlp, [{"text": "salt and sugar", "label": "food"}, {"text": "goal", "label": "sport"}])
     with pytest.warns(UserWarning, match=r"\[textcat_graft\] No temperature is best for these 2 documents"):
@@ -187,9 +187,9 @@ def test_thresholds_are_saved(several: Language, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("thresholds", "message"),
     [
-        ([0.5], r"The thresholds of labels are \[0.5\], and no numbers by label"),
+        ([0.5], r"The thresholds of labels are \[0.5\], but must be numbers by label"),
         (None, "The thresholds of labels are None"),
-        ({"war": 0.5}, r"There is a threshold for 'war', which is no label\. The labels: 'food', 'music', 'sport'"),
+        ({"war": 0.5}, r"There is a threshold for 'war', which is not a label\. The labels: 'food', 'music', 'sport'"),
         ({"food": 1.5}, "The threshold of 'food' is 1.5, but it must be a number from 0 to 1"),
         ({"food": -0.1}, "The threshold of 'food' is -0.1"),
         ({"food": "0.5"}, "The threshold of 'food' is '0.5'"),
@@ -245,7 +245,7 @@ def test_without_thresholds_scores_are_those_of_spacy(several: Language) -> None
         component.cfg["thresholds"] = {}
 
 
-def test_examples_are_annotated_by_what_stands_before() -> None:
+def test_examples_are_annotated_by_components_before() -> None:
     nlp = spacy.blank("en")
     ruler: Any = nlp.add_pipe("attribute_ruler")
     ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})
@@ -262,9 +262,7 @@ def test_examples_are_annotated_by_what_stands_before() -> None:
 def test_there_must_be_examples_and_one_trained_component(several: Language) -> None:
     with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] There are no examples to calibrate on"):
         spacy_graft.calibrate(several, [])
-    with pytest.raises(
-        ValueError, match=r"spacy_graft\.calibrate is for one component, and the pipeline has 0 enabled"
-    ):
+    with pytest.raises(ValueError, match="There is no enabled graft component in the pipeline; its components: none"):
         spacy_graft.calibrate(spacy.blank("en"), dev_of(several))
     nlp = make_nlp()
     for label in TELLING:

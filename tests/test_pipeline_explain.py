@@ -1,4 +1,4 @@
-"""What a model says of itself."""
+"""Features and explanations of a trained component."""
 
 from __future__ import annotations
 

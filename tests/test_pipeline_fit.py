@@ -13,7 +13,7 @@ from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
 from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.textcat import TextCatGraft
 
-ONE_C = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
 
 
 def component_of(nlp: Language) -> TextCatGraft:
@@ -22,8 +22,8 @@ def component_of(nlp: Language) -> TextCatGraft:
     return component
 
 
-def test_one_c_is_trained_to_the_certificate(train_records: list[Record]) -> None:
-    nlp = make_nlp(learner=ONE_C)
+def test_one_l1_strength_is_trained_to_the_certificate(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner=ONE_L1)
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
     assert report is component_of(nlp).report
     assert report.finished
@@ -80,8 +80,8 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
     for fold in np.unique(fold_of):
         again = make_nlp()
         parts = make_examples(again, train_records)
-        kept = [example for example, its in zip(parts, fold_of, strict=True) if its != fold]
-        held_out = [example for example, its in zip(parts, fold_of, strict=True) if its == fold]
+        kept = [example for example, number in zip(parts, fold_of, strict=True) if number != fold]
+        held_out = [example for example, number in zip(parts, fold_of, strict=True) if number == fold]
         again.initialize(lambda kept=kept: kept)
         component = component_of(again)
         for step in range(PATH["steps"]):
@@ -143,11 +143,11 @@ def test_with_fewer_documents_than_it_takes_to_choose_the_first_refit_stands() -
     assert "refit" in report.seconds
 
 
-def test_without_annotation_there_is_nothing_to_learn(blank: Language) -> None:
+def test_examples_without_annotation(blank: Language) -> None:
     nlp = make_nlp()
     for label in "ab":
         component_of(nlp).add_label(label)
-    with pytest.raises(ValueError, match="None of the 2 examples says anything of a label"):
+    with pytest.raises(ValueError, match="None of the 2 examples has a label"):
         spacy_graft.fit(nlp, [make_example(nlp, text, {}) for text in ("one", "two")])
 
 
@@ -166,7 +166,7 @@ def test_components_before_annotate_and_are_left_alone() -> None:
     ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})  # type: ignore[attr-defined]
     ruler.add(patterns=[[{"LOWER": {"NOT_IN": ["salt"]}}]], attrs={"POS": "VERB"})  # type: ignore[attr-defined]
     features = {"pos": {**WORDS["words"], "attr": "POS"}}
-    nlp.add_pipe("textcat_graft", config={"features": features, "learner": ONE_C})
+    nlp.add_pipe("textcat_graft", config={"features": features, "learner": ONE_L1})
     texts = ["salt", "run"] * 10
     examples = [make_example(nlp, text, {"food": float(text == "salt"), "not": float(text == "run")}) for text in texts]
     spacy_graft.fit(nlp, examples)

@@ -1,4 +1,4 @@
-"""``component.history``: what is known of each step of a training."""
+"""``component.history``: the record of each step of a training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, Record, make_examples, make_nlp
-from spacy_graft.pipeline.history import KINDS
+from spacy_graft.pipeline.history import STEP_TYPES
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -25,7 +25,7 @@ def component_of(nlp: Language) -> TextCatGraft:
     return component
 
 
-def test_each_step_is_told(nlp: Language, examples: list[Example]) -> None:
+def test_each_step_is_recorded(nlp: Language, examples: list[Example]) -> None:
     component = component_of(nlp)
     assert component.history == []
     nlp.initialize(lambda: examples)
@@ -55,7 +55,7 @@ def test_steps_that_fit_the_last_point_again_are_steps(train_records: list[Recor
     nlp.initialize(lambda: examples)
     for _ in range(PATH["steps"] + 2):
         nlp.update(examples[:8])
-    assert [each["refit"] for each in component_of(nlp).history] == [2.0] * PATH["steps"] + [8.0, 2.0]
+    assert [record["refit"] for record in component_of(nlp).history] == [2.0] * PATH["steps"] + [8.0, 2.0]
 
 
 def test_the_first_score_of_a_step_while_it_is_trained(
@@ -69,7 +69,7 @@ def test_the_first_score_of_a_step_while_it_is_trained(
     wrong = make_examples(nlp, [{"text": "salt", "label": "sport"}])
     assert nlp.evaluate(wrong)["cats_score"] != score
     component = component_of(nlp)
-    assert [each["score"] for each in component.history] == [None, score]
+    assert [record["score"] for record in component.history] == [None, score]
     nlp.update(examples[:8])
     component.training = None
     nlp.evaluate(dev)
@@ -88,21 +88,21 @@ def test_a_component_without_scorer_has_no_score(train_records: list[Record]) ->
 def test_fit_scores_all_steps_on_dev(nlp: Language, examples: list[Example], dev: list[Example]) -> None:
     report = spacy_graft.fit(nlp, examples, dev)
     history = component_of(nlp).history
-    assert [each["step"] for each in history] == [1, 2, 3, 4, 5, 6]
-    best = max(history, key=lambda each: each["score"])
+    assert [record["step"] for record in history] == [1, 2, 3, 4, 5, 6]
+    best = max(history, key=lambda record: record["score"])
     assert best["l1"] == report.l1
     assert best["score"] == nlp.evaluate(dev)["cats_score"]
     assert component_of(nlp).history == history
 
 
-def test_fit_without_dev_tells_the_steps_on_all_documents(nlp: Language, examples: list[Example]) -> None:
+def test_fit_without_dev_records_the_steps_on_all_documents(nlp: Language, examples: list[Example]) -> None:
     report = spacy_graft.fit(nlp, examples)
     history = component_of(nlp).history
     assert history[-1]["l1"] == report.l1
-    assert [each["step"] for each in history] == list(range(1, len(history) + 1))
-    ratios = [each["l1_ratio"] for each in history]
+    assert [record["step"] for record in history] == list(range(1, len(history) + 1))
+    ratios = [record["l1_ratio"] for record in history]
     assert ratios == pytest.approx([0.05 ** (step / PATH["steps"]) for step in range(1, len(history) + 1)])
-    assert {each["score"] for each in history} == {None}
+    assert {record["score"] for record in history} == {None}
 
 
 def test_resumed_training_has_a_history_of_its_own(fitted: Language, train_records: list[Record]) -> None:
@@ -110,7 +110,7 @@ def test_resumed_training_has_a_history_of_its_own(fitted: Language, train_recor
     assert component_of(nlp).history == component_of(fitted).history != []
     with pytest.warns(UserWarning, match="are not kept with it"):
         nlp.update(make_examples(nlp, train_records[:12]))
-    assert [each["step"] for each in component_of(nlp).history] == [1]
+    assert [record["step"] for record in component_of(nlp).history] == [1]
 
 
 def test_a_fit_that_begins_again_has_all_steps_on_all_documents(train_records: list[Record]) -> None:
@@ -122,7 +122,7 @@ def test_a_fit_that_begins_again_has_all_steps_on_all_documents(train_records: l
         nlp.update(examples[:30])
         nlp.evaluate(examples)
         whole.update(same)
-    assert all(each["score"] for each in component_of(nlp).history)
+    assert all(record["score"] for record in component_of(nlp).history)
     nlp.update(examples)
     whole.update(same)
     assert component_of(nlp).history == component_of(whole).history
@@ -150,7 +150,7 @@ def test_history_is_saved(nlp: Language, examples: list[Example], dev: list[Exam
     assert component.report is None
 
 
-SOUND = {key: kinds[0](1) for key, kinds in KINDS.items()}
+SOUND = {key: kinds[0](1) for key, kinds in STEP_TYPES.items()}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ SOUND = {key: kinds[0](1) for key, kinds in KINDS.items()}
         ("history", []),
         ([SOUND, None], []),
         ([{key: value for key, value in SOUND.items() if key != "score"}], []),
-        *[([{**SOUND, key: "1"}], []) for key in KINDS],
+        *[([{**SOUND, key: "1"}], []) for key in STEP_TYPES],
     ],
 )
 def test_a_damaged_history_is_none(fitted: Language, saved: Any, expected: list[Any]) -> None:
@@ -180,10 +180,10 @@ def test_spacy_train_leaves_the_scores_on_dev(training: tuple[Path, subprocess.C
     rows = [line.split() for line in result.stdout.splitlines() if re.match(r"\s*\d+\s+\d+\s", line)]
     last = component_of(spacy.load(output / "model-last")).history
     assert len(last) == len({row[1] for row in rows})
-    assert [each["n_active"] for each in last] == [int(row[4]) for row in rows]
-    assert [100 * each["score"] for each in last] == pytest.approx([float(row[6]) for row in rows], abs=0.006)
+    assert [record["n_active"] for record in last] == [int(row[4]) for row in rows]
+    assert [100 * record["score"] for record in last] == pytest.approx([float(row[6]) for row in rows], abs=0.006)
     best = component_of(spacy.load(output / "model-best"))
     assert best.history == last[: len(best.history)]
     assert best.report is not None
     assert best.history[-1]["n_active"] == best.report.n_active
-    assert best.history[-1]["score"] == max(each["score"] for each in last)
+    assert best.history[-1]["score"] == max(record["score"] for record in last)

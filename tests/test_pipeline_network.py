@@ -213,7 +213,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
 @pytest.mark.parametrize(
     ("config", "options", "message"),
     [
-        ({}, {"network": "WordNet"}, "none of what @graft_graphs make"),
+        ({}, {"network": "WordNet"}, "Make it with one of @graft_graphs"),
         ({}, {"network": Recorder(), "network_max_length": 0}, "network_max_length must be an integer"),
         (
             {"features": {"letters": {"@graft_features": "spacy_graft.CharacterNgrams.v1"}}},
@@ -225,8 +225,8 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
             {"network": Recorder("salt", "violin")},
             "network of features is a penalty",
         ),
-        ({}, {"unlabelled": []}, "Documents without labels are for a network"),
-        ({}, {"network": EdgeList("nowhere.tsv")}, r"no graph at nowhere\.tsv"),
+        ({}, {"unlabelled": []}, "Unlabelled documents are used by a network only"),
+        ({}, {"network": EdgeList("nowhere.tsv")}, r"no network at nowhere\.tsv"),
     ],
 )
 def test_refusals(train_records: list[Record], config: Any, options: Any, message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a component does not take, and what it says."""
+"""Invalid input of components, and the errors that it raises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CATS: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
 
 def start(nlp: Language, cats: list[dict[str, Any]], text: str = "some words", **settings: Any) -> None:
     """Initialize, and run the first step, which reads the corpus."""
-    examples = [make_example(nlp, text, each) for each in cats]
+    examples = [make_example(nlp, text, one) for one in cats]
     component: Any = nlp.get_pipe(nlp.pipe_names[-1])
     component.initialize(lambda: examples, nlp=nlp, **settings)
     nlp.update(examples)
@@ -40,7 +40,7 @@ def test_something_else_than_a_callback(nlp: Language) -> None:
 
 @pytest.mark.parametrize("cats", [[{"a": 1.0}], [{}], [{"a": 1.0}, {"a": 1.0}]])
 def test_one_label_that_excludes_none(nlp: Language, cats: list[dict[str, float]]) -> None:
-    with pytest.raises(ValueError, match=r"must be two at least; the examples have ('a'|none)\. .*multilabel"):
+    with pytest.raises(ValueError, match=r"must be at least two, but the examples have ('a'|none)\. .*multilabel"):
         start(nlp, cats)
 
 
@@ -92,7 +92,8 @@ def test_labels_that_are_no_strings(nlp: Language) -> None:
 
 @pytest.mark.parametrize("text", ["", " \n "])
 def test_documents_without_anything(nlp: Language, text: str) -> None:
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] All 2 training documents are empty.*'words'"):
+    message = r"\[textcat_graft\] No block finds a symbol in the 2 training documents.*'words'"
+    with pytest.raises(ValueError, match=message):
         start(nlp, CATS, text=text)
 
 
@@ -139,13 +140,15 @@ def test_options_of_blocks(option: dict[str, Any], message: str) -> None:
 
 
 def test_something_else_than_a_block() -> None:
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] The feature block 'words' is 3, and none of"):
+    with pytest.raises(
+        ValueError, match=r"\[textcat_graft\] The feature block 'words' is 3\. Make it with one of @graft_features"
+    ):
         make_nlp(features={"words": 3})
 
 
 @pytest.mark.parametrize("learner", [{"@optimizers": "Adam.v1"}, {"@graft_features": "spacy_graft.TokenNgrams.v1"}])
 def test_something_else_than_a_learner(learner: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] The learner is .*, and none of"):
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The learner is .*\. Make it with one of @graft_learners"):
         make_nlp(learner=learner)
 
 

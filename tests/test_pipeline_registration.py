@@ -1,4 +1,4 @@
-"""What an installed plugin gives to processes that never import it."""
+"""Entry points of the installed package, without an import of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``doc.cats`` may say."""
+"""Targets read from ``doc.cats``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, TargetReader, describe
+from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, TargetReader, document_name
 
 LABELS = ("a", "b", "c")
 EXCLUSIVE = TargetReader("sorter", LABELS, exclusive=True)
@@ -74,5 +74,5 @@ def test_bad_weights_are_named(weight: Any) -> None:
 
 
 def test_documents_are_called_by_id_or_beginning() -> None:
-    assert describe(doc_of({}, "x" * 41)) == f"document '{'x' * 40}…'"
-    assert describe(doc_of({}, user_data={ID_KEY: 7})) == "document 7"
+    assert document_name(doc_of({}, "x" * 41)) == f"document '{'x' * 40}…'"
+    assert document_name(doc_of({}, user_data={ID_KEY: 7})) == "document 7"

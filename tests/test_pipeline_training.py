@@ -33,6 +33,7 @@ from conftest import (
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
+from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, empty_solution
 from spacy_graft.pipeline.training import Training
@@ -71,6 +72,11 @@ class SpyFit:
         solution = empty_solution(self.n_labels)
         solution.intercepts[0] = self.report.rounds
         return solution
+
+
+@start.register
+def start_spy(learner: Spy, data: TrainingData) -> SpyFit:
+    return learner.start(data)
 
 
 def component_of(nlp: Language) -> TextCatGraft:
@@ -144,7 +150,7 @@ def test_labels_left_out_are_masked_where_several_may_hold() -> None:
     nlp = make_nlp("textcat_graft_multilabel")
     spy = spied(nlp)
     cats: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"b": 1.0}, {}, {"a": 0.0}]
-    examples = [make_example(nlp, f"text {i}", each) for i, each in enumerate(cats)]
+    examples = [make_example(nlp, f"text {i}", one) for i, one in enumerate(cats)]
     nlp.initialize(lambda: examples)
     nlp.update(examples)
     data = spy.data[0]
@@ -220,8 +226,8 @@ def test_loss_and_gradient_of_probabilities() -> None:
 
 
 def batches(examples: list[Example], size: int) -> Iterator[list[Example]]:
-    for start in range(0, len(examples), size):
-        yield examples[start : start + size]
+    for first in range(0, len(examples), size):
+        yield examples[first : first + size]
 
 
 def test_updates_with_unseen_examples_train_on_all_of_them(nlp: Language, examples: list[Example]) -> None:
@@ -263,7 +269,7 @@ def test_examples_beyond_the_callback_join_it(nlp: Language, examples: list[Exam
 
 
 def test_initialize_without_corpus_needs_labels(nlp: Language) -> None:
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] Labels that exclude each other must be two at least"):
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] Exclusive labels must be at least two"):
         nlp.initialize()
 
 
@@ -379,7 +385,7 @@ def component_config(nlp: Language) -> dict[str, Any]:
     return config
 
 
-def test_resumed_training_begins_again_and_says_so(model: Path, train_records: list[Record]) -> None:
+def test_resumed_training_restarts_with_a_warning(model: Path, train_records: list[Record]) -> None:
     nlp = spacy.load(model)
     component = component_of(nlp)
     spy = spied(nlp)
@@ -431,7 +437,7 @@ def test_labels_added_by_hand_come_first(nlp: Language, examples: list[Example])
     nlp.initialize(lambda: examples)
     assert component.labels == ("sport", "food", "music")
     assert component.add_label("food") == 0
-    with pytest.raises(ValueError, match=r"The label 'war' cannot be added to a component that is initialized"):
+    with pytest.raises(ValueError, match=r"The label 'war' cannot be added to an initialized component"):
         component.add_label("war")
 
 

@@ -20,12 +20,12 @@ from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, tra
 from spacy_graft.explain.contributions import Contribution, LabelExplanation, Member, Span
 from spacy_graft.explain.explanation import Explanation
 from spacy_graft.explain.html.arcs import drawing
-from spacy_graft.explain.html.density import Arc, arcs, runs, stretches
-from spacy_graft.explain.html.markup import signed
+from spacy_graft.explain.html.density import Arc, arcs_of, non_empty_spans, runs
+from spacy_graft.explain.html.markup import signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.pipeline.textcat import TextCatGraft
-from test_pipeline_originals import make_examples, texts_and_labels
-from test_pipeline_originals import make_nlp as make_syntax_nlp
+from test_pipeline_items import make_examples, texts_and_labels
+from test_pipeline_items import make_nlp as make_syntax_nlp
 
 #: Elements without an end.
 VOID = {"meta", "path", "br"}
@@ -57,13 +57,13 @@ class Elements(HTMLParser):
         assert self.open.pop().split(".")[0] == tag
 
     def handle_data(self, data: str) -> None:
-        if not any(its.startswith("style") for its in self.open):
+        if not any(element.startswith("style") for element in self.open):
             self.text += data
         if "div.text" in self.open:
             self.document += data
 
     def of(self, tag: str) -> list[dict[str, str]]:
-        return [attrs for its, attrs in self.found if its == tag]
+        return [attrs for name, attrs in self.found if name == tag]
 
 
 def checked(html: str) -> Elements:
@@ -119,11 +119,11 @@ def test_strengths_of_the_characters_sum_to_the_contributions(fitted: Language) 
     rng = random.Random(3)
     for record in make_records(20, seed=5):
         doc = fitted(record["text"] + " " + " ".join(rng.choices(COMMON, k=5)))
-        for its in component.explain(doc):
-            cut = runs(len(doc.text), its.contributions)
+        for label in component.explain(doc):
+            cut = runs(len(doc.text), label.contributions)
             assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
             total = sum((run.end - run.start) * run.strength for run in cut)
-            assert total == pytest.approx(its.score - its.intercept, abs=1e-9)
+            assert total == pytest.approx(label.score - label.intercept, abs=1e-9)
 
 
 @given(
@@ -142,13 +142,13 @@ def test_each_contribution_is_shared_by_its_characters(drawn: list[tuple[float, 
     ]
     expected = [0.0] * 20
     for part in parts:
-        covered = [char for start, end in stretches(part) for char in range(start, end)]
+        covered = [char for start, end in non_empty_spans(part) for char in range(start, end)]
         for char in covered:
             expected[char] += part.contribution / len(covered)
     found = [run.strength for run in runs(20, parts) for _ in range(run.start, run.end)]
     assert found == pytest.approx(expected, abs=1e-12)
     for run in runs(20, parts):
-        there = [k for k, part in enumerate(parts) if any(s <= run.start < e for s, e in stretches(part))]
+        there = [k for k, part in enumerate(parts) if any(s <= run.start < e for s, e in non_empty_spans(part))]
         assert list(run.parts) == there
 
 
@@ -179,8 +179,10 @@ def test_white_space_stays(fitted: Language) -> None:
 def test_names_are_escaped_everywhere() -> None:
     name = "</title><script>\"'&\x00"
     parts = [contribution(name, 1.0, (span("a b", "a"),)), contribution(name, -0.5)]
-    its = explanation("a b", parts, others=[name])
-    renamed = Explanation("a b", (LabelExplanation(name, 0.9, 0.75, 0.25, its.labels[0].contributions), its.labels[1]))
+    whole = explanation("a b", parts, others=[name])
+    renamed = Explanation(
+        "a b", (LabelExplanation(name, 0.9, 0.75, 0.25, whole.labels[0].contributions), whole.labels[1])
+    )
     for style in ("text", "table"):
         html = spacy_graft.render(renamed, style=style, page=True)
         elements = checked(html)
@@ -188,7 +190,7 @@ def test_names_are_escaped_everywhere() -> None:
         assert "\x00" not in html
 
 
-def test_signs_are_told_without_colour(fitted: Language) -> None:
+def test_signs_are_visible_without_colour(fitted: Language) -> None:
     html = spacy_graft.render(fitted("salt and a goal"), fitted, label="food")
     classes = {
         attrs.get("class", "")[:1]: attrs.get("title", "") for attrs in checked(html).of("mark") if "title" in attrs
@@ -218,18 +220,18 @@ def test_label_and_probabilities(fitted: Language) -> None:
 
 
 def test_many_labels() -> None:
-    its = explanation("a b", [contribution("a", 1.0, (span("a b", "a"),))], [f"label {k}" for k in range(20)])
-    text = checked(spacy_graft.render(its)).text
+    whole = explanation("a b", [contribution("a", 1.0, (span("a b", "a"),))], [f"label {k}" for k in range(20)])
+    text = checked(spacy_graft.render(whole)).text
     assert "9 more labels, none above 0.010." in text
     assert "label 10" in text
     assert "label 11" not in text
-    assert "label 19" in checked(spacy_graft.render(its, label="label 19")).text
+    assert "label 19" in checked(spacy_graft.render(whole, label="label 19")).text
 
 
 def test_the_numbers_of_a_table_add_up() -> None:
     parts = [contribution(f"f{k}", (-1) ** k * 0.125 * k) for k in range(1, 131)]
     elements = checked(spacy_graft.render(explanation("", parts), style="table"))
-    table = elements.text[elements.text.index("What adds") :]
+    table = elements.text[elements.text.index("Contributions to") :]
     numbers = [float(number.replace("−", "-")) for number in re.findall(r"([+−]\d+\.\d{3})[+−]\d+\.\d{3}1\.000", table)]
     rest, intercept, score = (
         float(re.search(rf"([+−][\d.]+){name}", table)[1].replace("−", "-"))  # type: ignore[index]
@@ -272,23 +274,23 @@ def test_features_without_a_place_are_bars(syntax: Language) -> None:
     doc = nlp.make_doc("Now dull song")
     doc.user_data["source"] = "blog"
     elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
-    assert "Of the whole document" in elements.text
+    assert "Features of the whole document" in elements.text
     assert "source=blog document attribute+" in elements.text
-    assert "No feature of the model has a place in the text." in elements.text
+    assert "None of the contributing features has a place in the text." in elements.text
 
 
 def test_many_features_without_a_place_are_summed() -> None:
     parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
     text = checked(spacy_graft.render(explanation("", parts))).text
     assert "The document is empty." in text
-    assert "3 more, together +1.500." in text
+    assert "3 more features, +1.500 in total." in text
 
 
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
     text = "the dull film " * 30
     pairs = [(span(text, "film", k), span(text, "dull", k)) for k in range(30)]
-    its = explanation(text, [contribution("arc", 3.0, *pairs, kind="head–modifier")])
-    elements = checked(spacy_graft.render(its))
+    whole = explanation(text, [contribution("arc", 3.0, *pairs, kind="head–modifier")])
+    elements = checked(spacy_graft.render(whole))
     assert not elements.of("svg")
     assert elements.text.count("film → dull+0.100") == 30
     assert len(elements.of("a")) == len([attrs for attrs in elements.of("mark") if "id" in attrs]) == 60
@@ -297,13 +299,15 @@ def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
 
 
 def moved(pairs: list[tuple[Span, Span]], by: int) -> list[tuple[Span, ...]]:
-    return [tuple(Span(its.start + by, its.end + by, its.first_token, its.end_token) for its in pair) for pair in pairs]
+    return [tuple(Span(one.start + by, one.end + by, one.first_token, one.end_token) for one in pair) for pair in pairs]
 
 
 def test_strengths_of_the_arcs_sum_to_the_contributions() -> None:
     text = "so dull a film and dull a book"
     film, book = (span(text, "film"), span(text, "dull")), (span(text, "book"), span(text, "dull", 1))
-    found = arcs([contribution("both", 0.5, film, book), contribution("one", -0.75, film), contribution("word", 1.0)])
+    found = arcs_of(
+        [contribution("both", 0.5, film, book), contribution("one", -0.75, film), contribution("word", 1.0)]
+    )
     assert [(arc.head.start, arc.strength, arc.parts) for arc in found] == [
         (film[0].start, -0.5, (0, 1)),
         (book[0].start, 0.25, (0,)),
@@ -343,11 +347,11 @@ def test_the_model(fitted: Language) -> None:
     for label in TELLING:
         assert f"<h4><bdi>{label}</bdi></h4>" in html
         best = max(component.features(), key=lambda feature: feature.weights[label])
-        assert f"{signed(best.weights[label])}{best.text}" in elements.text
+        assert f"{signed_number(best.weights[label])}{best.text}" in elements.text
         assert f"token n-gramwords{best.df}" in elements.text
     assert re.search(r"<mark>salt</mark>", html)
     longest = next(feature for feature in component.features() if feature.longest != feature.text)
-    assert f"longest: {longest.longest}" in elements.text or longest.text not in elements.text
+    assert f"longest n-gram: {longest.longest}" in elements.text or longest.text not in elements.text
     alone = checked(spacy_graft.render(component, style="global", label="food"))
     assert len(alone.of("table")) == 1
     assert "in context" not in alone.text
@@ -397,27 +401,27 @@ def test_a_model_without_features() -> None:
 
 def make_unhelpful(nlp: Language) -> list[spacy.training.Example]:
     cats = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
-    return [spacy.training.Example.from_dict(nlp.make_doc("the same"), {"cats": its}) for its in cats]
+    return [spacy.training.Example.from_dict(nlp.make_doc("the same"), {"cats": one}) for one in cats]
 
 
 def test_spans_for_displacy(syntax: Language, good_book: Doc) -> None:
     group = spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")
     assert good_book.spans["why"] is not None
-    by_text = {(its.text, its.id_): its.label_ for its in group}
+    by_text = {(found.text, found.id_): found.label_ for found in group}
     component = syntax.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)
     for part in component.explain(good_book, "bad").best.contributions:
         for member in part.members:
             for place in member.places:
-                for its in place:
-                    text = good_book[its.first_token : its.end_token].text
-                    assert by_text[text, part.text] == signed(part.contribution, 2)
+                for found in place:
+                    text = good_book[found.first_token : found.end_token].text
+                    assert by_text[text, part.text] == signed_number(part.contribution, 2)
     html = displacy.render(good_book, style="span", options={"spans_key": "why"})
     assert all(label in html for label in by_text.values())
     assert len(spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")) == len(group)
 
 
-def test_what_cannot_be_shown_is_told(fitted: Language, blank: Language) -> None:
+def test_errors_of_render(fitted: Language, blank: Language) -> None:
     doc = fitted("salt")
     component = fitted.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)

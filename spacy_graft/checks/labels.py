@@ -15,7 +15,7 @@ from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..model.sparse_linear import SparseLinear
 from ..pipeline.components import graft_component
-from ..pipeline.fit import folds, progress_bar, steps
+from ..pipeline.fit import folds, progress_bar, training_steps
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
 from .corpus import example_name, positive_labels
@@ -166,7 +166,7 @@ def train_to_end(
     component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str
 ) -> None:
     """Train from scratch and take the weights of the last step."""
-    for fit in steps(component, examples, {"labels": labels}, progress, name):
+    for fit in training_steps(component, examples, {"labels": labels}, progress, name):
         last = fit
     component.set_solution(last.solution(), last.report)
 

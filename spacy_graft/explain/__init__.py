@@ -1,1 +1,1 @@
-"""Explanations of predictions and models: features by name, where they are in a text, and pages that show them."""
+"""Explanations of predictions and models: named features, their places in a text, and HTML."""

@@ -1,4 +1,4 @@
-"""What features contribute to the score of a document, and where they are in its text."""
+"""Contributions of features to the score of a document, with their places in its text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of the text, half open.
+    """A half-open range of the text.
 
     Attributes
     ----------
     start, end : int
-        Characters of ``doc.text``.
+        Character offsets in ``doc.text``.
     first_token, end_token : int
-        Tokens that it touches.
+        Indices of the tokens that overlap it.
     """
 
     start: int
@@ -25,14 +25,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Member:
-    """An n-gram or item in a document.
+    """An n-gram or item with its places in a document.
 
     Attributes
     ----------
     text, block, kind : str
-        As of a :class:`Feature`.
+        As in :class:`~spacy_graft.explain.features.Feature`.
     places : tuple of tuples of Span
-        Each time it occurs: one span, or head and modifier of an arc. Empty for what is said of the whole document.
+        One entry an occurrence: a single span, or head and modifier of an arc. Empty for attributes of the document.
     """
 
     text: str
@@ -43,19 +43,19 @@ class Member:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature adds to the score of a document.
+    """The contribution of one feature to the score of a label for a document.
 
     Attributes
     ----------
     text, block, kind : str
-        As of a :class:`Feature`.
+        As in :class:`~spacy_graft.explain.features.Feature`.
     weight : float
     value : float
-        What the feature is worth in the document, with the document weight.
+        The value of the feature in the document, times the document weight.
     contribution : float
-        Their product.
+        ``weight * value``.
     members : tuple of Member
-        What is there: the feature itself, or all members of a combination.
+        The feature itself, or all members of a combination.
     """
 
     text: str
@@ -69,17 +69,17 @@ class Contribution:
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """The score of a label for one document, taken apart.
+    """The score of a label for one document: its intercept and contributions.
 
     Attributes
     ----------
     label : str
     probability : float
     score : float
-        f_y: the intercept and all contributions.
+        f_y, the sum of the intercept and all contributions.
     intercept : float
     contributions : tuple of Contribution
-        Of the features with a weight for the label; the largest first, in absolute value.
+        Those of features with a weight for the label, in descending order of absolute value.
     """
 
     label: str
@@ -90,6 +90,6 @@ class LabelExplanation:
 
 
 def places_of(contribution: Contribution) -> list[tuple[int, int]]:
-    """Start and end, in characters, of everything that a contribution points at."""
+    """Start and end, in characters, of all places of a contribution."""
     spans = [span for member in contribution.members for place in member.places for span in place]
     return sorted({(span.start, span.end) for span in spans})

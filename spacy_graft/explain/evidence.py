@@ -1,4 +1,4 @@
-"""Where in a document the features of a model are."""
+"""Places of a model's features in a document."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from spacy.tokens import Doc
 from ..extract.bags import item_keys
 from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import SparseLinearT, matches, reading
+from ..model.sparse_linear import SparseLinearT, as_reading_block, ngram_occurrences
 from ..model.table import FeatureTable
 from .contributions import Member, Span
-from .features import TIMES
+from .features import MEMBER_SEPARATOR
 
 
 class Evidence:
-    """Where in a document features are. What a block finds there is read once."""
+    """Finds the places of features in one document. Each block reads the document at most once."""
 
     def __init__(self, model: SparseLinearT, doc: Doc) -> None:
         self.doc = doc
         self.blocks = model.attrs["blocks"]
         self.table: FeatureTable = model.attrs["features"]
         self.token_starts = np.array([token.idx for token in doc], np.int64)
-        occurrences = matches(model, doc)
+        occurrences = ngram_occurrences(model, doc)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
 
     def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
-        """Text, block and kind of a feature, and where its members are."""
+        """Text, block and kind of a feature, and its members with their places."""
         terms, block = self.table.terms(row), self.table.blocks[row]
         if is_ngram_block(self.blocks[block]):
             members: tuple[Member, ...] = (self._ngram(row, terms[0]),)
         else:
             members = tuple(self._item(term) for term in terms)
-        return TIMES.join(member.text for member in members), block, self.blocks[block].feature_kind, members
+        return MEMBER_SEPARATOR.join(member.text for member in members), block, self.blocks[block].feature_kind, members
 
     def _ngram(self, row: int, term: NamedTerm) -> Member:
         first, last = np.searchsorted(self.occurrences[:, 0], (row, row + 1))
@@ -47,7 +47,7 @@ class Evidence:
 
     def _item(self, term: NamedTerm) -> Member:
         if term not in self._members:
-            block = reading(self.blocks[term.block])
+            block = as_reading_block(self.blocks[term.block])
             symbols = block.values(term.symbols, self.doc.vocab.strings)
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
             spans = self._spans_of(term.block)[self._keys_of(term.block) == key]
@@ -57,17 +57,17 @@ class Evidence:
 
     def _member(self, term: NamedTerm, places: tuple[tuple[Span, ...], ...]) -> Member:
         block = self.blocks[term.block]
-        return Member(reading(block).text(term.symbols), term.block, block.feature_kind, places)
+        return Member(as_reading_block(block).text(term.symbols), term.block, block.feature_kind, places)
 
     def _keys_of(self, block: str) -> np.ndarray:
         if block not in self._symbols:
-            self._symbols[block] = item_keys(reading(self.blocks[block]).symbols(self.doc))
+            self._symbols[block] = item_keys(as_reading_block(self.blocks[block]).symbols(self.doc))
         return self._symbols[block]
 
     def _spans_of(self, block: str) -> np.ndarray:
-        """Characters of what each symbol or item points at: int (n, k, 2)."""
+        """Start and end, in characters, of the k spans of each symbol or item: int (n, k, 2)."""
         if block not in self._spans:
-            self._spans[block] = character_spans(reading(self.blocks[block]), self.doc)
+            self._spans[block] = character_spans(as_reading_block(self.blocks[block]), self.doc)
         return self._spans[block]
 
     def _span(self, start: int, end: int) -> Span:
@@ -77,7 +77,7 @@ class Evidence:
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:
-    """Characters of what each symbol or item of a document points at: int (n, k, 2)."""
+    """Start and end, in characters, of the k spans of each symbol or item of a document: int (n, k, 2)."""
     if not is_item_block(block):
         return block.offsets(doc)[:, np.newaxis, :]  # type: ignore[union-attr]
     tokens = block.places(doc)

@@ -1,7 +1,7 @@
-"""Why a document gets its probabilities.
+"""Explanations of predictions.
 
-A score is the intercept and the sum of what each matched feature contributes: its weight times its value in the
-document. Nothing is approximated, and every feature tells where in the text it is.
+A score is exactly the sum of the intercept and the contributions of the matched features. A contribution is the
+feature's weight times its value in the document. Every contribution has its places in the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Explanation:
     ----------
     text : str
     labels : tuple of LabelExplanation
-        In the component's order.
+        In the order of the component's labels.
     """
 
     text: str
@@ -44,20 +44,22 @@ class Explanation:
 
     @property
     def best(self) -> LabelExplanation:
-        """The label of the highest probability; of equal ones the first."""
+        """The most probable label; the first if there are several."""
         return max(self.labels, key=lambda explanation: explanation.probability)
 
     def _repr_html_(self) -> str:
-        """The text with its evidence for the best label, in a notebook."""
+        """The highlighted text for the most probable label, in a notebook."""
         by_label = {label.label: label.probability for label in self.labels}
         return label_view(self.text, self.best, by_label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
     def to_dataframe(self) -> Any:
-        """A pandas ``DataFrame``, a row a label and feature.
+        """Return a pandas ``DataFrame`` with one row for each label and contribution.
+
+        The columns are label, text, block, kind, weight, value, contribution and places (start and end, in characters).
 
         Raises
         ------
@@ -77,8 +79,10 @@ class Explanation:
         return pd.DataFrame(rows, columns=["label", *columns, "places"])
 
 
-def explain(model: SparseLinearT, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]) -> Explanation:
-    """Take the scores of a document apart.
+def explain_document(
+    model: SparseLinearT, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]
+) -> Explanation:
+    """Explain the scores of labels for a document.
 
     Parameters
     ----------
@@ -86,31 +90,35 @@ def explain(model: SparseLinearT, doc: Doc, probabilities: np.ndarray, labels: M
         A ``spacy_graft.SparseLinear.v1`` with weights.
     doc : Doc
     probabilities : float64 (n_labels)
-        Those of the document.
+        Predicted probabilities of the document.
     labels : mapping of str to int
-        The labels to explain, with their columns in the weights.
+        The labels to explain, with their columns of the weights.
+
+    Returns
+    -------
+    Explanation
     """
     intercepts = model.get_param("b")
-    rows, worth, weights, scale = contributions(model, doc)
+    rows, values, weights, scale = contributions(model, doc)
     evidence = Evidence(model, doc)
-    found = [(evidence.of_feature(row), scale * value) for row, value in zip(rows.tolist(), worth, strict=True)]
+    found = [(evidence.of_feature(row), scale * value) for row, value in zip(rows.tolist(), values, strict=True)]
     return Explanation(
         doc.text,
         tuple(
-            of_label(label, float(probabilities[column]), float(intercepts[column]), found, weights[:, column])
+            explain_label(label, float(probabilities[column]), float(intercepts[column]), found, weights[:, column])
             for label, column in labels.items()
         ),
     )
 
 
-def of_label(
+def explain_label(
     label: str,
     probability: float,
     intercept: float,
     found: list[tuple[tuple[str, str, str, tuple[Member, ...]], float]],
     weights: np.ndarray,
 ) -> LabelExplanation:
-    """The explanation of one label from the features that were found, with their values."""
+    """Explain one label from the matched features and their values; ``weights`` are those of the label."""
     parts = []
     for k in np.argsort(-np.abs(weights * [value for _, value in found]), kind="stable"):
         (text, block, kind, members), value = found[k]

@@ -1,4 +1,4 @@
-"""The features of a model, by name."""
+"""The features of a model with their names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import reading
+from ..model.sparse_linear import as_reading_block
 from ..model.table import FeatureTable
 
-#: Between the members of a combination.
-TIMES = " × "
+#: Separates the members of a combination in its text.
+MEMBER_SEPARATOR = " × "
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Feature:
     Attributes
     ----------
     text : str
-        Its n-gram, the shortest of its class, or item, or the members of a combination.
+        The n-gram, the item, or the members of a combination. Of n-grams with the same training documents, the
+        shortest.
     longest : str
-        The longest n-gram of its class: it occurs in the same training documents.
+        The longest n-gram with the same training documents.
     block : str
-        The block it comes from.
+        Name of its block.
     kind : str
-        What it is: "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute",
-        "combination".
+        "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute" or "combination".
     df : int
-        Training documents that hold it.
+        Number of training documents with the feature.
     weights : dict of str to float
         By label.
     """
@@ -48,11 +48,11 @@ class Feature:
 def features_of(
     table: FeatureTable, weights: np.ndarray, blocks: Mapping[str, Block], labels: Sequence[str]
 ) -> list[Feature]:
-    """All features of a model, in the order of its weights: float64 (n_features, n_labels)."""
+    """All features of a model, in the order of the rows of ``weights``: float64 (n_features, n_labels)."""
     return [
         Feature(
-            text=text_of(blocks, table.terms(k)),
-            longest=text_of(blocks, table.terms(k, longest=True)),
+            text=feature_text(blocks, table.terms(k)),
+            longest=feature_text(blocks, table.terms(k, longest=True)),
             block=table.blocks[k],
             kind=blocks[table.blocks[k]].feature_kind,
             df=int(table.df[k]),
@@ -62,6 +62,6 @@ def features_of(
     ]
 
 
-def text_of(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
-    """A feature as people read it."""
-    return TIMES.join(reading(blocks[term.block]).text(term.symbols) for term in terms)
+def feature_text(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
+    """The display text of a feature."""
+    return MEMBER_SEPARATOR.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)

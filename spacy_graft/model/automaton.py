@@ -1,4 +1,4 @@
-"""Matching: all n-grams of a block at once, in one pass over the symbols."""
+"""Matching of n-grams: all n-grams of a block in one pass over the symbols."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..extract.streams import Stream
 
 
 class Automaton(NamedTuple):
-    """Aho–Corasick automaton, in arrays as :mod:`spacy_graft.model.kernels` describes them.
+    """Aho–Corasick automaton in arrays, which :mod:`spacy_graft.model.kernels` describes.
 
-    Time of a pass: proportional to the symbols and the distinct n-grams found, whatever the number of n-grams.
+    Time of a pass: proportional to the symbols and the distinct n-grams found, independent of the number of n-grams.
 
     Memory: 12 bytes a cell, 20 to 28 a letter and 16 an n-gram. Cells are the transitions and, in practice, half as
-    many free ones. A state has a transition for every symbol by which one of its suffixes of two symbols or more goes
-    on: one at least, except at the ends of n-grams, and one a letter at most. Measured: 3,000 n-grams of 2 to 8
-    characters have 8 transitions a state in English, 1.1 MB, and 2 in Chinese (1,300 letters), 0.6 MB.
+    many free ones. A state has a transition for every symbol that extends one of its suffixes of two symbols or more:
+    at least one, except at the ends of n-grams, and at most one a letter. Measured: 3,000 n-grams of 2 to 8 characters
+    have 8 transitions a state in English, 1.1 MB, and 2 in Chinese (1,300 letters), 0.6 MB.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class Automaton(NamedTuple):
     output : int32 (n_cells)
     shorter, lengths : int32 (n_ngrams)
     rows : int64 (n_ngrams)
-        Which row of the weights belongs to each n-gram; the n-grams are sorted.
+        Row of the weights of each n-gram; the n-grams are sorted.
 
     References
     ----------
     Aho & Corasick 1975, doi:10.1145/360825.360855, §6 (no failure transitions); Tarjan & Yao 1979,
-    doi:10.1145/359168.359175, §2 (rows over each other); Aoe 1989, doi:10.1109/32.31365 (states are places).
+    doi:10.1145/359168.359175, §2 (interleaved rows); Aoe 1989, doi:10.1109/32.31365 (double arrays).
     """
 
     slots: np.ndarray
@@ -54,9 +54,9 @@ class Automaton(NamedTuple):
         Parameters
         ----------
         ngrams : Stream
-            All different, none empty, at least one.
+            At least one, all different, none empty.
         rows : int64 (n_ngrams)
-            Which row of the weights belongs to each.
+            Row of the weights of each n-gram.
         """
         from ..extract.kernels import insert_rows
         from . import kernels
@@ -64,18 +64,18 @@ class Automaton(NamedTuple):
         keys, letters = np.unique(signed(ngrams.symbols), return_inverse=True)
         slots = empty_slots(len(keys))
         insert_rows(slots, keys, 0, len(keys))
-        order, letters, bounds = in_order(letters + 1, ngrams.starts)
+        order, letters, bounds = sorted_ngrams(letters + 1, ngrams.starts)
         root = np.zeros(len(keys) + 1, np.int32)
         trie = np.zeros((len(letters) + 2, kernels.LAST + 1), np.int32)
         shorter = np.empty(len(order), np.int32)
         n_states = kernels.grow_trie(letters, bounds, root, trie, shorter)
-        cells, output = placed(trie, n_states, len(keys))
+        cells, output = place_states(trie, n_states, len(keys))
         root = trie[root, kernels.PLACE]
         lengths = np.diff(bounds).astype(np.int32)
         return cls(slots, keys, root, cells, output, shorter, lengths, rows[order])
 
     def add_scores(self, documents: Stream, weights: np.ndarray, totals: np.ndarray) -> None:
-        """Add to each document's total the weights of the n-grams that it has.
+        """Add to the totals of each document the weights of its n-grams.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Automaton(NamedTuple):
         kernels.add_scores(self, symbols, documents.starts, weights, totals, last_document, found)
 
     def occurrences(self, symbols: np.ndarray) -> np.ndarray:
-        """Return every occurrence of every n-gram: its row of the weights, first symbol, symbol behind its last one.
+        """Return every occurrence of every n-gram: its row of the weights, its first symbol and one past its last.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Automaton(NamedTuple):
         Returns
         -------
         int64 (n_occurrences, 3)
-            In the order of their ends, those with the same end longest first.
+            In the order of their ends; of those with the same end, the longest first.
         """
         from . import kernels
 
@@ -115,7 +115,7 @@ class Automaton(NamedTuple):
         return found[:n_found]
 
 
-def in_order(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sorted_ngrams(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort n-grams.
 
     Parameters
@@ -139,8 +139,8 @@ def in_order(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.nd
     return order, np.fromiter(chain.from_iterable(map(ngrams.__getitem__, order)), np.int32, len(flat)), bounds
 
 
-def placed(trie: np.ndarray, n_states: int, n_letters: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lay the rows of all states over each other.
+def place_states(trie: np.ndarray, n_states: int, n_letters: int) -> tuple[np.ndarray, np.ndarray]:
+    """Interleave the rows of all states in one array of cells.
 
     Returns
     -------
@@ -150,13 +150,13 @@ def placed(trie: np.ndarray, n_states: int, n_letters: int) -> tuple[np.ndarray,
     """
     from . import kernels
 
-    room = 4 * n_states + 2 * n_letters
+    capacity = 4 * n_states + 2 * n_letters
     n_cells = EMPTY
     while n_cells == EMPTY:
-        cells = np.full((room, 3), kernels.FREE, np.int32)
-        output = np.full(room, EMPTY, np.int32)
+        cells = np.full((capacity, 3), kernels.UNOWNED, np.int32)
+        output = np.full(capacity, EMPTY, np.int32)
         row = np.full((3, n_letters + 1), EMPTY, np.int32)
         n_cells = kernels.place_rows(trie, n_states, cells, output, row)
-        room *= 2
+        capacity *= 2
     cells[:, kernels.NEXT] = trie[cells[:, kernels.NEXT], kernels.PLACE]
     return cells[:n_cells, : kernels.LINK].copy(), output[:n_cells].copy()

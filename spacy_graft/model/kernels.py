@@ -8,8 +8,8 @@ is built, states are numbered breadth first, 0 being the root, and are rows of `
 LETTER   last letter of the suffix
 CHILD    first child; the children of state s are ``trie[s, CHILD]`` to ``trie[s + 1, CHILD] - 1``, sorted by letter
 FAIL     the state of the longest proper suffix that begins an n-gram
-DEPTH    length of the suffix
-FIRST    first of the n-grams (which are sorted) that begin with the suffix; ``STOP`` is behind the last one
+SIZE     length of the suffix
+START    first of the n-grams (which are sorted) that begin with the suffix; ``STOP`` is one past the last
 OUTPUT   the longest n-gram that is a suffix of the suffix; the number of n-grams if there is none
 PLACE    where the row of its transitions begins
 LAST     last cell of that row
@@ -17,24 +17,24 @@ LAST     last cell of that row
 
 All transitions together would be a table of states × letters, most of it equal to the row of the root or to that of the
 last letter. So a state of depth 2 or more keeps only transitions to states of depth 3 or more, one of depth 1 those to
-depth 2, and the root (``root[letter]``) those to depth 1; these rows, being sparse, lie over each other in ``cells``.
-In the finished automaton a state *is* the place where its row begins: ``cells[state + letter]`` is a transition of
-the state if its OWNER is the state, and then leads to NEXT. No two states have the same place; the root has place 0
-and owns nothing.
+depth 2, and the root (``root[letter]``) those to depth 1. These rows are sparse and are interleaved in ``cells`` (a
+double array). In the finished automaton a state *is* the place where its row begins: ``cells[state + letter]`` is a
+transition of the state if its OWNER is the state, and then leads to NEXT. No two states have the same place; the root
+has place 0 and owns no cell.
 """
 
 from .._numba import inlined, njit
 from ..extract.hashing import EMPTY
 from ..extract.kernels import find
 
-LETTER, CHILD, FAIL, DEPTH, FIRST, STOP, OUTPUT, PLACE, LAST = range(9)
+LETTER, CHILD, FAIL, SIZE, START, STOP, OUTPUT, PLACE, LAST = range(9)
 OWNER, NEXT, LINK = range(3)
 
 #: Owner of a cell that no row has taken.
-FREE = -1
+UNOWNED = -1
 
-#: Where a row had to look at more places than this, the next ones start beyond half of them.
-PATIENCE = 8
+#: If more places than this were tried for a row, the search for the next rows skips half of them.
+MAX_TRIED = 8
 
 
 @inlined
@@ -69,8 +69,8 @@ def grow_trie(letters, bounds, root, trie, shorter):
     n_states = 1
     state = 0
     while state < n_states:
-        depth = trie[state, DEPTH]
-        feature = trie[state, FIRST]
+        depth = trie[state, SIZE]
+        feature = trie[state, START]
         trie[state, CHILD] = n_states
         trie[state, OUTPUT] = none if state == 0 else trie[trie[state, FAIL], OUTPUT]
         if bounds[feature + 1] - bounds[feature] == depth:
@@ -80,8 +80,8 @@ def grow_trie(letters, bounds, root, trie, shorter):
         while feature < trie[state, STOP]:
             letter = letters[bounds[feature] + depth]
             trie[n_states, LETTER] = letter
-            trie[n_states, DEPTH] = depth + 1
-            trie[n_states, FIRST] = feature
+            trie[n_states, SIZE] = depth + 1
+            trie[n_states, START] = feature
             while feature < trie[state, STOP] and letters[bounds[feature] + depth] == letter:
                 feature += 1
             trie[n_states, STOP] = feature
@@ -100,7 +100,7 @@ def row_of(trie, state, cells, row):
     """Transitions of a state, into the rows of ``row``: letters and targets; returns their number.
 
     They are its children and, if that is of depth 2 or more, the row of the state's FAIL, whose cells are LAST of that
-    state, LINK of that cell, and so on to EMPTY. The third row says which state has had a letter last.
+    state, LINK of that cell, and so on to EMPTY. The third row holds the last state that used each letter.
     """
     size = 0
     for target in range(trie[state, CHILD], trie[state + 1, CHILD]):
@@ -110,7 +110,7 @@ def row_of(trie, state, cells, row):
         row[2, letter] = state
         size += 1
     fail = trie[state, FAIL]
-    cell = trie[fail, LAST] if trie[fail, DEPTH] > 1 else EMPTY
+    cell = trie[fail, LAST] if trie[fail, SIZE] > 1 else EMPTY
     while cell != EMPTY:
         letter = cell - trie[fail, PLACE]
         if row[2, letter] != state:
@@ -125,7 +125,7 @@ def row_of(trie, state, cells, row):
 def fits(cells, place, row, size):
     """Whether all cells of a row are free at this place."""
     k = 0
-    while k < size and cells[place + row[0, k], OWNER] == FREE:
+    while k < size and cells[place + row[0, k], OWNER] == UNOWNED:
         k += 1
     return k == size
 
@@ -135,7 +135,7 @@ def place_rows(trie, n_states, cells, output, row):
     """Find the first place for every row where it fits; returns the number of cells in use, EMPTY if there are too few.
 
     ``output`` gets the OUTPUT of the state at each place, and must be EMPTY where there is none. PLACE and LAST of
-    ``trie`` and LINK of ``cells`` are filled on the way. NEXT is left a number of a state.
+    ``trie`` and LINK of ``cells`` are filled as well. NEXT holds numbers of states.
     """
     n_letters = row.shape[1] - 1
     output[0] = trie[0, OUTPUT]
@@ -148,7 +148,7 @@ def place_rows(trie, n_states, cells, output, row):
             place += 1
             if place + n_letters >= cells.shape[0]:
                 return EMPTY
-        if place - low > PATIENCE:
+        if place - low > MAX_TRIED:
             low += (place - low) // 2
         output[place] = trie[state, OUTPUT]
         trie[state, PLACE] = place
@@ -165,11 +165,11 @@ def place_rows(trie, n_states, cells, output, row):
 
 @inlined
 def step(cells, state, alone, previous, letter):
-    """Next state. ``alone`` and ``previous`` are the states of this letter and of the one before by themselves.
+    """Next state. ``alone`` and ``previous`` are the states of only this letter and of only the letter before.
 
-    What comes next in a text cannot be foreseen, and a mispredicted branch costs more than everything else here: so
-    all three places are read, and what is chosen is a matter of arithmetic. (Inlined, because LLVM turns it into
-    branches after all if it is a call.)
+    The next letter of a text is unpredictable, and a mispredicted branch costs more than everything else here: so all
+    three places are read, and the result is selected by arithmetic. (Inlined, because LLVM emits branches if it is a
+    call.)
     """
     pair = previous + letter
     deepest = alone + (cells[pair, NEXT] - alone) * (cells[pair, OWNER] == previous)
@@ -182,7 +182,7 @@ def add_scores(automaton, symbols, starts, weights, totals, last_document, found
     """``totals[d] += Σ weights[row of f]`` over the n-grams f that document d has, however often it has them.
 
     The sum is in the order in which the n-grams end in the document, those found as suffixes of others last.
-    ``last_document`` (n_features + 1, negative) says where an n-gram was seen last; ``found`` needs n_features + 2.
+    ``last_document`` (n_features + 1, negative) is the last document of each n-gram; ``found`` needs n_features + 2.
     """
     none = automaton.shorter.shape[0]
     for document in range(starts.shape[0] - 1):
@@ -214,7 +214,7 @@ def add_scores(automaton, symbols, starts, weights, totals, last_document, found
 
 @njit
 def occurrences(automaton, symbols, found):
-    """Every occurrence as (row of the n-gram, start, end), in ``found`` while there is room; returns their number."""
+    """Every occurrence as (row of the n-gram, start, end), in ``found`` up to its length; returns their number."""
     none = automaton.shorter.shape[0]
     n_found = 0
     state = 0

@@ -1,4 +1,4 @@
-"""Looking through a saved model before it is taken over."""
+"""Checks of a saved model before it is loaded."""
 
 from __future__ import annotations
 
@@ -11,69 +11,69 @@ from spacy.strings import StringStore
 
 from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
+from .item_matching import ItemMatcher
 from .matching import rows_by_block, symbols_of
-from .products import Products
-from .table import FeatureTable, Vocabularies, damaged, unpacked
+from .table import FeatureTable, Vocabularies, damaged_model, unpack_message
 
-#: What a thinc model consists of, one entry a node.
-PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
+#: The parts of a serialised thinc model, with one entry a node.
+MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 
-#: Attributes that are never saved: what a file has for them must not replace them.
+#: Attributes that are never saved: a file must not replace them.
 TRANSIENT = {"blocks", "matcher"}
-#: A map without entries, in MessagePack: models of the first format have no vocabularies.
+#: An empty map in MessagePack: models of the first format have no vocabularies.
 EMPTY_MAP = b"\x80"
 
 
 def check_message(message: Any, blocks: Mapping[str, Block]) -> None:
-    """Raise a ValueError if this is not what ``Model.to_dict`` gives for a sparse linear model over these blocks."""
-    node, attrs, params, shims = parts(message)
+    """Raise a ValueError unless this is what ``Model.to_dict`` gives for a sparse linear model over these blocks."""
+    node, attrs, params, shims = model_parts(message)
     if not isinstance(node.get("name"), str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
-        raise damaged(f"it is another model, {node.get('name')!r}")
+        raise damaged_model(f"it is another model, {node.get('name')!r}")
     if TRANSIENT.intersection(attrs) or not {"features", "mean_scale"}.issubset(attrs):
-        raise damaged(f"it has the attributes {', '.join(map(repr, attrs)) or 'none'}")
-    mean_scale = {attr: unpacked(value) for attr, value in attrs.items()}["mean_scale"]
+        raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
+    mean_scale = {attr: unpack_message(value) for attr, value in attrs.items()}["mean_scale"]
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
-        raise damaged(f"its scale of document weights is {mean_scale!r}")
+        raise damaged_model(f"its scale of document weights is {mean_scale!r}")
     features = FeatureTable.from_bytes(attrs["features"])
     vocabularies = Vocabularies.from_bytes(attrs.get("vocabularies", EMPTY_MAP))
     check_params(params, features)
     check_features(features, vocabularies, blocks)
 
 
-def parts(message: Any) -> list[Any]:
+def model_parts(message: Any) -> list[Any]:
     """Return node, attributes, parameters and shims of the only node."""
-    for part, kind in PARTS.items():
+    for part, kind in MODEL_PARTS.items():
         nodes = message.get(part) if isinstance(message, dict) else None
         if not isinstance(nodes, list) or len(nodes) != 1 or not isinstance(nodes[0], kind):
-            raise damaged(f"it has no {part!r} of a single thinc model")
-    return [message[part][0] for part in PARTS]
+            raise damaged_model(f"it does not have {part!r} of a single thinc model")
+    return [message[part][0] for part in MODEL_PARTS]
 
 
 def check_params(params: dict[str, Any], features: FeatureTable) -> None:
-    """Raise a ValueError if ``W`` and ``b`` are not those of the features."""
+    """Raise a ValueError if ``W`` and ``b`` do not fit the features."""
     if set(params) != {"W", "b"}:
-        raise damaged(f"it has the parameters {', '.join(map(repr, params))} instead of W and b")
+        raise damaged_model(f"it has the parameters {', '.join(map(repr, params))} instead of W and b")
     if params["W"] is None and params["b"] is None and not features.n_features:
         return
     for name, param in params.items():
         if not isinstance(param, np.ndarray) or param.dtype.newbyteorder("=") != np.float64:
-            raise damaged(f"{name} is no array of 64-bit floating point numbers")
+            raise damaged_model(f"{name} is not an array of 64-bit floating point numbers")
         if not np.isfinite(param).all():
-            raise damaged(f"{name} has values that are not finite")
+            raise damaged_model(f"{name} has values that are not finite")
     check_shapes(features, params["W"], params["b"])
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
-    """Raise a ValueError if there is not one row of weights a feature, and one column a label."""
+    """Raise a ValueError unless weights have one row a feature and one column a label."""
     if intercepts.ndim != 1 or weights.shape != (features.n_features, len(intercepts)):
         raise ValueError(
-            f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has "
+            f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has the shape "
             f"{intercepts.shape}: they do not belong together."
         )
 
 
 def check_features(features: FeatureTable, vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:
-    """Raise a ValueError if these are no features of these blocks."""
+    """Raise a ValueError if the blocks cannot have these features."""
     strings = StringStore()
     for name, rows in rows_by_block(features, blocks).items():
         block = blocks[name]
@@ -85,14 +85,14 @@ def check_features(features: FeatureTable, vocabularies: Vocabularies, blocks: M
             for row in rows.tolist():
                 check_members(name, block, features.members[row], blocks)
             terms = {features.terms(row): row for row in rows.tolist()}
-            check_vocabularies(Products.build(terms, blocks, strings).tables, vocabularies, blocks)
+            check_vocabularies(ItemMatcher.build(terms, blocks, strings).tables, vocabularies, blocks)
 
 
 def check_lengths(name: str, block: NgramBlock, ngrams: list[tuple[str, ...]]) -> None:
-    """Raise a ValueError if an n-gram is missing, or longer than its block allows."""
+    """Raise a ValueError if an n-gram is empty, or longer than its block allows."""
     longest = max(map(len, ngrams))
     if not all(ngrams):
-        raise damaged(f"block {name!r} has n-grams only, but one of its features is a combination")
+        raise damaged_model(f"a feature of block {name!r}, which has n-grams only, is a combination")
     if block.max_length is not None and longest > block.max_length:
         raise ValueError(
             f"The model has an n-gram of {longest} symbols in block {name!r}, but its config allows "
@@ -101,7 +101,7 @@ def check_lengths(name: str, block: NgramBlock, ngrams: list[tuple[str, ...]]) -
 
 
 def check_members(name: str, block: Block, members: tuple[NamedTerm, ...], blocks: Mapping[str, Block]) -> None:
-    """Raise a ValueError if a combination has other members than its block says, or an item has some."""
+    """Raise a ValueError if a combination has members that its block does not combine, or if an item has members."""
     allowed = block.of if is_combination_block(block) else ()
     of = [member.block for member in members]
     if bool(of) != is_combination_block(block) or not set(of).issubset(allowed) or not set(of).issubset(blocks):
@@ -116,4 +116,4 @@ def check_vocabularies(names: Iterable[str], vocabularies: Vocabularies, blocks:
     for name in names:
         block = blocks[name]
         if is_item_block(block) and block.value == "tf_idf" and name not in vocabularies:
-            raise damaged(f"it has no vocabulary of block {name!r}, whose items are worth tf-idf")
+            raise damaged_model(f"it has no vocabulary for block {name!r}, whose item values are tf-idf")

@@ -1,4 +1,4 @@
-"""What a model matches documents with: automata for n-grams, tables for items, and what items add up to."""
+"""Matching of a model's features in documents: automata for n-grams, tables for items and combinations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from thinc.api import Model, serialize_attr
 from ..extract.blocks import Block, ReadingBlock, is_ngram_block
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm
+from ..messages import listed
 from .automaton import Automaton
-from .products import Products
+from .item_matching import ItemMatcher
 from .table import FeatureTable
 
 if TYPE_CHECKING:
@@ -21,39 +22,39 @@ if TYPE_CHECKING:
 
 
 class Blocks(dict[str, Block]):
-    """Feature blocks by name. They come from the config, and are not saved with a model."""
+    """Feature blocks by name. They come from the config and are not saved with a model."""
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """What the features of a model are matched with, in one vocab.
+class CompiledFeatures:
+    """Automata and tables that match the features of a model, for one vocab.
 
     Attributes
     ----------
     automata : dict of str to Automaton
         For every block with n-grams among the features.
-    products : Products
+    items : ItemMatcher
         For items and combinations.
     """
 
     automata: dict[str, Automaton]
-    products: Products
+    items: ItemMatcher
 
 
 class Matcher:
-    """What a model matches with, compiled when it is first needed.
+    """Holds the compiled features of a model; compiles them at first use.
 
-    It is made again for other features, and for another vocab, since only that can tell symbols from names. It is no
-    part of what is saved, pickled or copied.
+    They are compiled again for other features and for another vocab, which maps names to symbols. They are not saved,
+    pickled or copied with the model.
     """
 
     def __init__(self) -> None:
-        self._compiled: tuple[FeatureTable, StringStore, Compiled] | None = None
+        self._compiled: tuple[FeatureTable, StringStore, CompiledFeatures] | None = None
 
-    def compiled(self, features: FeatureTable, blocks: Blocks, strings: StringStore) -> Compiled:
-        """Return what matches the features."""
+    def compiled(self, features: FeatureTable, blocks: Blocks, strings: StringStore) -> CompiledFeatures:
+        """Return the compiled features."""
         if self._compiled is None or self._compiled[0] is not features or self._compiled[1] is not strings:
-            self._compiled = features, strings, compiled(features, blocks, strings)
+            self._compiled = features, strings, compile_features(features, blocks, strings)
         return self._compiled[2]
 
     def __reduce__(self) -> tuple[type[Matcher], tuple[()]]:
@@ -63,22 +64,22 @@ class Matcher:
 @serialize_attr.register(Blocks)
 @serialize_attr.register(Matcher)
 def leave_out(_: Any, value: Any, name: str, model: Model) -> bytes:
-    """Tell thinc that an attribute is not to be saved."""
+    """Signal to thinc that an attribute is not saved."""
     raise TypeError(f"{name} is not saved")
 
 
-def compiled(features: FeatureTable, blocks: Mapping[str, Block], strings: StringStore) -> Compiled:
-    """Compile the features of every block that has some, in the order of the blocks."""
+def compile_features(features: FeatureTable, blocks: Mapping[str, Block], strings: StringStore) -> CompiledFeatures:
+    """Compile the features of all blocks that have some, in the order of the blocks."""
     automata = {}
-    products: dict[tuple[NamedTerm, ...], int] = {}
+    items: dict[tuple[NamedTerm, ...], int] = {}
     for name, rows in rows_by_block(features, blocks).items():
         block = blocks[name]
         if is_ngram_block(block):
             ngrams = symbols_of(block, [features.ngrams[row] for row in rows.tolist()], strings)
             automata[name] = Automaton.build(ngrams, rows)
         else:
-            products.update((features.terms(row), row) for row in rows.tolist())
-    return Compiled(automata, Products.build(products, blocks, strings))
+            items.update((features.terms(row), row) for row in rows.tolist())
+    return CompiledFeatures(automata, ItemMatcher.build(items, blocks, strings))
 
 
 def rows_by_block(features: FeatureTable, blocks: Mapping[str, Block]) -> dict[str, np.ndarray]:
@@ -87,13 +88,13 @@ def rows_by_block(features: FeatureTable, blocks: Mapping[str, Block]) -> dict[s
     Raises
     ------
     ValueError
-        If there is no such block.
+        If features are of a block that is not there.
     """
     unknown = set(features.blocks).difference(blocks)
     if unknown:
         raise ValueError(
             f"The model has features of block {', '.join(sorted(map(repr, unknown)))}, but its config has only "
-            f"{', '.join(map(repr, blocks)) or 'none'}. Use the config that it was trained with."
+            f"{listed(blocks)}. Use the config that it was trained with."
         )
     names = np.array(features.blocks)
     rows = {name: np.flatnonzero(names == name) for name in blocks}
@@ -106,7 +107,7 @@ def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: St
     Raises
     ------
     ValueError
-        If a name is not one that the block gives.
+        If the block does not give a name.
     """
     names = tuple(name for ngram in ngrams for name in ngram)
     starts = np.zeros(len(ngrams) + 1, np.int64)
@@ -114,6 +115,6 @@ def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: St
     symbols = block.values(names, strings)
     if block.names(symbols, strings) != names:
         raise ValueError(
-            f"The model has features that are no n-grams of {block}. Use the config that it was trained with."
+            f"The model has features that are not n-grams of {block}. Use the config that it was trained with."
         )
     return Stream(symbols, starts)

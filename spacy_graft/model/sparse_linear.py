@@ -1,4 +1,4 @@
-"""The model as thinc sees it: scores of documents, weights, bytes."""
+"""The thinc model: scores of documents, weights, serialisation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..extract.blocks import Block, ReadingBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
 from ..extract.terms import NamedTerm
+from .item_matching import add_item_scores
 from .loading import check_message, check_shapes
-from .matching import Blocks, Compiled, Matcher
-from .products import add_scores
-from .table import FeatureTable, Vocabularies, unpacked
+from .matching import Blocks, CompiledFeatures, Matcher
+from .table import FeatureTable, Vocabularies, unpack_message
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -31,7 +31,7 @@ SparseLinearT = Model[list[Doc], np.ndarray]
 
 
 class SparseLinearModel(Model[list[Doc], np.ndarray]):
-    """A thinc model that looks through what it is to load first: it takes over all of it or nothing."""
+    """A thinc model that checks everything before it loads anything."""
 
     def from_bytes(self, bytes_data: bytes) -> SparseLinearModel:
         """Load what ``to_bytes`` wrote. Nothing in it is executed.
@@ -39,9 +39,9 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         Raises
         ------
         ValueError
-            If the bytes are damaged, those of another model or of a newer version, or do not fit the blocks.
+            If the bytes are damaged, of another model or of a newer version, or do not fit the blocks.
         """
-        return self.from_dict(unpacked(bytes_data))
+        return self.from_dict(unpack_message(bytes_data))
 
     def from_dict(self, msg: dict[str, Any]) -> SparseLinearModel:
         """Load what ``to_dict`` gave, as :meth:`from_bytes`."""
@@ -56,28 +56,28 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
 
 @registry.architectures("spacy_graft.SparseLinear.v1")
 def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
-    """Linear model over what documents have: f_i = b + a_i Σ_k W_k φ_k(i).
+    """Linear model over the features of documents: f_i = b + a_i Σ_k W_k x_ik.
 
-    φ is 1 for an n-gram that is in the document and 0 else, of an item what it is worth there, of a combination the
-    product of its members.
+    x_ik is 1 if the document has the n-gram k and else 0; for an item it is its value there, for a combination the
+    product of the values of its members. a_i is the document weight.
 
-    Input are documents, output the scores of labels: float64 (n_documents, n_labels). Sums are made in an order that
-    depends on nothing but the document, so scores are the same to the last bit in any batch and after loading.
+    The input is a list of documents, the output the scores of labels: float64 (n_documents, n_labels). The order of
+    sums depends only on the document, so scores are the same bits in any batch and after loading.
 
-    The model is not trained by gradients but given weights by :func:`set_solution`; until then it has no features, and
+    The model is not trained by gradients; :func:`set_solution` sets its weights. Before that it has no features, and
     after ``model.initialize(Y=...)`` all scores are 0.
 
     Parameters
     ----------
     blocks : dict of str to NgramBlock
-        What features are made of; they come from the config and are not saved. (Any: spaCy looks at the types of a
+        The feature blocks; they come from the config and are not saved. (``Any``, because spaCy checks the types of a
         config before it makes the blocks.)
 
     Notes
     -----
     Parameters ``W``, float64 (n_features, n_labels), and ``b``, float64 (n_labels). Attributes ``features`` (a
-    :class:`~spacy_graft.model.table.FeatureTable`), ``vocabularies`` of the blocks whose items' values depend on one,
-    and ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``, or 1 if it is 0.
+    :class:`~spacy_graft.model.table.FeatureTable`), ``vocabularies`` of the blocks whose item values depend on one, and
+    ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``, or 1 if ``mean_scale`` is 0.
     """
     return SparseLinearModel(
         "sparse_linear",
@@ -96,18 +96,18 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
 
 
 def init(model: SparseLinearT, X: Any = None, Y: np.ndarray | None = None) -> None:
-    """Remove all features; ``Y``, float (n, n_labels), tells the number of labels."""
+    """Remove all features; ``Y``, float (n, n_labels), gives the number of labels."""
     if Y is not None:
         set_weights(model, FeatureTable.empty(), np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1]), 0.0)
 
 
 def forward(model: SparseLinearT, docs: list[Doc], is_train: bool) -> tuple[np.ndarray, Callable[[Any], list[Any]]]:
-    """Return scores; the callback does nothing, for there is nothing that a gradient would change."""
+    """Return scores; the callback does nothing, since the model is not trained by gradients."""
     return scores(model, docs), lambda d_scores: []
 
 
 def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore) -> None:
-    """Give the model the features and weights that training found.
+    """Set the features and weights that training found.
 
     Parameters
     ----------
@@ -116,19 +116,21 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
     solution : Solution
         Its arrays are copied.
     strings : StringStore
-        That of the vocab of the training documents.
+        The strings of the vocab of the training documents.
     """
     blocks: Blocks = model.attrs["blocks"]
 
     def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
-        return tuple(NamedTerm(term.block, reading(blocks[term.block]).names(term.symbols, strings)) for term in terms)
+        return tuple(
+            NamedTerm(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
+        )
 
-    terms, longest = [named(of_feature) for of_feature in solution.terms], map(named, solution.longest)
+    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
     features = FeatureTable(
         tuple(solution.blocks),
-        tuple(its[0].symbols if len(its) == 1 else () for its in terms),
-        tuple(its[0].symbols if len(its) == 1 else () for its in longest),
-        tuple(its if len(its) > 1 else () for its in terms),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
+        tuple(terms if len(terms) > 1 else () for terms in all_terms),
         np.array(solution.df, np.int32),
     )
     set_weights(model, features, solution.weights, solution.intercepts, solution.mean_scale)
@@ -138,7 +140,7 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
 def set_weights(
     model: SparseLinearT, features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray, mean_scale: float
 ) -> None:
-    """Give the model features and weights, which are copied."""
+    """Set features and weights, which are copied."""
     check_shapes(features, weights, intercepts)
     model.attrs["features"] = features
     model.attrs["mean_scale"] = float(mean_scale)
@@ -155,65 +157,66 @@ def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
     totals = np.zeros((len(docs), len(intercepts)))
     if not docs:
         return totals
-    its = compiled(model, docs[0])
-    readers = reading_blocks(blocks, its)
+    features = compiled_features(model, docs[0])
+    readers = reading_blocks(blocks, features)
     words = next((block for block in readers.values() if reads_words(block)), WORDS)
-    streams = read([*readers.values(), words] if mean_scale else readers.values(), docs)
-    for name, automaton in its.automata.items():
+    streams = read_streams([*readers.values(), words] if mean_scale else readers.values(), docs)
+    for name, automaton in features.automata.items():
         automaton.add_scores(streams[readers[name]], weights, totals)
-    if its.products.tables:
-        by_name = {name: streams[readers[name]] for name in its.products.tables}
-        add_scores(its.products.found(by_name, blocks, model.attrs["vocabularies"]), weights, totals)
+    if features.items.tables:
+        by_name = {name: streams[readers[name]] for name in features.items.tables}
+        add_item_scores(features.items.found(by_name, blocks, model.attrs["vocabularies"]), weights, totals)
     if mean_scale:
         totals *= (mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
     return intercepts + totals
 
 
-def matches(model: SparseLinearT, doc: Doc) -> np.ndarray:
+def ngram_occurrences(model: SparseLinearT, doc: Doc) -> np.ndarray:
     """Return every occurrence of every n-gram in a document.
 
     Returns
     -------
     int64 (n_occurrences, 3)
-        The feature, and the first symbol and the symbol behind the last one in the stream of its block, whose
-        ``offsets`` tell the characters. Block by block, in the order of ends.
+        The feature, its first symbol and one past its last in the stream of its block; the block's ``offsets`` map
+        symbols to characters. Block by block, in the order of ends.
     """
     found = [np.empty((0, 3), np.int64)]
-    its = compiled(model, doc)
-    blocks = reading_blocks(model.attrs["blocks"], its)
-    for name, automaton in its.automata.items():
-        found.append(automaton.occurrences(read([blocks[name]], [doc])[blocks[name]].symbols))
+    features = compiled_features(model, doc)
+    blocks = reading_blocks(model.attrs["blocks"], features)
+    for name, automaton in features.automata.items():
+        found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
     return np.concatenate(found)
 
 
-def products(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
-    """Return the items and combinations of a document (int64 rows, ascending), and what they are worth (float64)."""
-    its = compiled(model, doc).products
-    if not its.tables:
+def item_features(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items and combinations of a document (int64 rows, ascending), and their values (float64)."""
+    matcher = compiled_features(model, doc).items
+    if not matcher.tables:
         return np.empty(0, np.int64), np.empty(0)
     blocks: Blocks = model.attrs["blocks"]
-    streams = {name: read([reading(blocks[name])], [doc])[reading(blocks[name])] for name in its.tables}
-    _, rows, values = its.found(streams, blocks, model.attrs["vocabularies"])
+    readers = {name: as_reading_block(blocks[name]) for name in matcher.tables}
+    streams = {name: read_streams([block], [doc])[block] for name, block in readers.items()}
+    _, rows, values = matcher.found(streams, blocks, model.attrs["vocabularies"])
     order = np.argsort(rows)
     return rows[order], values[order]
 
 
 def contributions(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Take the scores of a document apart: they are ``b + scale * values @ weights``.
+    """Return what the scores of a document are computed from: they are ``b + scale * values @ weights``.
 
     Returns
     -------
     features : int64 (n)
-        The features that the document has, in ascending order.
+        The features of the document, ascending.
     values : float64 (n)
-        What they are worth in it, but for the document weight.
+        Their values in it, without the document weight.
     weights : float64 (n, n_labels)
         Their weights.
     scale : float
         The document weight.
     """
-    ngrams = np.unique(matches(model, doc)[:, 0])
-    others, values = products(model, doc)
+    ngrams = np.unique(ngram_occurrences(model, doc)[:, 0])
+    others, values = item_features(model, doc)
     features = np.concatenate([ngrams, others])
     values = np.concatenate([np.ones(len(ngrams)), values])
     order = np.argsort(features)
@@ -229,7 +232,7 @@ def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If there are none, or they are not those of the features.
+        If there are none, or they do not fit the features.
     """
     if not (model.has_param("W") and model.has_param("b")):
         raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
@@ -239,26 +242,26 @@ def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
     return weights, intercepts
 
 
-def compiled(model: SparseLinearT, doc: Doc) -> Compiled:
-    """Return what the model's features are matched with in the vocab of a document."""
+def compiled_features(model: SparseLinearT, doc: Doc) -> CompiledFeatures:
+    """Return the compiled features of the model for the vocab of a document."""
     matcher: Matcher = model.attrs["matcher"]
     return matcher.compiled(model.attrs["features"], model.attrs["blocks"], doc.vocab.strings)
 
 
-def reading_blocks(blocks: Blocks, its: Compiled) -> dict[str, ReadingBlock]:
-    """Return the blocks that read documents for some feature."""
-    return {name: reading(blocks[name]) for name in dict.fromkeys([*its.automata, *its.products.tables])}
+def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
+    """Return the blocks that have to read documents to match the features."""
+    return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}
 
 
-def reading(block: Block) -> ReadingBlock:
-    """Return a block of which it is known that it reads documents."""
+def as_reading_block(block: Block) -> ReadingBlock:
+    """Return a block that is known to read documents, typed as such."""
     return cast("ReadingBlock", block)
 
 
-def read(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
-    """Return the symbols of documents, which must have the annotations that the blocks need.
+def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
+    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
 
-    A document is read for all blocks before the next, while it is in the cache of the processor.
+    A document is read for all blocks before the next, so that it stays in the processor cache.
     """
     parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
     for doc in docs:

@@ -1,1 +1,1 @@
-"""What spaCy sees: components, readers, loggers. The only room that knows ``Language``."""
+"""Integration with spaCy: components, readers, scorers and loggers. Modules below it do not use ``Language``."""

@@ -1,4 +1,4 @@
-"""``spacy_graft.calibrate``: better probabilities and thresholds, fitted on documents that were not trained on."""
+"""``spacy_graft.calibrate``: fits a temperature and thresholds on documents that were not trained on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from .training import annotated_before
 
 @dataclass(frozen=True)
 class Quality:
-    """How good probabilities are (see :mod:`spacy_graft.metrics`).
+    """Metrics of predicted probabilities (see :mod:`spacy_graft.metrics`).
 
     Attributes
     ----------
-    log_loss, brier, expected_calibration_error : float
+    log_loss : float
+        In nats.
+    brier : float
+    expected_calibration_error : float
+        Over 10 bins of confidence.
     """
 
     log_loss: float
@@ -35,16 +39,16 @@ class Quality:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What :func:`calibrate` has found.
+    """The result of :func:`calibrate`.
 
     Attributes
     ----------
     temperature : float
-        What weights and intercepts were divided by; 1 if they are as before.
+        The number by which weights and intercepts were divided; 1 if they are unchanged.
     thresholds : dict of str to float
-        Of the labels that got one of their own.
+        By label, for the labels with a threshold of their own.
     before, after : Quality
-        On the documents that it was fitted on.
+        Metrics on the given examples, before and after calibration.
     """
 
     temperature: float
@@ -53,13 +57,13 @@ class Calibration:
     after: Quality
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
-class Documents:
-    """Documents with what holds for them; the arrays are those of :mod:`spacy_graft.metrics`."""
+class LabelledDocuments:
+    """Examples with their targets; the arrays are the arguments of :mod:`spacy_graft.metrics`."""
 
     examples: list[Example]
     targets: np.ndarray
@@ -75,34 +79,42 @@ def calibrate(
     Parameters
     ----------
     nlp : Language
-        With one ``textcat_graft`` or ``textcat_graft_multilabel`` enabled; components before it annotate the documents.
+        A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
+        the documents.
     examples : iterable of Example
-        Annotated in ``doc.cats``, and not trained on: those of the dev set.
+        Documents with ``doc.cats`` that were not trained on, such as the dev set.
     temperature : bool
-        Whether to divide weights and intercepts by the number for which the log-loss is least. This makes all
-        probabilities more or less pronounced, and changes no ranking of documents or, if labels exclude each other, of
-        labels. Thresholds of before do not belong to the new probabilities and are dropped.
+        Whether to divide weights and intercepts by the temperature that minimises the log-loss. This moves all
+        probabilities towards 0 and 1 or away from them. It changes no ranking of documents and, if labels are
+        exclusive, no prediction. Previous thresholds do not fit the new probabilities and are removed.
     thresholds : bool
-        Whether to give each label of a multilabel component the threshold for which its F1 is best. Labels that hold
-        for none of the documents keep the component's. No effect on labels that exclude each other.
+        Whether to set for each label of a multilabel component the threshold that maximises its F1. Labels without a
+        positive document keep the component's threshold. No effect on exclusive labels.
 
     Returns
     -------
     Calibration
+        The temperature, the thresholds, and metrics before and after.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline does not have exactly one enabled graft component, if the component has no weights, if there are
+        no examples, or if an annotation is invalid.
 
     Warns
     -----
     UserWarning
-        If no temperature is best, for the documents are all predicted right, or no better than by chance.
+        If no temperature is best, because all documents are predicted correctly, or not better than by chance.
     """
     component = graft_component(nlp)
-    documents = read(component, list(annotated_before(nlp, component, examples)))
+    documents = read_documents(component, list(annotated_before(nlp, component, examples)))
     before = quality(component, documents)
-    divisor = best_temperature(component, documents) if temperature else 1.0
+    divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
         component.divide_scores(divisor)
     if thresholds and isinstance(component, TextCatGraftMultilabel):
-        component.cfg["thresholds"] = best_thresholds(component, documents)
+        component.cfg["thresholds"] = fit_thresholds(component, documents)
     return Calibration(
         temperature=divisor,
         thresholds=dict(component.cfg.get("thresholds", {})),
@@ -111,13 +123,13 @@ def calibrate(
     )
 
 
-def read(component: TextCatGraft, examples: list[Example]) -> Documents:
-    """Check what the examples say."""
+def read_documents(component: TextCatGraft, examples: list[Example]) -> LabelledDocuments:
+    """Read and check the targets of the examples."""
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
     reader = TargetReader(component.name, component.labels, component.exclusive)
     targets = [reader.read(example.reference) for example in examples]
-    return Documents(
+    return LabelledDocuments(
         examples,
         np.array([target.values for target in targets]),
         np.array([target.known for target in targets]),
@@ -125,9 +137,9 @@ def read(component: TextCatGraft, examples: list[Example]) -> Documents:
     )
 
 
-def quality(component: TextCatGraft, documents: Documents) -> Quality:
-    """What the component's probabilities are worth."""
-    arrays = predicted(component, documents), documents.targets, documents.known, documents.weights
+def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:
+    """Metrics of the component's probabilities."""
+    arrays = predict_examples(component, documents), documents.targets, documents.known, documents.weights
     bins = metrics.reliability(*arrays, exclusive=component.exclusive)
     return Quality(
         metrics.log_loss(*arrays, exclusive=component.exclusive),
@@ -136,13 +148,13 @@ def quality(component: TextCatGraft, documents: Documents) -> Quality:
     )
 
 
-def predicted(component: TextCatGraft, documents: Documents) -> np.ndarray:
-    """Probabilities, float64 (documents, labels)."""
+def predict_examples(component: TextCatGraft, documents: LabelledDocuments) -> np.ndarray:
+    """Probabilities: float64 (n_documents, n_labels)."""
     return component.predict(example.predicted for example in documents.examples)
 
 
-def best_temperature(component: TextCatGraft, documents: Documents) -> float:
-    """The temperature, or 1 and a warning."""
+def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> float:
+    """The best temperature; 1 and a warning if there is none."""
     scores = component.model.predict([example.predicted for example in documents.examples])
     best = metrics.temperature(
         scores, documents.targets, documents.known, documents.weights, exclusive=component.exclusive
@@ -150,15 +162,15 @@ def best_temperature(component: TextCatGraft, documents: Documents) -> float:
     if best is None:
         warnings.warn(
             f"[{component.name}] No temperature is best for these {len(documents.examples)} documents: all are "
-            f"predicted right, or no better than by chance. The weights stay as they are. Calibrate on more documents.",
+            f"predicted correctly, or not better than by chance. Weights are unchanged. Calibrate on more documents.",
             stacklevel=3,
         )
         return 1.0
     return best
 
 
-def best_thresholds(component: TextCatGraft, documents: Documents) -> dict[str, float]:
-    """By label, but for those that hold for none of the documents; as they will be once saved and loaded."""
-    best = metrics.best_thresholds(predicted(component, documents), documents.targets, documents.known)
-    found = {label: its for label, its in zip(component.labels, best, strict=True) if its is not None}
-    return cast("dict[str, float]", srsly.json_loads(srsly.json_dumps(found)))
+def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> dict[str, float]:
+    """Thresholds by label, for labels with positive documents; rounded as they are when saved and loaded."""
+    best = metrics.best_thresholds(predict_examples(component, documents), documents.targets, documents.known)
+    by_label = {label: value for label, value in zip(component.labels, best, strict=True) if value is not None}
+    return cast("dict[str, float]", srsly.json_loads(srsly.json_dumps(by_label)))

@@ -1,4 +1,4 @@
-"""The graft component of a pipeline."""
+"""Finding the graft component of a pipeline."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from .textcat import TextCatGraft
 
 
 def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
-    """The graft components of a pipeline that are enabled, by name."""
+    """The enabled graft components of a pipeline, by name."""
     return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
 
 
 def graft_component(nlp: Language, name: str | None = None, source: str = "the pipeline") -> TextCatGraft:
-    """The graft component of that name, or the only one.
+    """The enabled graft component with this name, or the only one.
 
     Parameters
     ----------
     nlp : Language
     name : str, optional
+        Name of the component; not needed if there is only one.
     source : str
-        What messages call the pipeline.
+        Name of the pipeline in messages.
+
+    Returns
+    -------
+    TextCatGraft
 
     Raises
     ------
     ValueError
-        If there is no such component, or several and no name.
+        If there is no such component, or if there are several and no name is given.
     """
     found = graft_components(nlp)
     if name is not None and name not in found:

@@ -1,4 +1,4 @@
-"""Training documents, read once."""
+"""The extracted training corpus."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from ..extract.blocks import Block, ReadingBlock, is_combination_block, is_item_
 from ..extract.lengths import document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
 from ..graft.data import TrainingData
+from ..messages import listed
 from .targets import Target, TargetReader
 
 
 class ExtractedCorpus:
-    """Symbols and targets of the documents met so far; the documents themselves are not kept.
+    """Symbols and targets of the examples added so far; documents are not kept.
 
-    Memory: the symbols (4 bytes a character, 8 a token and attribute), 9 bytes a document and label.
+    Memory: the symbols (4 bytes a character, 8 a token and attribute), and 9 bytes a document and label.
+
+    Parameters
+    ----------
+    blocks : mapping of str to block
+    reader : TargetReader
     """
 
     def __init__(self, blocks: Mapping[str, Block], reader: TargetReader) -> None:
@@ -28,7 +34,7 @@ class ExtractedCorpus:
         self.reader = reader
         self.reading = {name: block for name, block in blocks.items() if is_reading_block(block)}
         self._symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.reading}
-        #: The block whose symbols are the words that tell a document's length; without one, lengths are kept.
+        #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
         self._lengths: list[int] = []
         self._targets: list[Target] = []
@@ -38,12 +44,12 @@ class ExtractedCorpus:
         return len(self._targets)
 
     def add(self, example: Example) -> None:
-        """Extract an example: symbols and length of the predicted document, targets of the reference."""
+        """Add an example: symbols and length of the predicted document, targets of the reference."""
         target = self.reader.read(example.reference)
         self._extract(example.predicted, target, fingerprint(example, target))
 
     def add_unseen(self, example: Example) -> None:
-        """The same, unless there is an example of the same text, targets and weight already."""
+        """Add an example unless there is one with the same text, targets and weight."""
         target = self.reader.read(example.reference)
         key = fingerprint(example, target)
         if key not in self._seen:
@@ -64,17 +70,17 @@ class ExtractedCorpus:
         return block.symbols(doc)
 
     def training_data(self) -> TrainingData:
-        """All documents as the learners take them.
+        """Return all documents as input of the learners.
 
         Raises
         ------
         ValueError
-            If no document has a symbol.
+            If all documents are empty.
 
         Warns
         -----
         UserWarning
-            If a label is not positive in any document.
+            If a label has no positive document.
         """
         targets = np.array([target.values for target in self._targets])
         self._check_symbols()
@@ -103,7 +109,7 @@ class ExtractedCorpus:
         )
 
     def _joined(self, name: str) -> Stream:
-        """The block's stream; what it was joined from become views of it, so that nothing is held twice."""
+        """The stream of a block; the arrays it is joined from are replaced by views, so no symbol is stored twice."""
         stream = stream_of(self.reading[name], self._symbols[name])
         self._symbols[name] = np.split(stream.symbols, stream.starts[1:-1])
         return stream
@@ -111,20 +117,20 @@ class ExtractedCorpus:
     def _check_symbols(self) -> None:
         if not any(len(symbols) for parts in self._symbols.values() for symbols in parts):
             raise ValueError(
-                f"[{self.reader.component}] All {len(self)} training documents are empty: there is nothing to learn "
-                f"from. The blocks looked for: {', '.join(map(repr, self.reading))}."
+                f"[{self.reader.component}] No block finds a symbol in the {len(self)} training documents: there is "
+                f"nothing to learn from. The blocks: {listed(self.reading)}."
             )
 
     def _check_positives(self, targets: np.ndarray) -> None:
         never = [label for label, total in zip(self.reader.labels, targets.sum(axis=0), strict=True) if total == 0.0]
         if never:
             warnings.warn(
-                f"[{self.reader.component}] No training document is positive for {', '.join(map(repr, never))}: "
-                f"the component will hardly ever predict {'it' if len(never) == 1 else 'them'}.",
+                f"[{self.reader.component}] No training document is positive for {listed(never)}: the component will "
+                f"hardly ever predict {'it' if len(never) == 1 else 'them'}.",
                 stacklevel=2,
             )
 
 
 def fingerprint(example: Example, target: Target) -> int:
-    """Equal for two examples of the same text and target."""
+    """A hash that is equal for examples with the same text and target."""
     return hash((example.reference.text, target.values.tobytes(), target.known.tobytes(), target.weight))

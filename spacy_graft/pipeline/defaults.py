@@ -1,4 +1,4 @@
-"""The blocks of features that a component has if its config names none, and those of syntax that may join them."""
+"""The default feature blocks, and optional blocks of syntax."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from ..extract.blocks import Block
 from ..registry import graft_features
 
-#: Blocks by name, as a config has them.
+#: Configs of blocks by name.
 BlockConfigs = dict[str, dict[str, Any]]
 
 
 def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
-    """Phrases, and characters within words. Where a word says as much as its characters, the word is taken."""
+    """Word n-grams, and character n-grams within words, which have a larger penalty."""
     return {
         "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER", "min_df": words_min_df},
         "characters": {
@@ -25,13 +25,13 @@ def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_w
 
 
 def syntax_features(min_df: int = 3) -> BlockConfigs:
-    """Parts of speech, head–modifier arcs, and pairs of words and arcs."""
-    rarer = max(min_df, 5)
+    """Parts of speech, head–modifier arcs, and combinations of two words or arcs."""
+    larger_min_df = max(min_df, 5)
     return {
         "tags": {
             "@graft_features": "spacy_graft.TokenNgrams.v1",
             "attr": "POS",
-            "min_df": rarer,
+            "min_df": larger_min_df,
             "penalty_factor": 1.5,
         },
         "arcs": {
@@ -46,14 +46,14 @@ def syntax_features(min_df: int = 3) -> BlockConfigs:
             "@graft_features": "spacy_graft.Combinations.v1",
             "of": ["words", "arcs"],
             "degree": 2,
-            "min_df": rarer,
+            "min_df": larger_min_df,
             "penalty_factor": 3.0,
         },
     }
 
 
 def blocks_of(configs: BlockConfigs) -> dict[str, Block]:
-    """The blocks that a config describes."""
+    """Make the blocks from their configs."""
     return {
         name: graft_features.get(config["@graft_features"])(
             **{option: value for option, value in config.items() if option != "@graft_features"}

@@ -1,4 +1,4 @@
-"""Factories: how a config becomes a component."""
+"""Factories, which make components from configs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from spacy.language import Language
 from ..extract.blocks import is_block, is_combination_block
 from ..graft.settings import Grafting
 from ..graft.start import is_learner
-from ..messages import did_you_mean
+from ..messages import did_you_mean, listed
 from ..model.sparse_linear import SparseLinear
 from .defaults import blocks_of, default_features
-from .registration import join_spacy
+from .registration import register_with_spacy
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
-join_spacy()
+register_with_spacy()
 
-Component = TypeVar("Component", bound=TextCatGraft)
+ComponentT = TypeVar("ComponentT", bound=TextCatGraft)
 
-#: What a component is made with where its config says nothing. ``features`` is null here because spaCy merges a
-#: component's config into its default: blocks listed here would join those of every user.
+#: The default config of components. ``features`` is null because spaCy merges a component's config into its default:
+#: blocks listed here would be added to those of every config.
 DEFAULT_CONFIG: dict[str, Any] = {
     "features": None,
     "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1"},
@@ -56,22 +56,32 @@ def make_textcat_graft(
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> TextCatGraft:
-    """Classifier of documents whose labels exclude each other.
+    """Make a classifier with mutually exclusive labels.
 
     Parameters
     ----------
     nlp : Language
     name : str
     features : dict of str to block, optional
-        Feature blocks by name, each made by one of ``@graft_features``. If any is given, these are all there are; null
-        stands for :func:`~spacy_graft.pipeline.defaults.default_features`.
-    learner : settings
-        One of ``@graft_learners``.
+        Feature blocks by name, from ``@graft_features``. They replace the default blocks; null means the blocks of
+        :func:`~spacy_graft.pipeline.defaults.default_features`.
+    learner : settings of a learner
+        From ``@graft_learners``.
     threshold : float
-        Not used: one label always holds.
+        Not used, since exactly one label is predicted.
     scorer : callable, optional
+        From ``@scorers``.
+
+    Returns
+    -------
+    TextCatGraft
+
+    Raises
+    ------
+    ValueError
+        If there are no blocks, or a block or the learner is invalid.
     """
-    return make(TextCatGraft, nlp, name, features, learner, threshold, scorer)
+    return make_component(TextCatGraft, nlp, name, features, learner, threshold, scorer)
 
 
 @Language.factory(
@@ -88,7 +98,7 @@ def make_textcat_graft_multilabel(
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> TextCatGraftMultilabel:
-    """Classifier of documents of which any number of labels may hold.
+    """Make a classifier with independent labels, any number of which can apply to a document.
 
     Parameters
     ----------
@@ -96,28 +106,37 @@ def make_textcat_graft_multilabel(
     name : str
     features : dict of str to block, optional
         As for ``textcat_graft``.
-    learner : settings
-        One of ``@graft_learners``.
+    learner : settings of a learner
+        From ``@graft_learners``.
     threshold : float
-        From which probability on a label counts as predicted, unless ``spacy_graft.calibrate`` gave it a threshold of
-        its own.
+        The probability from which a label is predicted, unless ``spacy_graft.calibrate`` set a threshold for the label.
     scorer : callable, optional
+        From ``@scorers``.
+
+    Returns
+    -------
+    TextCatGraftMultilabel
+
+    Raises
+    ------
+    ValueError
+        If there are no blocks, or a block or the learner is invalid.
     """
-    return make(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer)
+    return make_component(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer)
 
 
-def make(
-    component: type[Component],
+def make_component(
+    component: type[ComponentT],
     nlp: Language,
     name: str,
     features: dict[str, Any] | None,
     learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
-) -> Component:
-    """A component of either kind, its settings checked; the arguments are those of the factories."""
+) -> ComponentT:
+    """Check the settings and make a component of either class; the arguments are those of the factories."""
     blocks = blocks_of(default_features()) if features is None else features
-    check(name, blocks, learner)
+    check_blocks_and_learner(name, blocks, learner)
     return component(
         nlp.vocab,
         SparseLinear(blocks),
@@ -129,39 +148,38 @@ def make(
     )
 
 
-def check(name: str, blocks: dict[str, Any], learner: Any) -> None:
-    """Raise a ValueError if a config has something else where blocks and a learner belong."""
+def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) -> None:
+    """Raise a ValueError if the feature blocks or the learner of a config are invalid."""
     if not blocks:
-        raise ValueError(f"[{name}] There are no feature blocks. Give one at least, or null for the default.")
+        raise ValueError(f"[{name}] There are no feature blocks. Give at least one, or null for the default blocks.")
     for block_name, block in blocks.items():
         if not is_block(block):
             raise ValueError(
-                f"[{name}] The feature block {block_name!r} is {block!r}, and none of what @graft_features make."
+                f"[{name}] The feature block {block_name!r} is {block!r}. Make it with one of @graft_features."
             )
     check_combinations(name, blocks)
     if isinstance(learner, Grafting) and learner.takes_all and any(map(is_combination_block, blocks.values())):
         raise ValueError(
-            f"[{name}] Without a min_gradient Grafting takes all features at once, but combinations are not written "
-            f"down. Give the learner a min_gradient, or leave the block of combinations out."
+            f"[{name}] Without min_gradient, Grafting selects all features at once, but combinations cannot be "
+            f"enumerated. Set min_gradient, or remove the block of combinations."
         )
     if not is_learner(learner):
-        raise ValueError(f"[{name}] The learner is {learner!r}, and none of what @graft_learners make.")
+        raise ValueError(f"[{name}] The learner is {learner!r}. Make it with one of @graft_learners.")
 
 
 def check_combinations(name: str, blocks: dict[str, Any]) -> None:
-    """Raise a ValueError if combinations are not of blocks that there are, or there are several blocks of them."""
+    """Raise a ValueError if there are several blocks of combinations, or one combines unknown blocks."""
     found = {block_name: block for block_name, block in blocks.items() if is_combination_block(block)}
     if len(found) > 1:
         raise ValueError(
-            f"[{name}] There are {len(found)} blocks of combinations: {', '.join(map(repr, found))}. Give one, of all "
-            f"blocks that are to be combined."
+            f"[{name}] There are {len(found)} blocks of combinations: {listed(found)}. Give only one; it can combine "
+            f"all other blocks."
         )
     others = [block_name for block_name in blocks if block_name not in found]
     for block_name, block in found.items():
         unknown = [of for of in block.of if of not in others]
         if unknown:
             raise ValueError(
-                f"[{name}] The block {block_name!r} combines {', '.join(map(repr, unknown))}, which is no other block "
-                f"of this component.{did_you_mean(unknown[0], others)} The others: "
-                f"{', '.join(map(repr, others)) or 'none'}."
+                f"[{name}] The block {block_name!r} combines {listed(unknown)}, which is no other block of this "
+                f"component.{did_you_mean(unknown[0], others)} The other blocks: {listed(others)}."
             )

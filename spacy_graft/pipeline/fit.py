@@ -1,4 +1,4 @@
-"""Training without a config and without a loop."""
+"""``spacy_graft.fit``: training without a config or a training loop."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..graft.network import NetworkBuilder
     from ..graft.path import PathFit
 
-#: A point of the path is chosen by cross-validation: one document in FOLDS is held out at a time, until so many have
-#: been. With fewer than FEWEST_HELD_OUT there is no choosing.
-FOLDS, ENOUGH_HELD_OUT, FEWEST_HELD_OUT = 10, 500, 10
+#: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
+#: fewer than MIN_HELD_OUT documents there is no cross-validation.
+N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 
-#: How far a path is (see :attr:`spacy_graft.graft.path.PathFit.position`).
+#: A position on a path (see :attr:`spacy_graft.graft.path.PathFit.position`).
 Position = tuple[int, int]
-NOT_BEGUN: Position = (0, 0)
+START_OF_PATH: Position = (0, 0)
 
 
 def fit(
@@ -41,96 +41,113 @@ def fit(
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | None = None,
 ) -> Report:
-    """Train the graft component of a pipeline to its end.
+    """Train the graft component of a pipeline from scratch until its learner has finished.
 
-    The other components are left as they are. Those that stand before it annotate the documents first, as they will
-    when the pipeline runs.
+    Other components are not changed. The components before it annotate the documents, as they do in the pipeline.
 
     Parameters
     ----------
     nlp : Language
-        With one ``textcat_graft`` or ``textcat_graft_multilabel`` enabled. It is trained from scratch.
+        A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``.
     examples : iterable of Example
-        Annotated in ``doc.cats``.
+        Training documents, annotated in ``doc.cats``.
     dev : iterable of Example, optional
-        The model that scores best on them is kept: of equal ones the first.
-        Without them the last model is kept; but of a path of C, the point and its refit are first chosen by
-        cross-validation, and then all documents are trained on down to there. A tenth of the documents of each set of
-        labels is held out at a time, until 500 have been or all: once for large corpora, ten times for small ones. What
-        counts is the log-loss of the held-out documents, since F-scores of a few hundred are a lottery.
-    network, network_max_length
-        As for the ``initialize`` of the component.
+        Documents to select the model with: the one after the step with the highest ``cats_score``, the first of them if
+        there are several. Without them, ``GraftingPath`` selects a point of the path (and its refit) by
+        cross-validation, and then trains on all documents up to that point. Each fold is a tenth of the documents of
+        each set of labels; folds are held out until 500 documents have been, so large corpora need one fold and small
+        ones ten. The criterion is the log-loss of the held-out documents, because F-scores of a few hundred documents
+        vary too much. Other learners are trained until they have finished.
+    network : callable, optional
+        A builder of a graph of related features, from ``@graft_networks``.
+    network_max_length : int
+        Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, optional
-        More documents for the network, whose labels are not looked at.
+        Additional documents for the network; their labels are not used.
 
     Returns
     -------
     Report
-        Of the model that is kept.
+        The report of the selected model.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline does not have exactly one enabled graft component; if there are no examples, or none has an
+        annotation; if ``dev`` is empty; if an annotation, a document or an option is invalid; or if there are
+        ``unlabelled`` documents without a ``network``.
+
+    Warns
+    -----
+    UserWarning
+        If a label has no positive document.
     """
     component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
-    # Once for all folds: labels that were added by hand, and the order in which the examples name the others.
+    # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
     component.initialize(lambda: train)
     options: dict[str, Any] = {"labels": component.labels, "network": network, "network_max_length": network_max_length}
     if unlabelled is not None:
-        more = list(annotated_before(nlp, component, unlabelled))
-        options["unlabelled"] = lambda _: more
+        annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
+        options["unlabelled"] = lambda _: annotated_unlabelled
     with progress_bar(component) as progress:
         if dev is not None:
-            choose(component, train, list(annotated_before(nlp, component, dev)), options, progress)
+            train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
-            position = chosen_on_held_out(component, train, options, progress)
-            for last in steps(component, train, options, progress, "all documents: "):
-                if position is not None and has_come_to(last, position):
+            position = cross_validated_position(component, train, options, progress)
+            for last in training_steps(component, train, options, progress, "all documents: "):
+                if position is not None and has_reached(last, position):
                     break
             component.set_solution(last.solution(), last.report)
-            record(component)
     component.training = None
     assert component.report is not None
     return component.report
 
 
-def steps(
+def training_steps(
     component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress, name: str = ""
 ) -> Iterator[Fit]:
-    """Train from scratch, a step at a time; one at least. ``options`` are those of ``initialize``."""
+    """Train from scratch and yield the fit after each step, at least once; ``options`` are those of ``initialize``."""
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
     training.add_examples([])
-    task = progress.add_task(name, total=getattr(component.learner, "total_steps", None))
+    task = progress.add_task(name, total=n_steps(component.learner))
     fit = training.step()
     if fit is None:
         raise ValueError(
-            f"[{component.name}] None of the {len(examples)} examples says anything of a label: there is nothing to "
-            f"learn from. Annotate them in doc.cats."
+            f"[{component.name}] None of the {len(examples)} examples has a label: there is nothing to learn from. "
+            f"Annotate them in doc.cats."
         )
     while fit is not None:
-        progress.update(task, advance=1, description=name + describe(fit.report))
+        progress.update(task, advance=1, description=name + progress_text(fit.report))
         yield fit
         fit = training.step()
 
 
-def describe(report: Report) -> str:
-    """A line for the progress bar."""
+def n_steps(learner: Any) -> int | None:
+    """The number of steps of a path; None for learners without a fixed number."""
+    return learner.total_steps if isinstance(learner, GraftingPath) else None
+
+
+def progress_text(report: Report) -> str:
+    """The state of a fit, for the progress bar."""
     refit = "" if report.refit is None else f", refit {report.refit:g}"
     return (
-        f"C/C_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
+        f"l1/l1_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
         f"gap {report.relative_gap:.0e}{refit}"
     )
 
 
-def choose(
+def train_with_dev(
     component: TextCatGraft, train: list[Example], dev: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
-    """Train to the end, and go back to the first of the steps that scored best."""
+    """Train to the end, and set the solution of the step with the highest score on dev."""
     if not dev:
-        raise ValueError("There are no dev examples to choose by. Give some, or None.")
+        raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
-    for fit in steps(component, train, options, progress):
+    for fit in training_steps(component, train, options, progress):
         component.set_solution(fit.solution(), fit.report)
-        record(component)
         score = dev_score(component, dev)
         if score > best_score:
             best_score = score
@@ -138,53 +155,49 @@ def choose(
     component.set_solution(solution, report)
 
 
-def record(component: TextCatGraft) -> None:
-    """Make the steps so far the component's history."""
-    assert component.training is not None
-    component.record(component.training.reports)
-
-
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
-    """``cats_score``."""
+    """The ``cats_score`` on dev."""
     docs = [example.predicted for example in dev]
     component.set_annotations(docs, component.predict(docs))
     return float(component.score(dev)["cats_score"])
 
 
-def chosen_on_held_out(
+def cross_validated_position(
     component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
 ) -> Position | None:
-    """How far to go down the path; None for all of what the learner does."""
+    """The position on the path with the lowest loss on held-out documents; None if there is nothing to select."""
     if not isinstance(component.learner, GraftingPath):
         return None
     fold_of = folds(examples)
-    sizes = np.cumsum(np.bincount(fold_of, minlength=FOLDS))
+    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
     n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
-    if sizes[n_folds - 1] < FEWEST_HELD_OUT:
+    if sizes[n_folds - 1] < MIN_HELD_OUT:
         return None
     held_out: list[Example] = []
     paths: list[dict[Position, np.ndarray]] = []
     for fold in range(n_folds):
-        kept = [example for example, its in zip(examples, fold_of, strict=True) if its != fold]
-        part = [example for example, its in zip(examples, fold_of, strict=True) if its == fold]
+        kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
+        part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
         held_out += part
-        of_fold = steps(component, kept, options, progress, f"fold {fold + 1} of {n_folds}: ")
-        paths.append(along_path(component, of_fold, part))
+        path = training_steps(component, kept, options, progress, f"fold {fold + 1} of {n_folds}: ")
+        paths.append(predict_along_path(component, path, part))
 
     def loss(position: Position) -> float:
-        # A path that has met max_features, or had nothing to learn from, ended before others: its last point stands.
+        # A path that reached max_features, or had no features, ended before others: its last point counts.
         reached = [path[max((own for own in path if own <= position), default=min(path))] for path in paths]
         return component.get_loss(held_out, np.concatenate(reached))[0]
 
-    positions = set().union(*paths) - {NOT_BEGUN}
+    positions = set().union(*paths) - {START_OF_PATH}
     return min(sorted(positions), key=loss) if positions else None
 
 
-def along_path(component: TextCatGraft, path: Iterable[Fit], held_out: list[Example]) -> dict[Position, np.ndarray]:
-    """Probabilities of held-out documents, by position."""
+def predict_along_path(
+    component: TextCatGraft, path: Iterable[Fit], held_out: list[Example]
+) -> dict[Position, np.ndarray]:
+    """Probabilities of held-out documents by position: float64 (n_documents, n_labels)."""
     probabilities = {}
     with warnings.catch_warnings():
-        # All of a rare label's documents may be held out; of the whole corpus, it will be said.
+        # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         for fit in path:
             component.set_solution(fit.solution(), fit.report)
@@ -192,31 +205,31 @@ def along_path(component: TextCatGraft, path: Iterable[Fit], held_out: list[Exam
     return probabilities
 
 
-def has_come_to(fit: Fit, position: Position) -> bool:
-    """Whether a path is at a position or, where that is a point, at its end before it."""
+def has_reached(fit: Fit, position: Position) -> bool:
+    """Whether a path is at a position, or at its end before a position that is a point."""
     path = path_of(fit)
     return path.position == position or (path.ended and position[0] == 0)
 
 
 def path_of(fit: Fit) -> PathFit:
-    """The fit of a :class:`GraftingPath`, which is one."""
+    """Return a fit of :class:`GraftingPath`, typed as such."""
     return cast("PathFit", fit)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
-    """The fold of each document (int64): those of a set of labels take turns, and the next set goes on from there."""
+    """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
     members: dict[frozenset[str], list[int]] = {}
     for i, example in enumerate(examples):
         labels = frozenset(label for label, value in example.reference.cats.items() if value >= 0.5)
         members.setdefault(labels, []).append(i)
-    order = np.array([i for of_set in members.values() for i in of_set], np.int64)
+    order = np.array([i for indices in members.values() for i in indices], np.int64)
     fold_of = np.empty(len(order), np.int64)
-    fold_of[order] = np.arange(len(order)) % FOLDS
+    fold_of[order] = np.arange(len(order)) % N_FOLDS
     return fold_of
 
 
 def progress_bar(component: TextCatGraft) -> Progress:
-    """On a terminal; elsewhere nothing is shown."""
+    """A progress bar on stderr, which is shown only if that is a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,4 +1,4 @@
-"""The steps of a training, one after the other: what a figure of the regularisation path is drawn from."""
+"""The history of a training: one record for each step, from which the regularisation path can be plotted."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from ..graft.report import Report
 
-#: What is told of a step, and what it may be.
-KINDS: dict[str, tuple[type, ...]] = {
+#: Keys of the record of a step, with the types of their values.
+STEP_TYPES: dict[str, tuple[type, ...]] = {
     "step": (int,),
     "l1": (float,),
     "l1_ratio": (float,),
@@ -21,8 +21,8 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def entry(step: int, report: Report) -> dict[str, Any]:
-    """A step, not scored yet, in plain values."""
+def step_record(step: int, report: Report) -> dict[str, Any]:
+    """The record of a step without a score, in plain values."""
     return {
         "step": step,
         "l1": float(report.l1),
@@ -35,25 +35,25 @@ def entry(step: int, report: Report) -> dict[str, Any]:
     }
 
 
-def continued(before: list[dict[str, Any]], reports: Sequence[Report]) -> list[dict[str, Any]]:
-    """The steps after which a fit reported this, with the scores of those that are as before.
+def history_of(reports: Sequence[Report], before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records of all steps of a fit, with the scores of the history before where steps are the same.
 
-    They are not where the fit has begun again with more documents.
+    Steps differ if the fit was started again with more documents.
     """
-    steps = [entry(step, report) for step, report in enumerate(reports, start=1)]
+    steps = [step_record(step, report) for step, report in enumerate(reports, start=1)]
     for old, new in zip(before, steps, strict=False):
         if new == {**old, "score": None}:
             new["score"] = old["score"]
     return steps
 
 
-def restored(saved: Any) -> list[dict[str, Any]]:
-    """A copy of the history in the attributes of a model; none if it is damaged, for a model does without."""
-    if not isinstance(saved, list) or not all(map(is_entry, saved)):
+def read_history(saved: Any) -> list[dict[str, Any]]:
+    """Return a copy of a saved history; empty if it is damaged, since a model works without."""
+    if not isinstance(saved, list) or not all(map(is_step_record, saved)):
         return []
-    return [{key: each[key] for key in KINDS} for each in saved]
+    return [{key: record[key] for key in STEP_TYPES} for record in saved]
 
 
-def is_entry(value: Any) -> bool:
-    """Whether this is a step; what a later version may tell beside is no harm."""
-    return isinstance(value, dict) and all(isinstance(value.get(key, ...), kinds) for key, kinds in KINDS.items())
+def is_step_record(value: Any) -> bool:
+    """Whether this is a record of a step; further keys, of a later version, are allowed."""
+    return isinstance(value, dict) and all(isinstance(value.get(key, ...), kinds) for key, kinds in STEP_TYPES.items())

@@ -1,4 +1,4 @@
-"""The table of the train loop."""
+"""The console logger of ``spacy train``."""
 
 from __future__ import annotations
 
@@ -21,22 +21,33 @@ SPACING = 2
 def console_logger(
     progress_bar: bool = False,
 ) -> Callable[[Language, IO[str], IO[str]], tuple[LogStep, Callable[[], None]]]:
-    """spaCy's table, with three columns for each graft component: ``spacy_graft.ConsoleLogger.v1``.
+    """Make ``spacy_graft.ConsoleLogger.v1``: spaCy's table with three more columns for each graft component.
 
-    C/C_MAX is the penalty in units of the smallest one whose model is empty, ACTIVE the number of features, and GAP the
-    duality gap in units of the objective at zero weights.
+    ``L1/max`` is the L1 strength divided by the smallest one whose model is empty (``l1_max``), ``Features`` the number
+    of features of the model, and ``Gap`` the duality gap divided by the objective at zero weights.
 
     Parameters
     ----------
     progress_bar : bool
-        Whether a terminal also shows how many of ``[training] max_steps`` are done.
+        Whether to show the progress in ``[training] max_steps``, if the output is a terminal.
+
+    Returns
+    -------
+    callable
+        The logger set-up that ``[training.logger]`` expects. Called with the pipeline and streams for output and
+        errors, it returns a function that logs a step and one that ends the log.
+
+    Raises
+    ------
+    ValueError
+        While logging, if a score is not a number.
     """
 
     def setup(
         nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr
     ) -> tuple[LogStep, Callable[[], None]]:
-        table = Table(nlp, stdout)
-        # disable=None: nothing where there is no terminal.
+        table = LogTable(nlp, stdout)
+        # disable=None: no bar if the output is not a terminal.
         total = nlp.config["training"]["max_steps"] or None
         bar = tqdm(total=total, disable=None if progress_bar else True, leave=False, file=stderr)
 
@@ -50,8 +61,8 @@ def console_logger(
     return setup
 
 
-class Table:
-    """Prints its header at once, and a row for each evaluation."""
+class LogTable:
+    """A table that prints its header at once, and a row for each evaluation."""
 
     def __init__(self, nlp: Language, stdout: IO[str]) -> None:
         self.stdout = stdout
@@ -66,11 +77,11 @@ class Table:
                 "E",
                 "#",
                 *(f"Loss {name}" for name in self.losses),
-                *(column for _ in self.grafts for column in ("C/C_max", "Active", "Gap")),
+                *(column for _ in self.grafts for column in ("L1/max", "Features", "Gap")),
                 *self.scores,
                 "Score",
             ],
-            widths=[3, 6, *[8] * len(self.losses), *[8, 7, 8] * len(self.grafts), *[6] * len(self.scores), 6],
+            widths=[3, 6, *[8] * len(self.losses), *[8, 8, 8] * len(self.grafts), *[6] * len(self.scores), 6],
         )
         self._print(header)
         self._print(["-" * width for width in self.widths])
@@ -89,12 +100,12 @@ class Table:
 
     def _print(self, row: list[Any]) -> None:
         text = self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING)
-        tqdm.write(text, file=self.stdout)  # around the progress bar
+        tqdm.write(text, file=self.stdout)  # above the progress bar
         self.stdout.flush()
 
 
 def cells(component: TextCatGraft) -> tuple[str, str, str]:
-    """C / C_max, active features and gap."""
+    """The cells of a graft component: l1 / l1_max, number of features and relative gap."""
     report = component.report
     if report is None:
         return "-", "-", "-"
@@ -102,11 +113,12 @@ def cells(component: TextCatGraft) -> tuple[str, str, str]:
 
 
 def score_cell(name: str, score: Any) -> str:
-    """Scores but that of speed are shown in per cent."""
+    """A score in per cent; speed is no share and is shown as it is."""
     try:
         number = float(score)
     except TypeError:
         raise ValueError(
-            f"The score {name!r} is a {type(score).__name__}, and a log table takes numbers only."
+            f"The score {name!r} is a {type(score).__name__}, but the log table shows numbers only. Set its weight in "
+            f"[training.score_weights] to null."
         ) from None
     return f"{number if name == 'speed' else 100.0 * number:.2f}"

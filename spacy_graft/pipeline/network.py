@@ -1,4 +1,4 @@
-"""From a builder of graphs and a training corpus to a network of its features."""
+"""Builds the network of a training corpus's features."""
 
 from __future__ import annotations
 
@@ -20,33 +20,36 @@ from ..graft.data import TrainingData
 from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
+from ..messages import listed
 
-#: Names, symbols (an array each) and presence of the features of a block.
-Named = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
+#: Vertices, symbols (an array for each) and presence of the features of a block.
+VertexFeatures = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
 
 
 @dataclass(frozen=True)
 class NetworkSource:
-    """Builds the network of a component's features, whatever documents it is trained on.
+    """Builds the network of a component's features for any training corpus.
 
-    The vertices that a builder may choose from are the n-grams of up to ``max_length`` tokens of the blocks of token
-    n-grams, and the items of the blocks of token attributes. Where blocks share a name, it is that of the first.
-    Documents without labels count like others for what a builder sees, and for ``min_df``: they can bring features that
-    no training document has. (Not items whose values depend on how rare they are in training; and an item that fewer
-    training documents have than ``min_df`` counts as one that none has.)
+    Possible vertices are the n-grams of up to ``max_length`` tokens in blocks of token n-grams, and the items of blocks
+    of token attributes. If blocks have a feature with the same name, it is the feature of the first block.
+    Documents without labels are passed to the builder like others and count for ``min_df``, so that features without a
+    training document can be vertices. (Except for items whose values depend on their frequency in training. An item of
+    fewer training documents than ``min_df`` counts as an item without training documents.)
 
-    Memory: an object a name; 12 bytes a document of each.
+    Memory: a Python object for each vertex, and 12 bytes for each document of each vertex.
 
     Parameters
     ----------
     component : str
+        Its name, for messages.
     builder : callable
+        From ``@graft_graphs``.
     max_length : int
-        Longest n-gram that can be a vertex, in tokens.
+        Length of the longest n-gram that can be a vertex, in tokens.
     blocks : mapping of str to block
     strings : StringStore
     unlabelled : callable, optional
-        Gives documents without labels.
+        Returns examples without labels.
     """
 
     component: str
@@ -60,7 +63,7 @@ class NetworkSource:
         options = f"[initialize.components.{self.component}]"
         if not callable(self.builder):
             raise ValueError(
-                f"[{self.component}] The network is {self.builder!r}, and none of what @graft_graphs make ({options} "
+                f"[{self.component}] The network is {self.builder!r}. Make it with one of @graft_graphs ({options} "
                 f"network)."
             )
         max_length: Any = self.max_length
@@ -71,12 +74,12 @@ class NetworkSource:
             )
         if not any(has_vertices(block) for block in self.blocks.values()):
             raise ValueError(
-                f"[{self.component}] A network joins features of blocks of token n-grams or attributes, but there is "
-                f"no such block. The blocks: {', '.join(map(repr, self.blocks))}."
+                f"[{self.component}] A network links features of blocks of token n-grams or attributes, but there is "
+                f"no such block. The blocks: {listed(self.blocks)}."
             )
 
     def __call__(self, data: TrainingData) -> Network:
-        """Return the network over the features of a corpus; what the builder raises is passed on."""
+        """Return the network over the features of a corpus; exceptions of the builder are passed on."""
         parts = [self._features(name, block, data) for name, block in self.vertex_blocks.items()]
         first: dict[Vertex, int] = {}
         for number, vertex in enumerate(vertex for part in parts for vertex in part.vertices):
@@ -96,50 +99,52 @@ class NetworkSource:
         return {name: block for name, block in self.blocks.items() if has_vertices(block)}
 
     @cached_property
-    def more(self) -> dict[str, Stream]:
+    def unlabelled_streams(self) -> dict[str, Stream]:
         """The symbols of the documents without labels, by block."""
         symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.vertex_blocks}
         for example in self.unlabelled() if self.unlabelled is not None else ():
             for name, block in self.vertex_blocks.items():
                 block.check(example.predicted)
                 symbols[name].append(block.symbols(example.predicted))
-        return {name: stream_of(self.vertex_blocks[name], its) for name, its in symbols.items()}
+        return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
     def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
         if is_ngram_block(block):
-            vertices, symbols, presence = self._ngrams(block, data.streams[name].followed_by(self.more[name]))
+            vertices, symbols, presence = self._ngrams(
+                block, data.streams[name].followed_by(self.unlabelled_streams[name])
+            )
         else:
             assert is_item_block(block)
-            vertices, symbols, presence = self._items(block, data.bags[name], self.more[name])
+            vertices, symbols, presence = self._items(block, data.bags[name], self.unlabelled_streams[name])
         return NamedFeatures(vertices, np.full(len(vertices), name, object), as_objects(symbols), presence)
 
-    def _ngrams(self, block: NgramBlock, stream: Stream) -> Named:
+    def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
         longest = min(self.max_length, block.max_length or self.max_length)
         index = NgramIndex.build(stream, block.min_df, longest)
         names = ("", *block.names(index.alphabet[1:], self.strings))
         nodes, ranks = [], []
-        for node, its in ngrams_of(index):
+        for node, ngram in ngrams_of(index):
             nodes.append(node)
-            ranks.append(its)
-        vertices = tuple(tuple(names[rank] for rank in its.tolist()) for its in ranks)
+            ranks.append(ngram)
+        vertices = tuple(tuple(names[rank] for rank in ngram.tolist()) for ngram in ranks)
         starts, documents, _ = index.columns(np.array(nodes, np.int64))
         shape = (stream.n_documents, len(nodes))
         presence = sparse.csc_array((np.ones(len(documents)), documents, starts), shape=shape)
-        return vertices, [index.alphabet[its] for its in ranks], presence
+        return vertices, [index.alphabet[ngram] for ngram in ranks], presence
 
-    def _items(self, block: ItemBlock, bags: Bags, more: Stream) -> Named:
-        unlabelled = Bags.of_stream(more)
+    def _items(self, block: ItemBlock, bags: Bags, unlabelled_stream: Stream) -> VertexFeatures:
+        unlabelled = Bags.of_stream(unlabelled_stream)
         symbols, others = bags.symbols.reshape(-1), unlabelled.symbols.reshape(-1)
         if block.value == "binary":
             frequent = unlabelled.df >= block.min_df
             symbols = np.concatenate([symbols, np.setdiff1d(others[frequent], symbols)])
         presence = sparse.vstack(
-            [presence_of(bags, placed(bags.symbols.reshape(-1), symbols), len(symbols)),
-             presence_of(unlabelled, placed(others, symbols), len(symbols))],
+            [presence_of(bags, positions_in(bags.symbols.reshape(-1), symbols), len(symbols)),
+             presence_of(unlabelled, positions_in(others, symbols), len(symbols))],
             format="csc",
         )  # fmt: skip
-        each = symbols.reshape(-1, 1)
-        return tuple(vertex_of(block.names(its, self.strings)) for its in each), list(each), presence
+        items = symbols.reshape(-1, 1)
+        return tuple(vertex_of(block.names(item, self.strings)) for item in items), list(items), presence
 
 
 def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:
@@ -150,30 +155,33 @@ def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:
 
 
 def ngrams_of(index: NgramIndex) -> Iterator[tuple[int, np.ndarray]]:
-    """All n-grams of an index as ranks in its alphabet, each with its node; those of one node share their documents."""
-    shortest, longest, places = index.shortest.tolist(), index.longest.tolist(), index.nodes[:, 3].tolist()
-    for node, (least, most, place) in enumerate(zip(shortest, longest, places, strict=True)):
-        for length in range(least, most + 1):
-            yield node, index.symbols[place : place + length]
+    """Yield the node of each n-gram of an index, and the n-gram as ranks in the alphabet."""
+    shortest, longest, starts = index.shortest.tolist(), index.longest.tolist(), index.nodes[:, 3].tolist()
+    for node, (low, high, start) in enumerate(zip(shortest, longest, starts, strict=True)):
+        for length in range(low, high + 1):
+            yield node, index.symbols[start : start + length]
 
 
 def vertex_of(names: tuple[str, ...]) -> Vertex:
-    """The name of a vertex: a value like ``film NOUN``, of an extension attribute, is a word and its part of speech."""
+    """The vertex of an item. A value such as ``film NOUN`` of an extension attribute becomes two symbols."""
     return tuple(part for name in names for part in name.split()) or names
 
 
-def placed(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Where each symbol is among others, −1 if it is not: int64."""
+def positions_in(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The index of each symbol in ``among``, −1 if it is not there: int64."""
     if not len(among):
         return np.full(len(symbols), -1)
     order = np.argsort(among)
-    places = order[np.minimum(np.searchsorted(among[order], symbols), len(among) - 1)]
-    return np.where(among[places] == symbols, places, -1)
+    positions = order[np.minimum(np.searchsorted(among[order], symbols), len(among) - 1)]
+    return np.where(among[positions] == symbols, positions, -1)
 
 
-def presence_of(bags: Bags, places: np.ndarray, n_features: int) -> sparse.csr_array:
-    """Values by document, those of item ``k`` in column ``places[k]`` or left out: float64 (documents, n_features)."""
-    columns = places[bags.items]
+def presence_of(bags: Bags, positions: np.ndarray, n_features: int) -> sparse.csr_array:
+    """Values by document: float64 (n_documents, n_features).
+
+    The values of item ``k`` are in column ``positions[k]``; they are left out if that is −1.
+    """
+    columns = positions[bags.items]
     kept = columns >= 0
     rows = np.repeat(np.arange(bags.n_documents), np.diff(bags.starts))
     values = bags.values if len(bags.values) else np.ones(len(columns))
@@ -181,5 +189,5 @@ def presence_of(bags: Bags, places: np.ndarray, n_features: int) -> sparse.csr_a
 
 
 def as_objects(values: Sequence[object]) -> np.ndarray:
-    """A 1-D array of Python objects, which may be arrays themselves."""
+    """A 1-D array of Python objects, which can be arrays themselves."""
     return np.fromiter(values, object, len(values))

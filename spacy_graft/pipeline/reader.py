@@ -1,4 +1,4 @@
-"""Labelled JSON lines."""
+"""The reader of labelled JSON lines."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ from spacy.training import Example
 
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind, json_object, numbered_lines
+from ..messages import listed
 from .targets import ID_KEY, WEIGHT_KEY
 
 
 class JsonlCorpus:
-    """Examples from a file of labelled JSON lines: ``spacy_graft.JsonlCorpus.v1``.
+    """Reads examples from a file of labelled JSON lines: ``spacy_graft.JsonlCorpus.v1``.
 
-    A line is an object with a text and labels, which are
+    A line is an object with a text and labels. The labels are
 
-    - a string, the one label that holds,
-    - a list of strings, all labels that hold (none if it is empty), or
-    - an object of numbers in [0, 1] by label, which are taken as they are: what it leaves out is unknown.
+    - a string: the only label of the document,
+    - a list of strings: all labels of the document (none if it is empty), or
+    - an object with a number in [0, 1] for each label: the targets. Labels that are not in it are unknown.
 
-    To the first two, all other labels are 0: those of the file, and those of pipeline components that have one of these
-    already (so that a dev file need not hold every label). Lines that are empty are skipped. The file is read for its
-    labels and ids at first use, and again for each iteration; a line at a time is held in memory, and all ids. Without
-    a ``label_field`` there are only texts.
+    For a string or a list, all other labels of the file are 0, and so are all labels of pipeline components that share
+    a label with the file (so a dev file need not contain every label). Empty lines are skipped. The first use reads the
+    whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids.
 
     Parameters
     ----------
     path : str or Path
-        A file of JSON lines in UTF-8, compressed if its name ends in ``.gz``.
+        A UTF-8 file of JSON lines, gzip-compressed if its name ends in ``.gz``.
     text_field : str
         The key of the text.
     label_field : str, optional
-        The key of the labels; None if documents have none, as for a network of features.
+        The key of the labels; None if there are none, as in documents for a network of features.
     id_field : str, optional
-        The key of a string or integer that names the document in messages; no two lines may have the same.
+        The key of a string or integer that identifies the document in messages and must be unique.
     weight_field : str, optional
-        The key of a positive number by which the example counts.
+        The key of the example weight, a positive number.
     limit : int
-        Number of documents to take from the beginning of the file; 0 takes all.
+        Number of documents to read from the beginning of the file; 0 reads all.
 
     Raises
     ------
+    ValueError
+        If ``path`` is None.
     BadLineError
         In iteration, with file and line number, if a line is malformed.
+    FileNotFoundError
+        In iteration, if there is no such file.
     """
 
     def __init__(
@@ -66,8 +70,7 @@ class JsonlCorpus:
             if label_field is None:
                 wanted = "--paths.unlabelled more.jsonl"
             raise ValueError(
-                f"spacy_graft.JsonlCorpus.v1 has no path to read from. Set it in the config, or on the command line: "
-                f"{wanted}"
+                f"spacy_graft.JsonlCorpus.v1 needs a path. Set it in the config or on the command line: {wanted}"
             )
         self.path = Path(path)
         self.text_field = text_field
@@ -77,14 +80,14 @@ class JsonlCorpus:
         self.limit = limit
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
-        """Yield the examples, with nothing but tokens predicted."""
+        """Yield the examples; their predicted documents have tokens only."""
         labels = sorted({*self.labels, *labels_of_pipeline(nlp, self.labels)})
         for number, record in self._records():
             yield self._example(nlp, number, record, labels)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """All labels of the file, sorted. Reads the file, and checks labels and ids, the first time."""
+        """All labels of the file, sorted. The first access reads the file and checks labels and ids."""
         found: set[str] = set()
         ids: dict[str | int, int] = {}
         for number, record in self._records():
@@ -92,7 +95,7 @@ class JsonlCorpus:
             if self.id_field is not None:
                 identity = self._id(number, record)
                 if ids.setdefault(identity, number) != number:
-                    raise self._bad(number, f"the id {identity!r} is that of line {ids[identity]}, too.")
+                    raise self._bad(number, f"line {ids[identity]} has the same id, {identity!r}.")
         return tuple(sorted(found))
 
     def _records(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -105,7 +108,7 @@ class JsonlCorpus:
                 return
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines with their numbers, from 1."""
+        """Yield the lines with their numbers, from 1."""
         yield from numbered_lines(self.path)
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
@@ -141,7 +144,7 @@ class JsonlCorpus:
         return float(value)
 
     def _labels_of(self, number: int, record: dict[str, Any]) -> set[str]:
-        """Labels that the line mentions."""
+        """All labels in the line."""
         if self.label_field is None:
             return set()
         value = self._field(number, record, self.label_field)
@@ -178,7 +181,7 @@ class JsonlCorpus:
 
     def _field(self, number: int, record: dict[str, Any], key: str | None) -> Any:
         if key not in record:
-            raise self._bad(number, f"there is no {key!r}. The keys: {', '.join(map(repr, record)) or 'none'}.")
+            raise self._bad(number, f"there is no {key!r}. The keys: {listed(record)}.")
         return record[key]
 
     def _check_surrogates(self, number: int, text: str) -> None:
@@ -187,8 +190,7 @@ class JsonlCorpus:
         except UnicodeEncodeError as error:
             raise self._bad(
                 number,
-                f"the string holds half a surrogate pair, \\u{ord(text[error.start]):04x} at character {error.start}, "
-                f"which stands for nothing.",
+                f"the string has an unpaired surrogate, \\u{ord(text[error.start]):04x} at character {error.start}.",
             ) from error
 
     def _bad(self, number: int, problem: str) -> BadLineError:
@@ -196,7 +198,7 @@ class JsonlCorpus:
 
 
 def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:
-    """Labels of the components that write ``doc.cats`` and have one of the labels."""
+    """Labels of the components that assign ``doc.cats`` and have one of the labels."""
     found: set[str] = set()
     for name, component in nlp.components:
         of_component = getattr(component, "labels", ())

@@ -1,4 +1,4 @@
-"""The package's registries become those of spaCy, which resolves configs."""
+"""Registration of the package's registries with spaCy."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from spacy.util import registry
 from ..registry import graft_features, graft_graphs, graft_learners
 
 
-def join_spacy() -> None:
-    """Make ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` known to spaCy.
+def register_with_spacy() -> None:
+    """Add ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` to spaCy's registries.
 
-    The components do so when they are imported; call it to resolve a config that names none of them.
+    Importing the components does so. Call it to resolve a config that has none of them.
     """
     for own in (graft_features, graft_learners, graft_graphs):
         setattr(registry, own.namespace[-1], own)

@@ -1,4 +1,4 @@
-"""Scores of documents' labels."""
+"""Scorers of ``doc.cats``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,29 @@ TEXTCAT_MULTILABEL_SCORER = "spacy_graft.textcat_multilabel_scorer.v1"
 
 @registry.scorers(TEXTCAT_SCORER)
 def make_textcat_scorer() -> Callable[..., dict[str, Any]]:
-    """``spacy_graft.textcat_scorer.v1``."""
+    """Make ``spacy_graft.textcat_scorer.v1``: :func:`textcat_score`."""
     return textcat_score
 
 
 def textcat_score(examples: Iterable[Example], *, labels: Iterable[str], **kwargs: Any) -> dict[str, Any]:
-    """Score ``doc.cats`` as ``spacy.textcat_scorer.v2`` does, except that no label is made up for a document.
+    """Score exclusive labels as ``spacy.textcat_scorer.v2`` does, except for documents without a positive label.
 
-    Where none of the component's labels holds for a document (its label is unknown, or it has none), spaCy's scorer
-    takes the first label that is 0 for the gold one; here the prediction is a false positive and nothing else.
+    If none of the component's labels is positive in the reference (its label is unknown, or it has none), spaCy's
+    scorer takes the first label of value 0 as the correct one. Here the prediction is a false positive.
+
+    Parameters
+    ----------
+    examples : iterable of Example
+        Predictions and references, both in ``doc.cats``.
+    labels : iterable of str
+        The component's labels.
+    **kwargs
+        Passed to :meth:`spacy.scorer.Scorer.score_cats`.
+
+    Returns
+    -------
+    dict
+        The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
     labels = tuple(labels)
     getter = partial(positive_cats, frozenset(labels))
@@ -34,14 +48,14 @@ def textcat_score(examples: Iterable[Example], *, labels: Iterable[str], **kwarg
 
 
 def positive_cats(labels: frozenset[str], doc: Doc, attr: str) -> dict[str, float]:
-    """The document's categories, or nothing where none of the labels is positive."""
+    """The document's categories; empty if none of the labels is positive."""
     cats: dict[str, float] = getattr(doc, attr)
     return cats if any(cats[label] > 0.0 for label in labels & cats.keys()) else {}
 
 
 @registry.scorers(TEXTCAT_MULTILABEL_SCORER)
 def make_textcat_multilabel_scorer() -> Callable[..., dict[str, Any]]:
-    """``spacy_graft.textcat_multilabel_scorer.v1``."""
+    """Make ``spacy_graft.textcat_multilabel_scorer.v1``: :func:`textcat_multilabel_score`."""
     return textcat_multilabel_score
 
 
@@ -53,16 +67,25 @@ def textcat_multilabel_score(
     thresholds: Mapping[str, float] | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """Score ``doc.cats`` as ``spacy.textcat_multilabel_scorer.v2`` does, but for labels with thresholds of their own.
+    """Score independent labels as ``spacy.textcat_multilabel_scorer.v2`` does, with a threshold for each label.
 
     Parameters
     ----------
     examples : iterable of Example
+        Predictions and references, both in ``doc.cats``.
     labels : iterable of str
+        The component's labels.
     threshold : float
-        From which probability on a label counts as predicted.
+        The probability from which a label is predicted.
     thresholds : mapping of str to float, optional
-        The same of single labels.
+        Thresholds of single labels, which replace ``threshold``.
+    **kwargs
+        Passed to :meth:`spacy.scorer.Scorer.score_cats`.
+
+    Returns
+    -------
+    dict
+        The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
     examples, labels = list(examples), tuple(labels)
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
@@ -73,7 +96,7 @@ def textcat_multilabel_score(
 
 
 def counts(examples: Iterable[Example], label: str, threshold: float) -> PRFScore:
-    """How often a label is predicted rightly and wrongly, and how often it is not; unknown ones are left out."""
+    """True positives, false positives and false negatives of a label, over the documents where it is known."""
     found = PRFScore()
     for example in examples:
         gold = example.reference.cats.get(label)
@@ -86,7 +109,7 @@ def counts(examples: Iterable[Example], label: str, threshold: float) -> PRFScor
 
 
 def f_scores(by_label: Mapping[str, PRFScore]) -> dict[str, Any]:
-    """Those of the scores that depend on thresholds."""
+    """The scores that depend on thresholds."""
     micro = PRFScore()
     for found in by_label.values():
         micro += found

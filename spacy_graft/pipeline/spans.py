@@ -1,48 +1,50 @@
-"""Contributions as spans, for displaCy and whatever else reads ``doc.spans``."""
+"""Contributions as spans of a document, for displaCy and other code that reads ``doc.spans``."""
 
 from __future__ import annotations
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 
-from ..explain.html.markup import signed
-from .render import explained
+from ..explain.html.markup import signed_number
+from .render import explanation_of
 from .textcat import TextCatGraft
 
 
 def contribution_spans(
     doc: Doc, component: TextCatGraft | Language, label: str | None = None, key: str = "graft"
 ) -> SpanGroup:
-    """Write the places of a document's evidence into ``doc.spans[key]``, replacing what is there.
+    """Set ``doc.spans[key]`` to the places of the features that contribute to a label's score.
 
-    Each is the tokens that it touches; its label is what the feature adds to the score, as ``+0.52``, the same at each
-    of its places, and its ``id_`` the feature. ``displacy.render(doc, style="span", options={"spans_key": key})``
-    shows them.
+    A span covers the tokens of a place. Its label is the contribution of the feature, such as ``+0.52``; it is the same
+    at all places of the feature. Its ``id_`` is the feature. Display them with ``displacy.render(doc, style="span",
+    options={"spans_key": key})``. Spans that were there under the key are replaced.
 
     Parameters
     ----------
     doc : Doc
-        With the annotation that the component needs.
+        A document with the annotation that the blocks need.
     component : TextCatGraft or Language
-        The component, or the pipeline that has it.
+        The component, or a pipeline with one graft component.
     label : str, optional
-        Whose score; by default that of the most probable label.
+        The explained label; by default the most probable one.
     key : str
+        Key of ``doc.spans``.
 
     Returns
     -------
     SpanGroup
-        The strongest features first. Features without a place in the text are not among them.
+        In descending order of contribution, in absolute value. Features without a place in the text have no span.
 
     Raises
     ------
     ValueError
-        If there is no such label, or the pipeline does not have one component of spacy-graft.
+        If there is no such label, the component has no weights, the document lacks an annotation, or the pipeline does
+        not have exactly one graft component.
     """
-    its, _ = explained(doc, component, label)
+    explanation, _ = explanation_of(doc, component, label)
     spans = {
-        (span.first_token, span.end_token, part.text): signed(part.contribution, 2)
-        for part in its.contributions
+        (span.first_token, span.end_token, part.text): signed_number(part.contribution, 2)
+        for part in explanation.contributions
         for member in part.members
         for place in member.places
         for span in place

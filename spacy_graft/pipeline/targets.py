@@ -1,4 +1,4 @@
-"""What ``doc.cats`` says of a document, checked."""
+"""Targets of documents, read from ``doc.cats`` and checked."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from numbers import Real
 import numpy as np
 from spacy.tokens import Doc
 
-#: Keys of ``doc.user_data``: the weight s_i of an example, and the name that messages give it.
+from ..messages import listed
+
+#: Keys of ``doc.user_data``: the example weight s_i, and the id of the document in messages.
 WEIGHT_KEY = "graft_weight"
 ID_KEY = "graft_id"
-#: How far from 1 the sum of exclusive targets may be.
+#: Allowed deviation from 1 of the sum of exclusive targets.
 SUM_TOLERANCE = 1e-3
-#: Characters of a document that stand for its name in messages.
-EXCERPT = 40
+#: Characters of the text that identify a document without an id in messages.
+MAX_NAME_LENGTH = 40
 
 
-def describe(doc: Doc) -> str:
-    """How messages name a document: by its id, or by how it begins."""
+def document_name(doc: Doc) -> str:
+    """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
     text = doc.text
-    return f"document {text[:EXCERPT] + '…' if len(text) > EXCERPT else text!r}"
+    return f"document {text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r}"
 
 
 @dataclass(frozen=True)
 class Target:
-    """Targets of one document.
+    """The targets of one document.
 
     Attributes
     ----------
     values : float64 (labels)
-        q_y in [0, 1]; the sum is 1 if labels exclude each other.
+        q_y in [0, 1]; if labels are exclusive, they sum to 1.
     known : bool (labels)
-        False where the document says nothing of a label.
+        False where ``doc.cats`` does not mention the label.
     weight : float
-        s, positive.
+        The example weight s, positive.
     """
 
     values: np.ndarray
@@ -48,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True)
 class TargetReader:
-    """Reads and checks ``cats`` on behalf of a component.
+    """Reads and checks the targets of documents for one component.
 
     Attributes
     ----------
@@ -56,8 +58,8 @@ class TargetReader:
         Its name, for messages.
     labels : sequence of str
     exclusive : bool
-        Whether exactly one label holds for a document: labels that are not in ``cats`` are 0. Otherwise they are
-        unknown, and masked.
+        Whether labels are mutually exclusive. If so, labels that are not in ``cats`` are 0; otherwise they are unknown
+        and are masked.
     """
 
     component: str
@@ -69,13 +71,13 @@ class TargetReader:
         return {label: column for column, label in enumerate(self.labels)}
 
     def read(self, doc: Doc) -> Target:
-        """Target of one annotated document.
+        """Return the target of an annotated document.
 
         Raises
         ------
         ValueError
-            If a label is unknown, a value is no number in [0, 1], exclusive values do not sum to 1 or the weight is no
-            positive number.
+            If the component does not have a label, a value is not a number in [0, 1], the values of exclusive labels do
+            not sum to 1, or the weight is not a positive number.
         """
         values = np.zeros(len(self.labels))
         known = np.full(len(self.labels), self.exclusive)
@@ -91,21 +93,21 @@ class TargetReader:
 
     def _unknown_label(self, doc: Doc, label: str) -> str:
         return (
-            f"[{self.component}] {describe(doc)} has the label {label!r}, which the component does not have. Its "
-            f"labels: {', '.join(map(repr, self.labels))}. Initialize it with examples of all labels, or list them "
+            f"[{self.component}] {document_name(doc)} has the label {label!r}, which the component does not have. Its "
+            f"labels: {listed(self.labels)}. Initialize it with examples of all labels, or list them "
             f"in [initialize.components.{self.component}] labels."
         )
 
     def _checked(self, doc: Doc, label: str, value: object) -> float:
         if not isinstance(value, Real):
             raise ValueError(
-                f"[{self.component}] {describe(doc)} has {value!r} ({type(value).__name__}) for the label {label!r}. "
-                f"Values of doc.cats are numbers from 0 to 1."
+                f"[{self.component}] {document_name(doc)} has {value!r} ({type(value).__name__}) for the label "
+                f"{label!r}. Values of doc.cats are numbers from 0 to 1."
             )
         number = float(value)
         if not 0.0 <= number <= 1.0:
             raise ValueError(
-                f"[{self.component}] {describe(doc)} has {number!r} for the label {label!r}. "
+                f"[{self.component}] {document_name(doc)} has {number!r} for the label {label!r}. "
                 f"Values of doc.cats are numbers from 0 to 1."
             )
         return number
@@ -114,8 +116,8 @@ class TargetReader:
         total = float(values.sum())
         if abs(total - 1.0) > SUM_TOLERANCE:
             raise ValueError(
-                f"[{self.component}] The labels of {describe(doc)} sum to {total:g} and not to 1: {doc.cats}. Labels "
-                f"of this component exclude each other; where several or none may hold, use textcat_graft_multilabel."
+                f"[{self.component}] The labels of {document_name(doc)} sum to {total:g} and not to 1: {doc.cats}. The "
+                f"labels of this component are exclusive; if several or none can apply, use textcat_graft_multilabel."
             )
         return total
 
@@ -123,7 +125,7 @@ class TargetReader:
         weight = doc.user_data.get(WEIGHT_KEY, 1.0)
         if not isinstance(weight, Real) or not 0.0 < float(weight) < float("inf"):
             raise ValueError(
-                f"[{self.component}] {describe(doc)} has {weight!r} for its weight, doc.user_data[{WEIGHT_KEY!r}]. "
-                f"Weights are positive numbers."
+                f"[{self.component}] {document_name(doc)} has {weight!r} for its weight, doc.user_data["
+                f"{WEIGHT_KEY!r}]. Weights are positive numbers."
             )
         return float(weight)

@@ -1,9 +1,9 @@
-"""The components."""
+"""The components ``textcat_graft`` and ``textcat_graft_multilabel``."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,13 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..explain.explanation import Explanation, explain
+from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
-from ..metrics import log, logistic, softmax
+from ..metrics import clipped_log, logistic, softmax
 from ..model.sparse_linear import parameters, set_solution
 from . import history
 from .corpus import ExtractedCorpus
@@ -37,38 +37,41 @@ if TYPE_CHECKING:
 
     from .network import NetworkSource
 
-#: The attributes of the model that keep the report and the history.
+#: Attributes of the model with the saved report and history.
 REPORT, HISTORY = "report", "history"
-#: The components of this process: what knows a document's vocab, and so can explain it.
-LIVE: WeakSet[TextCatGraft] = WeakSet()
+#: All components of this process, among which ``render`` finds the one with the vocab of a document.
+LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
 
 
 class TextCatGraft(TrainablePipe):
-    """Text classifier of mutually exclusive labels: multinomial logistic regression over a few named features.
+    """Text classifier with mutually exclusive labels: sparse multinomial logistic regression over named features.
 
-    A training step is one step of the learner on the whole corpus, not on the batch: a grafting round, or a point of
-    the path of C. Batches only say which documents there are.
+    A training step is one step of the learner on the whole corpus: a grafting round, or a point of the path. Batches
+    are used only to collect documents that the corpus callback did not return.
 
     Parameters
     ----------
     vocab : Vocab
     model : Model
-        A ``spacy_graft.SparseLinear.v1`` over the same blocks.
+        A ``spacy_graft.SparseLinear.v1`` with the same blocks.
     name : str
     blocks : mapping of str to block
-        The feature blocks, by name.
-    learner : Grafting, GraftingPath, CoordinateAscent, or settings of another package's
+        Feature blocks by name.
+    learner : Grafting, GraftingPath, CoordinateAscent, or settings that another package has registered
     threshold : float
-        From which probability on the scorer takes a label for predicted; exclusive labels have no use for it.
+        The probability from which a label is predicted; not used for exclusive labels.
     scorer : callable, optional
+        From ``@scorers``.
 
     Attributes
     ----------
+    exclusive : bool
+        Whether labels are mutually exclusive.
     training : Training, optional
-        Corpus and fit, while it is trained. Assign None to let go of their memory.
+        Corpus and fit during training. Set it to None to free their memory.
     report : Report, optional
-        How training stood when the weights were made; None if they were not trained. It is saved, but for the seconds,
-        which would make no two files alike.
+        The report of the step that produced the weights; None if the component is not trained. It is saved without
+        ``seconds``, so that two trainings write the same files.
     """
 
     exclusive: ClassVar[bool] = True
@@ -91,7 +94,7 @@ class TextCatGraft(TrainablePipe):
         self.learner = learner
         self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
         self.scorer = scorer
-        LIVE.add(self)
+        LIVE_COMPONENTS.add(self)
         self.training: Training | None = None
         self.report: Report | None = None
 
@@ -101,23 +104,32 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def label_data(self) -> tuple[str, ...]:
-        """What ``init labels`` saves, and ``initialize`` takes as ``labels``."""
+        """The labels that ``init labels`` saves, and that ``initialize`` takes as ``labels``."""
         return self.labels
 
     def add_label(self, label: str) -> int:
-        """Add a label, before the component is initialized.
+        """Add a label before the component is initialized.
+
+        Parameters
+        ----------
+        label : str
 
         Returns
         -------
         int
             0 if the component has the label already, else 1.
+
+        Raises
+        ------
+        ValueError
+            If the label is new and the component is initialized, or if it is not a string.
         """
         if label in self.labels:
             return 0
         if self.is_initialized:
             raise ValueError(
-                f"[{self.name}] The label {label!r} cannot be added to a component that is initialized. Initialize it "
-                f"again, with examples of all labels or with [initialize.components.{self.name}] labels. Its labels: "
+                f"[{self.name}] The label {label!r} cannot be added to an initialized component. Initialize it again, "
+                f"with examples of all labels or with [initialize.components.{self.name}] labels. Its labels: "
                 f"{listed(self.labels)}."
             )
         self._append_label(label)
@@ -131,7 +143,7 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def is_initialized(self) -> bool:
-        """Whether the model has weights, if only for the intercepts."""
+        """Whether the model has weights, or at least intercepts."""
         return bool(self.model.has_param("b"))
 
     def initialize(
@@ -145,76 +157,92 @@ class TextCatGraft(TrainablePipe):
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
     ) -> None:
-        """Set the labels and remember where the corpus is; it is read at the first update.
+        """Set the labels and the source of the training corpus, which is read at the first update.
 
         Parameters
         ----------
         get_examples : callable
-            The training corpus, or a part of it where it is streamed.
+            Returns the training corpus, or a part of it if it is streamed.
         nlp : Language, optional
+            The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
-            As ``init labels`` saves them; without them they come from the examples.
+            All labels, as ``init labels`` saves them; by default those of the examples.
         network : callable, optional
-            Which features are expected to have like weights, and which opposite ones: one of ``@graft_graphs``. It
-            is called when training begins, with the corpus's features by name.
+            A builder from ``@graft_graphs`` of the graph of features whose weights are expected to be similar or
+            opposite. It is called when training starts, with the features of the corpus by name.
         network_max_length : int
-            Longest n-gram that can be a vertex of the network, in tokens.
+            Length of the longest n-gram that can be a vertex of the network, in tokens.
         unlabelled : callable, optional
-            Gives more documents, from ``nlp``: one of ``@readers``. The builder of the network sees them, and features
-            that only they have can be vertices, to which the network gives weights.
+            A reader from ``@readers`` that returns additional documents, called with ``nlp``. They are passed to the
+            builder, and their features can be vertices, which get their weights from the network.
+
+        Raises
+        ------
+        TypeError
+            If ``get_examples`` is not callable.
+        ValueError
+            If there are no examples, there are too few labels, an option of the network is invalid, or there are
+            ``unlabelled`` documents without a network.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
-        added_by_hand = () if self.is_initialized else self.labels
+        added_before = () if self.is_initialized else self.labels
         found = self._labels_of(get_examples) if labels is None else labels
         self.cfg["labels"] = []
         self.model.attrs[HISTORY] = []
-        for label in dict.fromkeys([*added_by_hand, *found]):
+        for label in dict.fromkeys([*added_before, *found]):
             self._append_label(label)
-        annotated_at_all = any(example.reference.cats for example in self._checked(get_examples()))
+        has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
         self._check_labels()
         self._set_solution(empty_solution(len(self.labels)))
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        # Without any annotation it is no corpus: spaCy makes up a document where there are no examples (assemble).
-        joined = None
-        if network is not None:
-            from .network import NetworkSource
+        network_source = self._network_source(network, network_max_length, unlabelled, nlp)
+        # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
+        self.training = self._new_training(source if has_annotation else None, network_source)
 
-            more = None if unlabelled is None else self._more(unlabelled, nlp)
-            joined = NetworkSource(self.name, network, network_max_length, self.blocks, self.vocab.strings, more)
-        elif unlabelled is not None:
-            raise ValueError(
-                f"[{self.name}] Documents without labels are for a network, and there is none "
-                f"([initialize.components.{self.name}] network)."
-            )
-        self.training = self._new_training(source if annotated_at_all else None, joined)
+    def _network_source(
+        self,
+        builder: Callable[..., Any] | None,
+        max_length: int,
+        reader: Callable[..., Any] | None,
+        nlp: Language | None,
+    ) -> NetworkSource | None:
+        if builder is None:
+            if reader is not None:
+                raise ValueError(
+                    f"[{self.name}] Unlabelled documents are used by a network only, and there is none. Set network in "
+                    f"[initialize.components.{self.name}], or remove unlabelled."
+                )
+            return None
+        from .network import NetworkSource
 
-    def _more(self, reader: Callable[..., Any], nlp: Language | None) -> Callable[[], Examples]:
-        """The documents without labels, annotated as the others are."""
-        if nlp is None:
-            return partial(reader, None)
-        return partial(annotated, partial(reader, nlp), nlp, self)
+        unlabelled = None if reader is None else partial(reader, nlp)
+        if unlabelled is not None and nlp is not None:
+            unlabelled = partial(annotated, unlabelled, nlp, self)
+        return NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
 
     def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
-        """Labels in the order of their first appearance."""
+        """The labels of the examples in order of first appearance."""
         return list(
             dict.fromkeys(label for example in self._checked(get_examples()) for label in example.reference.cats)
         )
 
     def _checked(self, examples: Examples) -> Examples:
-        """The examples; an error where there are none, or something else."""
+        """Yield the examples; raise an error if there are none, or if they are something else."""
         example = None
         for example in examples:
             validate_examples([example], f"{type(self).__name__}.initialize")
             yield example
         if example is None:
-            raise ValueError(f"[{self.name}] There are no examples to initialize with: is the training corpus empty?")
+            raise ValueError(
+                f"[{self.name}] There are no examples to initialize with. Check that the training corpus is not empty."
+            )
 
     def _check_labels(self) -> None:
         if len(self.labels) < 2:
             raise ValueError(
-                f"[{self.name}] Labels that exclude each other must be two at least; the examples have "
-                f"{listed(self.labels)}. Annotate doc.cats with all labels, list them in "
+                f"[{self.name}] Exclusive labels must be at least two, but the examples have {listed(self.labels)}. "
+                f"Annotate doc.cats with all labels, list them in "
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
             )
 
@@ -232,17 +260,33 @@ class TextCatGraft(TrainablePipe):
         sgd: Optimizer | None = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Note examples that are not in the corpus, and the loss.
+        """Add examples that are not in the corpus, and compute the loss.
 
         Parameters
         ----------
         examples : iterable of Example
         drop : float
-            Without effect: nothing here is random.
+            Not used.
         sgd : Optimizer, optional
-            Without effect, but if it is given, :meth:`finish_update` follows.
+            Not used as an optimiser; if it is given, :meth:`finish_update` is called.
         losses : dict of str to float, optional
-            Gets the objective a document under the component's name.
+            Updated with the loss under the component's name: the objective divided by the number of documents, in
+            nats; before the first step, the log-loss of the examples.
+
+        Returns
+        -------
+        dict of str to float
+            The losses.
+
+        Raises
+        ------
+        ValueError
+            If the component is not initialized, or an annotation is invalid.
+
+        Warns
+        -----
+        UserWarning
+            If a trained component that was loaded is trained again, which replaces its model.
         """
         losses = {} if losses is None else losses
         examples = list(examples)
@@ -261,33 +305,42 @@ class TextCatGraft(TrainablePipe):
     def _resumed_training(self) -> Training:
         if self.model.attrs["features"].n_features:
             warnings.warn(
-                f"[{self.name}] The documents that this component was trained on are not kept with it. Training begins "
-                f"again with those that update gets; the present model is replaced.",
+                f"[{self.name}] The documents that this component was trained on are not kept with it. Training "
+                f"restarts with the documents of update and replaces the current model.",
                 stacklevel=3,
             )
         return self._new_training()
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
-        """One step of the learner on the whole corpus; nothing once it has finished.
+        """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
 
         Parameters
         ----------
         sgd : Optimizer, optional
-            Without effect.
+            Not used.
         """
         if self.training is None:
             return
         fit = self.training.step()
         if fit is not None:
             self.set_solution(fit.solution(), fit.report)
-            self.record(self.training.reports)
             self.training.losses[self.name] = self.training.loss(fit)
 
     def set_solution(self, solution: Solution, report: Report) -> None:
-        """Make what a fit has found the component's own."""
+        """Set features, weights and report; during training, also update the history.
+
+        Parameters
+        ----------
+        solution : Solution
+            Features and weights of a fit, which are copied.
+        report : Report
+            The report of the same step, which is copied.
+        """
         self._set_solution(solution)
         self.report = report.copy()
         self.model.attrs[REPORT] = {**asdict(report), "seconds": {}}
+        if self.training is not None:
+            self.model.attrs[HISTORY] = history.history_of(self.training.reports, self.history)
 
     def _set_solution(self, solution: Solution) -> None:
         set_solution(self.model, solution, self.vocab.strings)
@@ -296,22 +349,29 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The steps of training, in their order; empty if it was not trained. It is saved with the model.
+        """The steps of training in order; empty if the component is not trained. It is saved with the model.
 
-        Of each step ``step`` (from 1), ``l1``, ``l1_ratio``, ``n_active``, ``objective``, ``gap`` (relative) and
-        ``refit`` are those of its :class:`~spacy_graft.graft.report.Report`. ``score`` is the ``cats_score`` of its
-        first evaluation, or None if there was none.
+        Each step is a dict with ``step`` (from 1); ``l1``, ``l1_ratio``, ``n_active``, ``objective``, ``gap``
+        (relative) and ``refit`` of its :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of
+        its first evaluation, or None. The list is a copy.
         """
-        return history.restored(self.model.attrs.get(HISTORY))
-
-    def record(self, reports: Sequence[Report]) -> None:
-        """Make what a fit reported after each of its steps the history; steps that it had already keep their scores."""
-        self.model.attrs[HISTORY] = history.continued(self.history, reports)
+        return history.read_history(self.model.attrs.get(HISTORY))
 
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
-        """What the scorer finds; while the component is trained, ``cats_score`` also enters the history.
+        """Score examples; during training, the first ``cats_score`` of each step is added to the history.
 
-        The first score of a step counts: in ``spacy train``, that on dev.
+        In ``spacy train`` this is the score on the dev corpus.
+
+        Parameters
+        ----------
+        examples : iterable of Example
+        **kwargs
+            Passed to the scorer.
+
+        Returns
+        -------
+        dict
+            The scores; empty without a scorer.
         """
         scores: dict[str, Any] = super().score(examples, **kwargs)
         steps, score = self.history, scores.get("cats_score")
@@ -321,26 +381,40 @@ class TextCatGraft(TrainablePipe):
         return scores
 
     def divide_scores(self, divisor: float) -> None:
-        """Divide weights and intercepts, and with them all scores and contributions."""
+        """Divide weights and intercepts by a number, and thereby all scores and contributions."""
         for name, values in zip(("W", "b"), parameters(self.model), strict=True):
             self.model.set_param(name, cast("Floats2d", values / divisor))
 
     def predicted(self, doc: Doc) -> list[str]:
-        """The label that is most probable for a document; of several ones, those that reach their thresholds.
+        """Return the most probable label of a document; for independent labels, those that reach their thresholds.
 
         Parameters
         ----------
         doc : Doc
-            With the annotation that the blocks need; it need not have been through the component.
+            A document with the annotation that the blocks need. The component need not have processed it.
+
+        Returns
+        -------
+        list of str
         """
         return [self.labels[self.predict([doc])[0].argmax()]]
 
     def predict(self, docs: Iterable[Doc]) -> np.ndarray:
-        """Probabilities.
+        """Return the probabilities of all labels.
+
+        Parameters
+        ----------
+        docs : iterable of Doc
+            Documents with the annotation that the blocks need.
 
         Returns
         -------
-        float64 (documents, labels)
+        float64 (n_documents, n_labels)
+
+        Raises
+        ------
+        ValueError
+            If the component has no weights, or a document lacks an annotation.
         """
         self.require_initialized()
         return self._probabilities(self.model.predict(list(docs)))
@@ -349,7 +423,7 @@ class TextCatGraft(TrainablePipe):
         """Raise a ValueError if the component has no weights."""
         if not self.is_initialized:
             raise ValueError(
-                f"[{self.name}] The component has no weights yet. Train it, with spacy train or spacy_graft.fit, or "
+                f"[{self.name}] The component has no weights yet. Train it with spacy train or spacy_graft.fit, or "
                 f"load a trained pipeline."
             )
 
@@ -357,19 +431,25 @@ class TextCatGraft(TrainablePipe):
         return softmax(scores)
 
     def set_annotations(self, docs: Iterable[Doc], scores: np.ndarray) -> None:
-        """Write probabilities into ``doc.cats``."""
+        """Set ``doc.cats`` to probabilities, float64 (n_documents, n_labels)."""
         labels = self.labels
         for doc, row in zip(docs, scores.tolist(), strict=True):
             doc.cats.update(zip(labels, row, strict=True))
 
     def get_loss(self, examples: Examples, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Mean log-loss a document of probabilities, and its gradient over linear scores, times documents.
+        """Return the mean log-loss of documents, and the gradient of their total loss by linear scores.
 
         Parameters
         ----------
         examples : iterable of Example
-        scores : float64 (documents, labels)
-            As :meth:`predict` gives them.
+        scores : float64 (n_documents, n_labels)
+            Probabilities, from :meth:`predict`.
+
+        Returns
+        -------
+        loss : float
+            In nats.
+        gradient : float64 (n_documents, n_labels)
         """
         reader = TargetReader(self.name, self.labels, self.exclusive)
         targets = [reader.read(example.reference) for example in examples]
@@ -379,8 +459,8 @@ class TextCatGraft(TrainablePipe):
         return loss, weights * (scores - values)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        """Σ over labels is the loss of a document."""
-        return -targets * log(probabilities)
+        """The terms of the loss, float64 (n_documents, n_labels); the loss of a document is the sum over its labels."""
+        return -targets * clipped_log(probabilities)
 
     def _batch_loss(self, examples: list[Example]) -> float:
         if not examples:
@@ -388,9 +468,9 @@ class TextCatGraft(TrainablePipe):
         return self.get_loss(examples, self.predict(example.predicted for example in examples))[0]
 
     def rehearse(self, examples: Examples, **kwargs: Any) -> dict[str, float]:
-        """Refuse: rehearsal nudges weights by gradients, which an exact optimum has no use for."""
+        """Raise a NotImplementedError: rehearsal is for components trained by gradient descent."""
         raise NotImplementedError(
-            f"[{self.name}] Rehearsal is for components trained by gradient descent. Leave this one out, with "
+            f"[{self.name}] Rehearsal is for components trained by gradient descent. Exclude this one with "
             f"nlp.rehearse(..., exclude=[{self.name!r}]), and train it on old and new examples together."
         )
 
@@ -403,42 +483,47 @@ class TextCatGraft(TrainablePipe):
         return self._loaded()
 
     def _loaded(self) -> TextCatGraft:
-        """Forget what belonged to the weights of before, and check that labels and weights belong together."""
+        """Reset the training, restore the report, and check that labels and weights fit."""
         self.training = None
-        self.report = restored(self.model.attrs.get(REPORT))
+        self.report = read_report(self.model.attrs.get(REPORT))
         if self.is_initialized:
             n_weights = len(self.model.get_param("b"))
             if n_weights != len(self.labels):
                 raise ValueError(
-                    f"[{self.name}] The model has weights for {n_weights} labels, and the component {len(self.labels)} "
-                    f"labels: {listed(self.labels)}. The files are not of one model."
+                    f"[{self.name}] The model has weights for {n_weights} labels, but the component has "
+                    f"{len(self.labels)} labels: {listed(self.labels)}. The files are from different models."
                 )
         return self
 
     def features(self) -> list[Feature]:
-        """The features of the model, in the order of its weights."""
+        """Return the features of the model, in the order of the rows of its weights."""
         return features_of(self.model.attrs["features"], parameters(self.model)[0], self.blocks, self.labels)
 
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
-        """Take the scores of a document apart.
+        """Explain the prediction for a document.
 
         Parameters
         ----------
         doc : Doc
-            With the annotation that the blocks need; it need not have been through the component.
+            A document with the annotation that the blocks need. The component need not have processed it.
         label : str, optional
-            The only label to explain; by default all of them.
+            The label to explain; by default all labels.
 
         Returns
         -------
         Explanation
-            For each label the intercept and what each matched feature contributes: they sum to the score.
-        """
-        chosen = self.chosen_labels(label)
-        return explain(self.model, doc, self.predict([doc])[0], {each: self.labels.index(each) for each in chosen})
+            For each label, the intercept and the contributions of the matched features, which sum to the score.
 
-    def chosen_labels(self, label: str | None) -> tuple[str, ...]:
-        """One label, or all if it is None; a ValueError if there is no such label or the component has no weights."""
+        Raises
+        ------
+        ValueError
+            If there is no such label, the component has no weights, or the document lacks an annotation.
+        """
+        columns = {name: self.labels.index(name) for name in self.selected_labels(label)}
+        return explain_document(self.model, doc, self.predict([doc])[0], columns)
+
+    def selected_labels(self, label: str | None) -> tuple[str, ...]:
+        """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""
         self.require_initialized()
         if label is None:
             return self.labels
@@ -451,10 +536,11 @@ class TextCatGraft(TrainablePipe):
 
 
 class TextCatGraftMultilabel(TextCatGraft):
-    """The same with one independent logistic regression a label; labels missing from ``cats`` are masked.
+    """Text classifier with independent labels: one sparse logistic regression for each label.
 
-    ``cfg["thresholds"]`` has those of labels for which ``cfg["threshold"]`` does not stand. They belong to the weights
-    and go with them.
+    Labels that are not in ``doc.cats`` of a training document are masked. The parameters are those of
+    :class:`TextCatGraft`. ``cfg["thresholds"]`` has the thresholds of labels that replace ``cfg["threshold"]``; they
+    are removed when weights change.
     """
 
     exclusive: ClassVar[bool] = False
@@ -465,12 +551,13 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """From which probability on each label is predicted."""
+        """The probability from which each label is predicted."""
         return {label: self.cfg["thresholds"].get(label, self.cfg["threshold"]) for label in self.labels}
 
     def predicted(self, doc: Doc) -> list[str]:
         probabilities = self.predict([doc])[0].tolist()
-        return [label for (label, least), p in zip(self.thresholds.items(), probabilities, strict=True) if p >= least]
+        thresholds = self.thresholds.items()
+        return [label for (label, least), p in zip(thresholds, probabilities, strict=True) if p >= least]
 
     def divide_scores(self, divisor: float) -> None:
         super().divide_scores(divisor)
@@ -491,24 +578,24 @@ class TextCatGraftMultilabel(TextCatGraft):
         return logistic(scores)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        return -targets * log(probabilities) - (1.0 - targets) * log(1.0 - probabilities)
+        return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
 
 
-def restored(saved: Any) -> Report | None:
-    """The report from the attributes of a loaded model; what this version does not know is passed over."""
+def read_report(saved: Any) -> Report | None:
+    """Return a saved report, or None; keys that this version does not have are ignored."""
     if not isinstance(saved, dict):
         return None
     return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
 
 
 def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> None:
-    """Raise a ValueError if these are no thresholds of these labels."""
+    """Raise a ValueError if these are not valid thresholds of these labels."""
     if not isinstance(thresholds, dict):
-        raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, and no numbers by label.")
+        raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, but must be numbers by label.")
     for label, threshold in thresholds.items():
         if label not in labels:
             raise ValueError(
-                f"[{name}] There is a threshold for {label!r}, which is no label. The labels: {listed(labels)}."
+                f"[{name}] There is a threshold for {label!r}, which is not a label. The labels: {listed(labels)}."
             )
         number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         if not (number and 0.0 <= threshold <= 1.0):
@@ -518,5 +605,5 @@ def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> Non
 
 
 def empty_solution(n_labels: int) -> Solution:
-    """No features, and all labels alike."""
+    """A solution without features, with all scores 0."""
     return Solution([], [], [], np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)

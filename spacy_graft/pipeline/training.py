@@ -1,4 +1,4 @@
-"""What a component holds only while it is trained."""
+"""The state of a component that exists only during training."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Pipe = Callable[[Doc], Doc]
 class Training:
     """The corpus and the fit of one component.
 
-    A fit knows all its documents from the beginning. The corpus callback of ``initialize`` gives them at once; what
-    ``update`` brings beyond it (streams, resumed training, loops over mini-batches) is kept, and the fit begins again
-    with everything as soon as the new documents are as many as it knows, or once no new ones come. Each time it is
-    carried on to the step that was reached before, so that the model never falls back and all fits together cost about
-    two of the last.
+    A fit needs all documents when it starts. The corpus callback of ``initialize`` returns them at once. Examples that
+    only ``update`` passes (streams, resumed training, loops over mini-batches) are collected, and the fit is restarted
+    with all documents when there are as many new ones as it has, or when an update brings no new ones. A restarted fit
+    first repeats the steps done so far, so that the model does not fall back. The total cost is about twice that of the
+    last fit.
 
-    A training does not outlive its process: pickled or copied, it is None.
+    It is not saved: when pickled or copied, it becomes None.
 
     Parameters
     ----------
@@ -40,8 +40,16 @@ class Training:
         Empty.
     learner : settings of a learner
     source : callable, optional
-        The corpus callback.
+        The corpus callback of ``initialize``.
     network : NetworkSource, optional
+
+    Attributes
+    ----------
+    fit : Fit, optional
+    reports : list of Report
+        The report after each step of the fit.
+    losses : dict of str to float
+        The caller's losses, which the next step updates.
     """
 
     def __init__(
@@ -55,9 +63,7 @@ class Training:
         self.learner = learner
         self.network = network
         self.fit: Fit | None = None
-        #: How it stood after each of its own steps.
         self.reports: list[Report] = []
-        #: The caller's record of losses, to which the step of ``finish_update`` adds its own.
         self.losses: dict[str, float] = {}
         self._source = source
         self._steps = 0
@@ -68,11 +74,11 @@ class Training:
         return type(None), ()
 
     def loss(self, fit: Fit) -> float:
-        """The objective of the present fit, a document."""
+        """The objective of the current fit, divided by the number of documents."""
         return fit.report.objective / self._n_fitted
 
     def add_examples(self, examples: Examples) -> None:
-        """Read the corpus if that has not been done, and keep the examples that are not in it."""
+        """Read the corpus at the first call, and add the examples that are not in it."""
         self._read_source()
         for example in examples:
             self.corpus.add_unseen(example)
@@ -86,30 +92,30 @@ class Training:
         self.corpus, self._source = corpus, None
 
     def step(self) -> Fit | None:
-        """One step of the fit, begun if need be.
+        """Do one step of the fit; start or restart the fit if necessary.
 
         Returns
         -------
         Fit or None
-            None if nothing changed: there are no documents, or the fit has finished.
+            None if nothing changed, because there are no documents or the fit has finished.
         """
-        if self._must_begin():
-            self.fit = None  # its memory goes before that of the next is taken
-            self.fit = self._begun()
+        if self._must_start():
+            self.fit = None  # frees its memory before the next fit allocates
+            self.fit = self._started_fit()
         elif self.fit is None or self.fit.finished:
             return None
         self._step(self.fit)
         self._steps += 1
         return self.fit
 
-    def _must_begin(self) -> bool:
+    def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
         self._n_at_last_step = len(self.corpus)
         n_new = len(self.corpus) - self._n_fitted
         return n_new > 0 and (n_new >= self._n_fitted or not growing)
 
-    def _begun(self) -> Fit:
-        """A fit with all documents, carried on to the step that was reached."""
+    def _started_fit(self) -> Fit:
+        """A fit with all documents, after the number of steps done so far."""
         data = self.corpus.training_data()
         if self.network is not None:
             data = replace(data, network=self.network(data))
@@ -121,17 +127,17 @@ class Training:
         return fit
 
     def _step(self, fit: Fit) -> None:
-        """A step of the fit, unless it has finished, as one that has begun again may have before the last."""
+        """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
         if not fit.finished:
             fit.step()
             self.reports.append(fit.report.copy())
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
-    """The examples, with the annotation that ``update`` would find on them.
+    """The examples with the annotation that they have in ``update``.
 
-    That of the components before ours which ``[training] annotating_components`` lists. Frozen ones are among them, and
-    these are disabled while components are initialized: hence ``nlp.components``.
+    They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
+    components can be among them. These are disabled during initialization, hence ``nlp.components``.
     """
     annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
     before = takewhile(lambda item: item[1] is not component, nlp.components)
@@ -140,22 +146,22 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
-    """The examples as they reach a component: annotated by all that stand before it."""
+    """The examples as they reach a component: annotated by all enabled components before it."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
 def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
-    """Examples of the same references, whose predicted documents have been through the components."""
+    """Yield the examples with predicted documents that the components have processed."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (example.predicted.copy() for example in batch)
         for pipe in pipes:
-            docs = applied(pipe, docs)
+            docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
             yield Example(doc, example.reference)
 
 
-def applied(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
-    """The documents after one component."""
+def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
+    """The documents, processed by one component."""
     stream: Any = getattr(pipe, "pipe", None)
     return map(pipe, docs) if stream is None else stream(docs)

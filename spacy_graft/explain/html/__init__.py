@@ -1,1 +1,1 @@
-"""Explanations and models as HTML: one string without scripts, that loads nothing."""
+"""Explanations and models as HTML, without scripts or external resources."""

@@ -1,4 +1,4 @@
-"""Head–modifier evidence: drawn over a short text, listed under a long one."""
+"""Head–modifier arcs: drawn over a short text, listed under a long one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from dataclasses import dataclass
 
 from ..contributions import Span
 from .density import Arc
-from .markup import count, meter, named, shown, signed
+from .markup import count, escaped, meter, name_html, signed_number
 
-#: What is short.
-MOST_WORDS, MOST_CHARACTERS = 40, 300
-#: Arcs drawn, and listed; what is weaker than such a share of the strongest would only hide the others.
-MOST_DRAWN, MOST_LISTED, WEAKEST = 24, 50, 0.02
-#: Pixels: of a narrow character, around a word, from one arc to the next above it, from arcs to the words' baseline,
-#: below that.
-WIDTH, PADDING, STEP, WORD, BELOW = 8.5, 16, 28, 22, 12
-#: Pixels from the middle of a word to the first arc beside it, and from that to the next.
-FOOT, FEET = 4.0, 7.0
-#: Characters between two words that are drawn in full.
-GAP = 24
+#: Largest text with a drawing.
+MAX_WORDS, MAX_CHARACTERS = 40, 300
+#: Arcs drawn, and listed. Arcs weaker than this share of the strongest are not drawn.
+MAX_DRAWN, MAX_LISTED, MIN_SHARE = 24, 50, 0.02
+#: Pixels: width of a narrow character, padding of a word, height from one arc to the next, from the arcs to the
+#: baseline of the words, and from there to the lower edge.
+CHARACTER_WIDTH, WORD_PADDING, ARC_HEIGHT, BASELINE, BOTTOM = 8.5, 16, 28, 22, 12
+#: Pixels from the middle of a word to the end of the nearest arc, and from there to the end of the next.
+FIRST_END, NEXT_END = 4.0, 7.0
+#: Longest text between two words that is drawn in full, in characters.
+MAX_GAP = 24
+
+HEADING = "<h4>Dependency arcs (head → modifier)</h4>"
 
 
 @dataclass(frozen=True)
-class Column:
-    """A stretch of text in a drawing, with its middle; only ends of arcs have a start in the text."""
+class Piece:
+    """A piece of text in a drawing and the x of its middle; ``start``, in the text, is set for ends of arcs only."""
 
     text: str
     start: int | None
@@ -34,8 +36,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """An arc in a drawing: where it leaves the head, where it meets the modifier, and how high it goes."""
+class DrawnArc:
+    """An arc in a drawing: the x of its ends at head and modifier, and its height in levels."""
 
     arc: Arc
     head: float
@@ -43,150 +45,158 @@ class Drawn:
     height: int
 
 
-def is_short(text: str) -> bool:
-    """Whether arcs over the text fit a page."""
-    return len(text) <= MOST_CHARACTERS and len(text.split()) <= MOST_WORDS
+def can_be_drawn(text: str) -> bool:
+    """Whether the text is short enough for a drawing of its arcs."""
+    return len(text) <= MAX_CHARACTERS and len(text.split()) <= MAX_WORDS
 
 
 def drawing(text: str, arcs: Sequence[Arc]) -> str:
-    """Arcs over the words, as SVG."""
+    """The strongest arcs over the words of a text, as SVG."""
     if not arcs:
         return ""
-    top = [arc for arc in arcs[:MOST_DRAWN] if abs(arc.strength) >= WEAKEST * abs(arcs[0].strength)]
-    columns, width = laid_out(text, top)
-    drawn = stacked(top, {column.start: column.x for column in columns if column.start is not None})
-    base = STEP * max(its.height for its in drawn) + STEP
-    words = "".join(word(column, base + WORD) for column in columns)
-    lines = "".join(path(its, base, abs(top[0].strength)) for its in drawn)
-    numbers = "".join(number(its, base) for its in drawn)
+    top = [arc for arc in arcs[:MAX_DRAWN] if abs(arc.strength) >= MIN_SHARE * abs(arcs[0].strength)]
+    pieces, width = lay_out(text, top)
+    drawn = stack(top, {piece.start: piece.x for piece in pieces if piece.start is not None})
+    base = ARC_HEIGHT * max(arc.height for arc in drawn) + ARC_HEIGHT
+    words = "".join(piece_svg(piece, base + BASELINE) for piece in pieces)
+    lines = "".join(line_svg(arc, base, abs(top[0].strength)) for arc in drawn)
+    numbers = "".join(number_svg(arc, base) for arc in drawn)
+    height = base + BASELINE + BOTTOM
     more = f'<p class="note">{count(len(arcs) - len(top), "weaker arc")} not drawn.</p>' if len(arcs) > len(top) else ""
     return (
-        f'<h4>From head to modifier</h4><div class="wide"><svg role="img" aria-label="{shown(spoken(text, top))}" '
-        f'width="{width:.0f}" height="{base + WORD + BELOW}" viewBox="0 0 {width:.0f} {base + WORD + BELOW}">'
+        f'{HEADING}<div class="wide"><svg role="img" aria-label="{escaped(description(text, top))}" '
+        f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}">'
         f"{lines}{numbers}{words}</svg></div>{more}"
     )
 
 
-def spoken(text: str, arcs: Sequence[Arc]) -> str:
-    """What the drawing shows, for those who hear it."""
-    return "; ".join(f"{of(text, arc.head)} → {of(text, arc.modifier)} {signed(arc.strength)}" for arc in arcs)
+def description(text: str, arcs: Sequence[Arc]) -> str:
+    """The drawing in words, for screen readers."""
+    return "; ".join(
+        f"{span_text(text, arc.head)} → {span_text(text, arc.modifier)} {signed_number(arc.strength)}" for arc in arcs
+    )
 
 
-def of(text: str, span: Span) -> str:
+def span_text(text: str, span: Span) -> str:
     """The characters of a span."""
     return text[span.start : span.end]
 
 
-def laid_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Column], float]:
-    """The ends of the arcs and what is between them, side by side, and the width of all."""
+def lay_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Piece], float]:
+    """The words at the ends of arcs and the text between them, from left to right, and the total width."""
     ends = sorted({(span.start, span.end) for arc in arcs for span in (arc.head, arc.modifier)})
-    pieces: list[tuple[str, int | None]] = []
-    behind = ends[0][0]
-    for start, end in ends:
-        between = " ".join(text[behind:start].split())
+    texts: list[tuple[str, int | None]] = []
+    previous_end = ends[0][0]
+    for begin, end in ends:
+        between = " ".join(text[previous_end:begin].split())
         if between:
-            pieces.append((between if len(between) <= GAP else "…", None))
-        pieces.append((text[start:end], start))
-        behind = end
+            texts.append((between if len(between) <= MAX_GAP else "…", None))
+        texts.append((text[begin:end], begin))
+        previous_end = end
     if is_right_to_left(text):
-        pieces.reverse()
+        texts.reverse()
     n_arcs = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
-    columns, x = [], 0.0
-    for piece, origin in pieces:
-        n_feet = 0 if origin is None else n_arcs[origin]
-        width = max(estimated_width(piece), 2 * FEET * n_feet) + PADDING
-        columns.append(Column(piece, origin, x + width / 2))
+    pieces, x = [], 0.0
+    for piece, start in texts:
+        n_ends = 0 if start is None else n_arcs[start]
+        width = max(estimated_width(piece), 2 * NEXT_END * n_ends) + WORD_PADDING
+        pieces.append(Piece(piece, start, x + width / 2))
         x += width
-    return columns, x
+    return pieces, x
 
 
 def estimated_width(text: str) -> float:
-    """Pixels that a text takes at most; there is no telling before it is drawn."""
+    """Upper estimate of the width of a text in pixels."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return WIDTH * (len(text) + wide)
+    return CHARACTER_WIDTH * (len(text) + wide)
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction runs to the left, as ``dir="auto"`` decides."""
+    """Whether the first letter with a direction is written from right to left, as for ``dir="auto"``."""
     directions = (unicodedata.bidirectional(char) for char in text)
-    return next((its for its in directions if its in ("L", "R", "AL")), "L") != "L"
+    return next((name for name in directions if name in ("L", "R", "AL")), "L") != "L"
 
 
-def stacked(arcs: Sequence[Arc], x: dict[int, float]) -> list[Drawn]:
-    """Put arcs above each other, the short ones below and inside, so that no two lines lie on each other."""
-    drawn: list[Drawn] = []
-    feet = Counter(foot for arc in arcs for foot in feet_of(arc, x))
+def stack(arcs: Sequence[Arc], x: dict[int, float]) -> list[DrawnArc]:
+    """Assign heights and ends such that no two lines overlap: short arcs are below and inside longer ones.
+
+    ``x`` maps the start of a word to the x of its middle.
+    """
+    drawn: list[DrawnArc] = []
+    free = Counter(side for arc in arcs for side in sides_of(arc, x))
     for arc in sorted(arcs, key=lambda arc: abs(x[arc.head.start] - x[arc.modifier.start])):
         ends: list[float] = []
-        for start, side in feet_of(arc, x):
-            # The shorter an arc is, the farther from the middle of the word it stands.
-            feet[start, side] -= 1
-            ends.append(x[start] + side * (FOOT + FEET * feet[start, side]))
-        height = max((its.height for its in drawn if is_below(its, min(ends), max(ends))), default=0)
+        for start, side in sides_of(arc, x):
+            # The shorter an arc is, the farther from the middle of the word it ends.
+            free[start, side] -= 1
+            ends.append(x[start] + side * (FIRST_END + NEXT_END * free[start, side]))
+        height = max((other.height for other in drawn if overlaps(other, min(ends), max(ends))), default=0)
         head, modifier = ends
-        drawn.append(Drawn(arc, head, modifier, height + 1))
+        drawn.append(DrawnArc(arc, head, modifier, height + 1))
     return drawn
 
 
-def feet_of(arc: Arc, x: dict[int, float]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The words on which head and modifier stand, and on which side of their middles: 1 is right, −1 left."""
+def sides_of(arc: Arc, x: dict[int, float]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The starts of head and modifier, and the side of their middles at which the arc ends: 1 is right, −1 left."""
     side = 1 if x[arc.modifier.start] > x[arc.head.start] else -1
     return (arc.head.start, side), (arc.modifier.start, -side)
 
 
-def is_below(its: Drawn, left: float, right: float) -> bool:
-    """Whether an arc covers some of the stretch from left to right."""
-    return min(its.head, its.modifier) < right and left < max(its.head, its.modifier)
+def overlaps(arc: DrawnArc, left: float, right: float) -> bool:
+    """Whether an arc covers a part of the range from left to right."""
+    return min(arc.head, arc.modifier) < right and left < max(arc.head, arc.modifier)
 
 
-def word(column: Column, y: float) -> str:
-    """A word, or the dots between two."""
-    look = "end" if column.start is not None else "gap"
-    return f'<text class="{look}" x="{column.x:.1f}" y="{y}" text-anchor="middle">{shown(column.text)}</text>'
+def piece_svg(piece: Piece, y: float) -> str:
+    """A word, or the text between two words."""
+    name = "end" if piece.start is not None else "gap"
+    return f'<text class="{name}" x="{piece.x:.1f}" y="{y}" text-anchor="middle">{escaped(piece.text)}</text>'
 
 
-def path(its: Drawn, base: int, largest: float) -> str:
-    """The line from head to modifier, with an arrow at the modifier."""
-    head, modifier, y = its.head, its.modifier, base - STEP * its.height
+def line_svg(drawn: DrawnArc, base: int, largest: float) -> str:
+    """The line from head to modifier, with an arrowhead at the modifier."""
+    head, modifier, y = drawn.head, drawn.modifier, base - ARC_HEIGHT * drawn.height
     bend = 8.0 if modifier > head else -8.0
     line = (
         f"M{head:.1f},{base} V{y + 8} Q{head:.1f},{y} {head + bend:.1f},{y} "
         f"H{modifier - bend:.1f} Q{modifier:.1f},{y} {modifier:.1f},{y + 8} V{base - 4}"
     )
     arrow = f"M{modifier:.1f},{base + 3} l-4,-8 h8 z"
-    sign = "neg" if its.arc.strength < 0.0 else "pos"
-    thick = 1.0 + 2.0 * abs(its.arc.strength) / largest if largest else 1.0
-    return f'<g class="{sign}"><path d="{line}" stroke-width="{thick:.1f}"/><path class="arrow" d="{arrow}"/></g>'
+    sign = "neg" if drawn.arc.strength < 0.0 else "pos"
+    width = 1.0 + 2.0 * abs(drawn.arc.strength) / largest if largest else 1.0
+    return f'<g class="{sign}"><path d="{line}" stroke-width="{width:.1f}"/><path class="arrow" d="{arrow}"/></g>'
 
 
-def number(its: Drawn, base: int) -> str:
-    """The strength, over the line."""
-    x, y = (its.head + its.modifier) / 2, base - STEP * its.height - 5
-    return f'<text class="number" x="{x:.1f}" y="{y}" text-anchor="middle">{signed(its.arc.strength, 2)}</text>'
+def number_svg(drawn: DrawnArc, base: int) -> str:
+    """The strength, above the line."""
+    x, y = (drawn.head + drawn.modifier) / 2, base - ARC_HEIGHT * drawn.height - 5
+    return (
+        f'<text class="number" x="{x:.1f}" y="{y}" text-anchor="middle">{signed_number(drawn.arc.strength, 2)}</text>'
+    )
 
 
 def listing(text: str, arcs: Sequence[Arc], largest: float, prefix: str, links: dict[int, str]) -> str:
-    """The strongest arcs as a list of links to their words; ``links`` gets the anchors that these need.
+    """The strongest arcs as a list with links to their words; the anchors that these need are added to ``links``.
 
-    Bars are in units of ``largest``, or of the strongest arc where that is larger.
+    A full bar is ``largest``, or the strongest arc if that is larger.
     """
     if not arcs:
         return ""
-    top = arcs[:MOST_LISTED]
+    top = arcs[:MAX_LISTED]
     largest = max(largest, abs(top[0].strength))
     for arc in top:
         links.update({span.start: f"{prefix}{span.start}" for span in (arc.head, arc.modifier)})
     rows = [
         f'<li><span class="name">{link(text, arc.head, links)} → {link(text, arc.modifier, links)}</span>'
-        f'{meter(arc.strength, largest)}<span class="number">{signed(arc.strength)}</span></li>'
+        f'{meter(arc.strength, largest)}<span class="number">{signed_number(arc.strength)}</span></li>'
         for arc in top
     ]
     more = (
         f'<p class="note">{count(len(arcs) - len(top), "weaker arc")} not listed.</p>' if len(arcs) > len(top) else ""
     )
-    return f'<h4>From head to modifier</h4><ul class="bars">{"".join(rows)}</ul>{more}'
+    return f'{HEADING}<ul class="bars">{"".join(rows)}</ul>{more}'
 
 
 def link(text: str, span: Span, links: dict[int, str]) -> str:
-    """A link to where a span is marked in the text."""
-    return f'<a href="#{links[span.start]}">{named(of(text, span))}</a>'
+    """A link to the span in the text."""
+    return f'<a href="#{links[span.start]}">{name_html(span_text(text, span))}</a>'

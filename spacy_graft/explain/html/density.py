@@ -1,4 +1,4 @@
-"""How strong the evidence is at each character of a document."""
+"""Shares of the score of each character and each arc of a document."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..contributions import Contribution, Span
 
 
 class Run(NamedTuple):
-    """Characters next to each other with the same evidence.
+    """Adjacent characters with the same contributions.
 
     Attributes
     ----------
     start, end : int
         Characters of the text, half open.
     strength : float
-        What each of the characters adds to the score.
+        Share of the score of each of the characters.
     parts : tuple of int
-        Which contributions cover it, in their order.
+        Indices of the contributions that cover it, in their order.
     """
 
     start: int
@@ -32,15 +32,15 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Arc:
-    """A head and its modifier.
+    """A pair of head and modifier.
 
     Attributes
     ----------
     head, modifier : Span
     strength : float
-        What the arc adds to the score.
+        Share of the score of the arc.
     parts : tuple of int
-        Which contributions speak of it, in their order.
+        Indices of the contributions with the arc, in their order.
     """
 
     head: Span
@@ -49,38 +49,38 @@ class Arc:
     parts: tuple[int, ...]
 
 
-def stretches(contribution: Contribution) -> list[tuple[int, int]]:
-    """Start and end of every place of every member, as often as it is one, if it has any character."""
+def non_empty_spans(contribution: Contribution) -> list[tuple[int, int]]:
+    """Start and end of all places of all members, repetitions included, except for empty spans."""
     spans = [span for member in contribution.members for place in member.places for span in place]
     return [(span.start, span.end) for span in spans if span.end > span.start]
 
 
 def runs(length: int, contributions: Sequence[Contribution]) -> list[Run]:
-    """Cut a text of so many characters where the evidence changes.
+    """Divide a text of ``length`` characters into runs.
 
-    A contribution is shared equally by the characters of its places. So the strengths of all characters sum to all
-    contributions that have a place, and where n-grams overlap, the text is the denser.
+    A contribution is divided equally among the characters of its places. So the strengths of all characters sum to the
+    total of all contributions that have a place.
     """
-    places = [stretches(contribution) for contribution in contributions]
-    cuts = sorted({0, length}.union(end for its in places for stretch in its for end in stretch))
+    places = [non_empty_spans(contribution) for contribution in contributions]
+    cuts = sorted({0, length}.union(cut for spans in places for span in spans for cut in span))
     position = {cut: k for k, cut in enumerate(cuts)}
     strengths = [0.0] * (len(cuts) - 1)
     parts: list[list[int]] = [[] for _ in strengths]
-    for k, its in enumerate(places):
-        covered = sum(end - start for start, end in its)
-        for start, end in its:
+    for k, spans in enumerate(places):
+        covered = sum(end - start for start, end in spans)
+        for start, end in spans:
             for run in range(position[start], position[end]):
                 strengths[run] += contributions[k].contribution / covered
                 if parts[run][-1:] != [k]:
                     parts[run].append(k)
     return [
-        Run(start, end, strength, tuple(its_parts))
-        for (start, end), strength, its_parts in zip(pairwise(cuts), strengths, parts, strict=True)
+        Run(start, end, strength, tuple(indices))
+        for (start, end), strength, indices in zip(pairwise(cuts), strengths, parts, strict=True)
     ]
 
 
-def arcs(contributions: Iterable[Contribution]) -> list[Arc]:
-    """All arcs among the evidence, the strongest first; a contribution is shared equally by the arcs of its feature."""
+def arcs_of(contributions: Iterable[Contribution]) -> list[Arc]:
+    """All arcs among the places, the strongest first; a contribution is divided equally among its arcs."""
     strengths: dict[tuple[Span, Span], float] = defaultdict(float)
     parts: dict[tuple[Span, Span], list[int]] = defaultdict(list)
     for k, contribution in enumerate(contributions):

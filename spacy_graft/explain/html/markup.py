@@ -1,4 +1,4 @@
-"""Pieces of HTML that all views are made of. Nothing gets into a page but through :func:`shown`."""
+"""Common pieces of HTML. All text in a page has passed through :func:`escaped`."""
 
 from __future__ import annotations
 
@@ -9,73 +9,73 @@ from html import escape
 from importlib.resources import files
 from math import sqrt
 
-#: Steps of the background on either side of 0.
+#: Shades of the background on either side of 0.
 LEVELS = 8
-#: What browsers drop or take for an error, as the picture of it: U+0000 is ␀. Overrides of the direction would let a
-#: text look like another one.
-PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
-PICTURES |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
-#: White space at the ends of a name would not be seen.
+#: Visible replacements of control characters, which browsers drop or reject: U+0000 is shown as ␀. Overrides of the
+#: text direction, which could disguise a text, are replaced as well.
+REPLACEMENTS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
+REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
+#: Visible replacements of white space at the ends of names.
 VISIBLE = {ord(" "): "␣", ord("\t"): "⇥", ord("\n"): "⏎", ord("\r"): "⏎"}
 
 
-def shown(text: str) -> str:
-    """A text as HTML, also between quotes. Control characters become visible and harmless."""
-    return escape(text.translate(PICTURES))
+def escaped(text: str) -> str:
+    """Text as HTML, in elements and in quoted attributes; control characters are replaced."""
+    return escape(text.translate(REPLACEMENTS))
 
 
-def named(text: str) -> str:
-    """The name of a feature, label or block; in an element of its own, so that its direction harms no neighbour."""
+def name_html(text: str) -> str:
+    """The name of a feature, label or block as HTML; ``bdi`` isolates its text direction."""
     inner = text.strip()
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :] if inner else ""
-    return f"<bdi>{shown(before.translate(VISIBLE) + inner + after.translate(VISIBLE))}</bdi>"
+    return f"<bdi>{escaped(before.translate(VISIBLE) + inner + after.translate(VISIBLE))}</bdi>"
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """A number with its sign; the minus is as wide as the plus."""
+def signed_number(value: float, digits: int = 3) -> str:
+    """A number with its sign, + or − (U+2212)."""
     text = f"{value:+.{digits}f}"
     return text[1:] if float(text) == 0.0 else text.replace("-", "−")
 
 
-def level(value: float, largest: float) -> str:
-    """The class of a strength: ``p1`` to ``p8`` for what speaks for a label, ``n1`` to ``n8`` against it; or empty.
+def level_class(value: float, largest: float) -> str:
+    """The CSS class of a strength: ``p1`` to ``p8`` if positive, ``n1`` to ``n8`` if negative, empty if close to 0.
 
-    By the square root, as a single letter can be far stronger than any character of a phrase.
+    The level grows with the square root, because a single letter can be far stronger than a character of a phrase.
     """
     step = round(LEVELS * sqrt(abs(value) / largest)) if largest else 0
     return f"{'p' if value > 0.0 else 'n'}{step}" if step else ""
 
 
 def meter(value: float, largest: float) -> str:
-    """A bar from the left, as long as its share of the largest value."""
+    """A bar whose length is the value as a share of the largest."""
     share = 100.0 * abs(value) / largest if largest else 0.0
     return f'<span class="meter"><i class="{"neg" if value < 0.0 else "pos"}" style="width:{share:.1f}%"></i></span>'
 
 
 def strength_cells(value: float, largest: float) -> str:
-    """A number and its bar."""
-    return f'<td class="number">{signed(value)}</td><td class="bar">{meter(value, largest)}</td>'
+    """Two table cells: a number and its bar."""
+    return f'<td class="number">{signed_number(value)}</td><td class="bar">{meter(value, largest)}</td>'
 
 
 def feature_cells(text: str, kind: str, block: str, below: str = "") -> str:
-    """What a feature is; ``below`` its name may stand more, as HTML."""
+    """Three table cells: a feature's text, kind and block; ``below`` is HTML under the text."""
     return (
-        f'<th scope="row">{named(text)}{below}</th>'
-        f'<td class="kind">{shown(kind)}</td><td class="kind">{named(block)}</td>'
+        f'<th scope="row">{name_html(text)}{below}</th>'
+        f'<td class="kind">{escaped(kind)}</td><td class="kind">{name_html(block)}</td>'
     )
 
 
 def number_cell(text: str) -> str:
-    """A cell of a table that is aligned as numbers are."""
+    """A table cell aligned as a number."""
     return f'<td class="number">{text}</td>'
 
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[str], foot: Iterable[str] = ()) -> str:
-    """A table from rows as HTML; the caption and columns are plain text."""
-    head = "".join(f'<th scope="col">{shown(column)}</th>' for column in columns)
+    """A table; ``rows`` and ``foot`` are HTML, the caption and column names plain text."""
+    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
     end = "".join(foot)
     return (
-        f'<div class="wide"><table><caption>{shown(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<div class="wide"><table><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody>{f'<tfoot>{end}</tfoot>' if end else ''}</table></div>"
     )
 
@@ -87,26 +87,26 @@ def count(n: int, noun: str) -> str:
 
 @cache
 def stylesheet() -> str:
-    """The style of all fragments; read once."""
+    """The style sheet of all fragments; it is read once."""
     return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 
 
-def anchors(*said: str) -> str:
-    """What anchors begin with, that those of two outputs in one notebook differ; always the same of the same."""
-    digest = blake2b("\0".join(said).encode(), digest_size=4)
+def anchor_prefix(*contents: str) -> str:
+    """A prefix for anchors that depends on the contents, so that two outputs in one notebook do not share anchors."""
+    digest = blake2b("\0".join(contents).encode(), digest_size=4)
     return f"graft-{digest.hexdigest()}-"
 
 
 def fragment(*parts: str) -> str:
-    """What can stand anywhere in a page: the style in it is for what is inside alone."""
+    """HTML for any place of a page; its style applies to its own content only."""
     return f'<div class="graft">\n<style>\n{stylesheet()}</style>\n{"".join(parts)}\n</div>\n'
 
 
 def whole_page(title: str, body: str) -> str:
-    """A document of its own. Its language is that of the words around the text."""
+    """A complete HTML document. Its language is English, that of the headings."""
     return (
         '<!doctype html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{shown(title)}</title>\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
         f"</head>\n<body>\n{body}</body>\n</html>\n"
     )

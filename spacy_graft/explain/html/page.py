@@ -1,4 +1,4 @@
-"""What the views of a document are put together to."""
+"""The view of an explained document."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Mapping
 from ..contributions import LabelExplanation
 from .document import document_view
 from .markup import fragment
-from .scores import contribution_table, heading, probabilities
+from .scores import contribution_table, heading, probability_bars
 
 
 def label_view(
-    text: str, its: LabelExplanation, by_label: Mapping[str, float], lang: str = "", style: str = "text"
+    text: str, explanation: LabelExplanation, by_label: Mapping[str, float], lang: str = "", style: str = "text"
 ) -> str:
     """The explanation of one label as a fragment of HTML.
 
     Parameters
     ----------
     text : str
-        Of the document.
-    its : LabelExplanation
+        Text of the document.
+    explanation : LabelExplanation
     by_label : mapping of str to float
-        The probabilities of all labels.
+        Probabilities of all labels.
     lang : str
-        Of the text; empty if it is not known.
+        Language of the text; empty if unknown.
     style : {"text", "table"}
-        The marked text with the numbers folded away, or the numbers alone.
+        The highlighted text with the table of contributions folded away, or the table alone.
     """
-    numbers, bars = contribution_table(its), probabilities(by_label, its.label)
+    contributions, bars = contribution_table(explanation), probability_bars(by_label, explanation.label)
     if style == "table":
-        return fragment(heading(its), numbers + bars)
-    details = f"<details><summary>All in numbers</summary>{numbers}</details>"
-    return fragment(heading(its), document_view(text, its, lang) + bars + details)
+        return fragment(heading(explanation), contributions + bars)
+    details = f"<details><summary>Table of contributions</summary>{contributions}</details>"
+    return fragment(heading(explanation), document_view(text, explanation, lang) + bars + details)

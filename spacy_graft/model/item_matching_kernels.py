@@ -1,4 +1,4 @@
-"""Kernels of items and combinations: which of them documents have."""
+"""Kernels that match items and combinations of items in documents."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..extract.kernels import find
 
 @njit
 def rows_of_keys(keys, slots, known):
-    """The row of each key in a table, -1 for those that it does not have."""
+    """The row of each key in a table; -1 for keys that are not in it."""
     rows = np.empty(keys.shape[0], np.int32)
     for k in range(keys.shape[0]):
         rows[k] = find(keys[k], slots, known)
@@ -34,20 +34,20 @@ def known_items(keys, starts, slots, known):
 
 
 @njit
-def features_of(starts, terms, values, rows, product_starts, products, sizes, product_rows):
+def features_of_terms(starts, terms, values, rows, combination_starts, combinations, sizes, combination_rows):
     """Features of documents from their terms: (starts int64, rows int64, values float64).
 
-    A product is there once all its members are.
+    A combination is matched when the last of its members is.
     """
     n_documents = starts.shape[0] - 1
-    met = np.zeros(sizes.shape[0], np.int32)
-    worth = np.ones(sizes.shape[0])
+    n_matched = np.zeros(sizes.shape[0], np.int32)
+    products = np.ones(sizes.shape[0])
     bounds = np.zeros(n_documents + 1, np.int64)
-    room = 0
+    capacity = 0
     for term in terms:
-        room += 1 + product_starts[term + 1] - product_starts[term]
-    found_rows = np.empty(room, np.int64)
-    found_values = np.empty(room)
+        capacity += 1 + combination_starts[term + 1] - combination_starts[term]
+    found_rows = np.empty(capacity, np.int64)
+    found_values = np.empty(capacity)
     end = 0
     for i in range(n_documents):
         for e in range(starts[i], starts[i + 1]):
@@ -56,18 +56,18 @@ def features_of(starts, terms, values, rows, product_starts, products, sizes, pr
                 found_rows[end] = rows[term]
                 found_values[end] = values[e]
                 end += 1
-            for p in range(product_starts[term], product_starts[term + 1]):
-                product = products[p]
-                met[product] += 1
-                worth[product] *= values[e]
-                if met[product] == sizes[product]:
-                    found_rows[end] = product_rows[product]
-                    found_values[end] = worth[product]
+            for c in range(combination_starts[term], combination_starts[term + 1]):
+                combination = combinations[c]
+                n_matched[combination] += 1
+                products[combination] *= values[e]
+                if n_matched[combination] == sizes[combination]:
+                    found_rows[end] = combination_rows[combination]
+                    found_values[end] = products[combination]
                     end += 1
         for e in range(starts[i], starts[i + 1]):
-            for p in range(product_starts[terms[e]], product_starts[terms[e] + 1]):
-                met[products[p]] = 0
-                worth[products[p]] = 1.0
+            for c in range(combination_starts[terms[e]], combination_starts[terms[e] + 1]):
+                n_matched[combinations[c]] = 0
+                products[combinations[c]] = 1.0
         bounds[i + 1] = end
     return bounds, found_rows[:end].copy(), found_values[:end].copy()
 

@@ -1,4 +1,4 @@
-"""Items and combinations of a model: which of them documents have, and what they are worth there."""
+"""Matching of items and combinations: which of them documents have, and their values there."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..extract.terms import NamedTerm
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
-Item = TypeVar("Item", bound=Hashable)
+TermT = TypeVar("TermT", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Table:
+class ItemTable:
     """The items of one block that features are made of, by their keys.
 
     Attributes
@@ -29,7 +29,7 @@ class Table:
     slots, keys : int32, int64
         See :mod:`spacy_graft.extract.hashing`.
     terms : int32
-        The term that each key stands for.
+        The term of each key.
     """
 
     slots: np.ndarray
@@ -37,8 +37,8 @@ class Table:
     terms: np.ndarray
 
     @classmethod
-    def build(cls, symbols: np.ndarray, terms: np.ndarray) -> Table:
-        """Table of items with these symbols, no two alike."""
+    def build(cls, symbols: np.ndarray, terms: np.ndarray) -> ItemTable:
+        """Build the table of items with these symbols, all different."""
         from ..extract.kernels import insert_rows
 
         keys = signed(item_keys(symbols))
@@ -49,55 +49,58 @@ class Table:
 
 @dataclass(frozen=True)
 class Members:
-    """Which features follow from which *terms*: items alone, and products of items.
+    """How features are made of *terms*: a feature is a single item, or a combination of items.
 
-    Memory: 16 bytes a term, 4 a member, 12 a product.
+    Memory: 16 bytes a term, 4 a member, 12 a combination.
 
     Attributes
     ----------
-    rows : int64 (terms)
-        The row of a feature that is the term alone, or -1.
-    starts : int64 (terms + 1), products : int32
-        Of which products each term is a member.
-    sizes : int32, product_rows : int64 (products)
-        Members of each product, and its row.
+    rows : int64 (n_terms)
+        The row of the feature that is this term alone, or -1.
+    starts : int64 (n_terms + 1), combinations : int32
+        Term t is a member of the combinations ``combinations[starts[t] : starts[t + 1]]``.
+    sizes : int32 (n_combinations), combination_rows : int64 (n_combinations)
+        Number of members of each combination, and its row.
     """
 
     rows: np.ndarray
     starts: np.ndarray
-    products: np.ndarray
+    combinations: np.ndarray
     sizes: np.ndarray
-    product_rows: np.ndarray
+    combination_rows: np.ndarray
 
     @classmethod
-    def build(cls, features: Mapping[tuple[Item, ...], int]) -> tuple[dict[Item, int], Members]:
+    def build(cls, features: Mapping[tuple[TermT, ...], int]) -> tuple[dict[TermT, int], Members]:
         """Number the terms of features, which are given with their rows."""
-        numbers: dict[Item, int] = {}
+        numbers: dict[TermT, int] = {}
         for terms in features:
             for term in terms:
                 numbers.setdefault(term, len(numbers))
         rows = np.full(len(numbers), -1, np.int64)
         members: list[tuple[int, int]] = []
         sizes: list[int] = []
-        product_rows: list[int] = []
+        combination_rows: list[int] = []
         for terms, row in features.items():
             if len(terms) == 1:
                 rows[numbers[terms[0]]] = row
             else:
                 members += [(numbers[term], len(sizes)) for term in terms]
                 sizes.append(len(terms))
-                product_rows.append(row)
-        of_terms = np.array(members, np.int64).reshape(-1, 2)
-        of_terms = of_terms[np.argsort(of_terms[:, 0], kind="stable")]
-        starts = np.searchsorted(of_terms[:, 0], np.arange(len(numbers) + 1))
+                combination_rows.append(row)
+        by_term = np.array(members, np.int64).reshape(-1, 2)
+        by_term = by_term[np.argsort(by_term[:, 0], kind="stable")]
         return numbers, cls(
-            rows, starts, of_terms[:, 1].astype(np.int32), np.array(sizes, np.int32), np.array(product_rows, np.int64)
+            rows,
+            np.searchsorted(by_term[:, 0], np.arange(len(numbers) + 1)),
+            by_term[:, 1].astype(np.int32),
+            np.array(sizes, np.int32),
+            np.array(combination_rows, np.int64),
         )
 
     def features_of(
         self, starts: np.ndarray, terms: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Features of documents and what they are worth, from the terms of documents, each once a document.
+        """Features of documents and their values, from the terms of documents, each once a document.
 
         Parameters
         ----------
@@ -108,38 +111,38 @@ class Members:
         -------
         starts : int64 (n_documents + 1), rows : int64, values : float64
         """
-        from . import product_kernels as kernels
+        from . import item_matching_kernels as kernels
 
-        return kernels.features_of(
-            starts, terms, values, self.rows, self.starts, self.products, self.sizes, self.product_rows
+        return kernels.features_of_terms(
+            starts, terms, values, self.rows, self.starts, self.combinations, self.sizes, self.combination_rows
         )
 
 
-def add_scores(found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray, totals: np.ndarray) -> None:
-    """Add what features that were found score to ``totals``, float64 (n_documents, n_labels)."""
-    from . import product_kernels as kernels
+def add_item_scores(found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray, totals: np.ndarray) -> None:
+    """Add the scores of matched features to ``totals``, float64 (n_documents, n_labels)."""
+    from . import item_matching_kernels as kernels
 
     kernels.add_values(*found, weights, totals)
 
 
 @dataclass(frozen=True)
-class Products:
-    """Features that are items or products of items, and how to find them in documents.
+class ItemMatcher:
+    """Finds the features of documents that are items or combinations of items.
 
     Attributes
     ----------
-    tables : dict of str to Table
-        By block: 16 bytes a term and more.
+    tables : dict of str to ItemTable
+        By block: at least 16 bytes a term.
     members : Members
     """
 
-    tables: dict[str, Table]
+    tables: dict[str, ItemTable]
     members: Members
 
     @classmethod
     def build(
         cls, features: Mapping[tuple[NamedTerm, ...], int], blocks: Mapping[str, Any], strings: StringStore
-    ) -> Products:
+    ) -> ItemMatcher:
         """Compile features, given with their rows.
 
         Raises
@@ -148,12 +151,12 @@ class Products:
             If a block has no such item.
         """
         numbers, members = Members.build(features)
-        return cls(tables_of(numbers, blocks, strings), members)
+        return cls(item_tables(numbers, blocks, strings), members)
 
     def found(
         self, streams: Mapping[str, Stream], blocks: Mapping[str, Any], vocabularies: Mapping[str, Vocabulary]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Features of documents, and what they are worth (see :meth:`Members.features_of`).
+        """Features of documents, and their values (see :meth:`Members.features_of`).
 
         Parameters
         ----------
@@ -161,7 +164,7 @@ class Products:
             By block, for all blocks of :attr:`tables`.
         blocks : mapping of str to block
         vocabularies : mapping of str to Vocabulary
-            Of the blocks whose items' values depend on one.
+            For the blocks whose item values depend on one.
         """
         parts = [
             terms_of(streams[name], table, blocks[name], vocabularies.get(name)) for name, table in self.tables.items()
@@ -174,15 +177,17 @@ class Products:
         return self.members.features_of(starts, terms, values)
 
 
-def tables_of(numbers: Mapping[NamedTerm, int], blocks: Mapping[str, Any], strings: StringStore) -> dict[str, Table]:
-    """The tables of all blocks with terms, which are numbered."""
+def item_tables(
+    numbers: Mapping[NamedTerm, int], blocks: Mapping[str, Any], strings: StringStore
+) -> dict[str, ItemTable]:
+    """The tables of all blocks with terms; ``numbers`` are those of the terms."""
     by_block: dict[str, list[NamedTerm]] = {}
     for term in numbers:
         by_block.setdefault(term.block, []).append(term)
     tables = {}
     for name, terms in by_block.items():
         symbols = item_symbols(blocks[name], [term.symbols for term in terms], strings)
-        tables[name] = Table.build(symbols, np.array([numbers[term] for term in terms]))
+        tables[name] = ItemTable.build(symbols, np.array([numbers[term] for term in terms]))
     return tables
 
 
@@ -200,16 +205,16 @@ def item_symbols(block: Any, items: Sequence[tuple[str, ...]], strings: StringSt
     rows = symbols.reshape(-1, width)
     if wrong is not None or any(block.names(row, strings) != item for row, item in zip(rows, items, strict=True)):
         raise ValueError(
-            f"The model has features that are no items of {block}. Use the config that it was trained with."
+            f"The model has features that are not items of {block}. Use the config that it was trained with."
         )
     return rows if is_item_block(block) else symbols
 
 
 def terms_of(
-    stream: Stream, table: Table, block: Any, vocabulary: Vocabulary | None
+    stream: Stream, table: ItemTable, block: Any, vocabulary: Vocabulary | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Terms of documents that a table has: starts int64 (n_documents + 1), terms int32, values float64."""
-    from . import product_kernels as kernels
+    """Terms of documents that are in a table: starts int64 (n_documents + 1), terms int32, values float64."""
+    from . import item_matching_kernels as kernels
 
     value = item_value(block)
     if value == "binary":

@@ -113,7 +113,7 @@ def test_the_products_that_decide_are_found(trained: Language) -> None:
     assert any("source=blog" in feature.text for feature in features)
 
 
-def test_scores_are_what_the_members_are_worth(trained: Language) -> None:
+def test_scores_are_products_of_member_values(trained: Language) -> None:
     """Every feature is looked for by hand, and tf-idf done by hand."""
     component = component_of(trained)
     table, weights = component.model.attrs["features"], component.model.get_param("W")
@@ -129,13 +129,13 @@ def test_scores_are_what_the_members_are_worth(trained: Language) -> None:
                 if name == "lemmas":
                     idf = vocabulary.weights(np.unique(symbols, axis=0))
                     known = [block.names(np.atleast_1d(row), doc.vocab.strings) for row in np.unique(symbols, axis=0)]  # type: ignore[union-attr]
-                    worth = {row: counts[row] * weight for row, weight in zip(known, idf, strict=True)}
+                    unscaled = {row: counts[row] * weight for row, weight in zip(known, idf, strict=True)}
                 elif name == "shapes":
-                    worth = {row: 1.0 + np.log(count) for row, count in counts.items()}
+                    unscaled = {row: 1.0 + np.log(count) for row, count in counts.items()}
                 else:
-                    worth = dict.fromkeys(rows, 1.0)
-                norm = np.sqrt(sum(value**2 for value in worth.values())) if name in ("lemmas", "shapes") else 1.0
-                values[name] = {row: value / (norm or 1.0) for row, value in worth.items()}
+                    unscaled = dict.fromkeys(rows, 1.0)
+                norm = np.sqrt(sum(value**2 for value in unscaled.values())) if name in ("lemmas", "shapes") else 1.0
+                values[name] = {row: value / (norm or 1.0) for row, value in unscaled.items()}
         words = [token.lower_ for token in doc if not token.is_space]
         expected = component.model.get_param("b").copy()
         for k in range(table.n_features):
@@ -218,7 +218,7 @@ def test_saving_and_processes(trained: Language, tmp_path: Path) -> None:
     assert [doc.cats for doc in trained.pipe(some_docs(trained), n_process=2)] == expected
 
 
-def test_annotation_that_is_missing_is_told(trained: Language) -> None:
+def test_missing_annotation(trained: Language) -> None:
     doc = trained.make_doc("dull film")
     with pytest.raises(ValueError, match="needs documents annotated with DEP"):
         component_of(trained)(doc)
@@ -305,12 +305,15 @@ def first_product(tables: dict[str, Any]) -> list[Any]:
         (lambda tables: first_product(tables).pop(), "single member|neither symbols nor members"),
         (lambda tables: first_product(tables)[0].__setitem__(0, "shapes"), "combines .*'shapes'"),
         (lambda tables: first_product(tables)[0].__setitem__(0, "nowhere"), "combines .*'nowhere'"),
-        (lambda tables: first_product(tables)[0].append("one more"), "no items of|whole items"),
-        (lambda tables: first_product(tables)[0].__setitem__(1, 7), "no list of str"),
+        (lambda tables: first_product(tables)[0].append("one more"), "not items of|whole items"),
+        (lambda tables: first_product(tables)[0].__setitem__(1, 7), "not a list of str"),
         (lambda tables: first_product(tables).__setitem__(0, []), "without symbols|combines ''"),
-        (lambda tables: first_product(tables).__setitem__(0, 3), "no list of list"),
+        (lambda tables: first_product(tables).__setitem__(0, 3), "not a list of list"),
         (lambda tables: tables["vocabularies"]["lemmas"].pop("df"), "other parts than"),
-        (lambda tables: tables["vocabularies"]["lemmas"].update(keys=b"123"), "not one number of documents a key"),
+        (
+            lambda tables: tables["vocabularies"]["lemmas"].update(keys=b"123"),
+            "not have one number of documents for each key",
+        ),
         (lambda tables: tables["vocabularies"]["lemmas"].update(n_documents=0), "impossible numbers"),
         (lambda tables: tables["vocabularies"].update(lemmas=3), "other parts than"),
     ],
@@ -322,11 +325,11 @@ def test_damaged_products_are_refused(trained: Language, edit: Any, message: str
     assert not model.has_param("W")
 
 
-def test_a_vocabulary_that_is_missing_is_told() -> None:
+def test_missing_vocabulary() -> None:
     nlp = make_nlp({"lemmas": FEATURES["lemmas"]})
     spacy_graft.fit(nlp, make_examples(nlp))
     data = edited(nlp, lambda tables: tables["vocabularies"].clear())
-    with pytest.raises(ValueError, match="no vocabulary of block 'lemmas'"):
+    with pytest.raises(ValueError, match="no vocabulary for block 'lemmas'"):
         SparseLinear(component_of(nlp).blocks).from_bytes(data)
 
 
