@@ -18,7 +18,7 @@ import spacy_graft
 from conftest import Record, make_examples, make_nlp
 from naive import dense_optimum, distinct_columns, log_loss, softmax
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting
-from spacy_graft.graft.ascent import ENDING_SLOPE, FLAT_SLOPE, N_FOLDS, best_intercept
+from spacy_graft.graft.ascent import ENDING_SLOPE, FLAT_SLOPE, HELD_OUT_PARTS, best_intercept
 from spacy_graft.graft.problems import Problems
 from spacy_graft.graft.start import start
 from strategies import labelled, training_data
@@ -490,9 +490,9 @@ def test_iterations_are_limited_or_chosen_by_cross_validation():
     assert not limited.report.converged
     _, matrix = distinct_columns(texts)
     fold_of = np.empty(len(texts), int)
-    fold_of[np.lexsort(targets.T)] = np.arange(len(texts)) % N_FOLDS
+    fold_of[np.lexsort(targets.T)] = np.arange(len(texts)) % HELD_OUT_PARTS
     losses = np.zeros(1000)
-    for fold in range(N_FOLDS):
+    for fold in range(HELD_OUT_PARTS):
         path = naive_ascent(matrix, targets[:, 1], importance * (fold_of != fold))
         own = [logistic_loss(scores, targets[:, 1], importance * (fold_of == fold)) for scores in path]
         losses += [*own, *[own[-1]] * (1000 - len(own))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.design import Design
-from spacy_graft.solve.losses import LogisticLoss, SoftmaxLoss
+from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss, xlogx
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
@@ -276,3 +277,76 @@ def test_subgradients_of_a_penalty():
     np.testing.assert_array_equal(penalty.slopes(weights), [1.0, 0.0, -2.0])
     np.testing.assert_array_equal(penalty.violations(weights, np.array([1.0, 1.5, -2.0])), [0.0, 0.5, 0.0])
     np.testing.assert_array_equal(penalty.violations(weights, np.array([0.5, -2.5, -1.0])), [0.5, 0.5, 1.0])
+
+
+class CandidateLoss(Loss):
+    """A choice among candidates, which have a score each, normalised within their group."""
+
+    has_intercepts = False
+
+    def __init__(self, targets, importance, groups):
+        super().__init__(targets, importance)
+        object.__setattr__(self, "groups", groups)
+
+    @property
+    def normalisers(self):
+        return self.groups
+
+    def normalised(self, scores):
+        exponentials = np.exp(scores[0])
+        totals = np.bincount(self.groups, exponentials)
+        return self.targets[0] * np.log(totals[self.groups]), (exponentials / totals[self.groups])[None, :]
+
+    def means(self, probabilities, direction):
+        return np.bincount(self.groups, probabilities[0] * direction[0])
+
+    def entropies(self, distributions):
+        return -xlogx(distributions).sum(axis=0)
+
+    def fixed(self, shift, share):
+        return np.zeros_like(shift)
+
+    def is_separated_by(self, scores):
+        return False
+
+
+class SignedL1(ElasticNet):
+    """L1 with another strength for negative weights."""
+
+    def value(self, weights, penalty_weights):
+        return self.on(penalty_weights).value(weights)
+
+    def on(self, penalty_weights):
+        symmetric = super().on(penalty_weights)
+        return PairPenalty(symmetric.upper, 3.0 * symmetric.lower, symmetric.quadratic)
+
+
+@given(seeds, st.sampled_from([0.05, 0.3]), st.sampled_from([0.0, 0.2]))
+def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
+    """The optimum of a dense solver, with weights split in two so that the penalty is linear."""
+    matrix, active, _, scale = random_problem(seed, 1, n=15)
+    rng = np.random.default_rng(seed)
+    groups = np.sort(rng.integers(0, 5, 15)).astype(np.int32)
+    groups = np.unique(groups, return_inverse=True)[1].astype(np.int32)
+    raw = rng.uniform(0.0, 1.0, 15)
+    importance = rng.uniform(0.5, 2.0, groups.max() + 1)[groups]
+    loss = CandidateLoss((raw / np.bincount(groups, raw)[groups])[None, :], importance, groups)
+    penalty = SignedL1(l1, ridge)
+    restricted = Restricted(loss, scale, penalty, Coupling.none(len(active)))
+    intercepts, scores = np.zeros(1), np.zeros((1, 15))
+    assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
+    assert intercepts[0] == 0.0
+    found = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
+    columns, pairs = matrix * scale[:, None], penalty.on(active.penalty_weights)
+
+    def dense(split):
+        weights = split[: len(active)] - split[len(active) :]
+        value, p = loss.value_and_probabilities((columns @ weights)[None, :])
+        gradient = 2.0 * pairs.quadratic * weights - columns.T @ loss.residuals(p)[0]
+        slopes = np.concatenate([pairs.upper, pairs.lower])
+        value += slopes @ split + pairs.quadratic @ weights**2
+        return value, np.concatenate([gradient, -gradient]) + slopes
+
+    start = np.zeros(2 * len(active))
+    best = scipy.optimize.minimize(dense, start, jac=True, bounds=[(0.0, None)] * len(start), tol=1e-14)
+    assert found <= best.fun + 1e-7 * max(1.0, abs(best.fun))

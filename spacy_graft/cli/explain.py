@@ -40,7 +40,7 @@ cat review.txt | spacy-graft explain training/model-best - --html explanation.ht
 """
 
 #: Limits of tables: labels, contributions of each label, characters before and after an occurrence.
-MAX_LABELS, MAX_CONTRIBUTIONS, CONTEXT_LENGTH = 3, 10, 24
+MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, CONTEXT_LENGTH = 3, 10, 24
 
 
 def explain_command(
@@ -115,7 +115,7 @@ def explanation_table(explanation: Explanation, source: InputText, id_field: str
     title = ", ".join(f"{key} {value}" for key, value in source.identity(id_field).items())
     columns = ("label", "contribution", "feature", "kind", "occurrence")
     table = make_table(title or shortened_text(explanation.text), *columns, numbers=["contribution"])
-    shown = sorted(explanation.labels, key=lambda label: -label.probability)[:MAX_LABELS]
+    shown = sorted(explanation.labels, key=lambda label: -label.probability)[:MAX_LABELS_SHOWN]
     for label in shown:
         add_label(table, label, explanation.text, top)
     n_hidden = len(explanation.labels) - len(shown)

@@ -34,7 +34,7 @@ ENDING_SLOPE = 0.1
 #: Pairs that a search returns for each label: several labels find their best in one search.
 N_BEST = 16
 #: Of how many parts of the documents each is held out once.
-N_FOLDS = 5
+HELD_OUT_PARTS = 5
 
 
 class Ascent:
@@ -243,8 +243,8 @@ class AscentFit:
         """
         data = self.problems.data
         fold_of = np.empty(data.n_documents, np.int64)
-        fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % N_FOLDS
-        paths = [self._held_out_losses(fold_of != fold) for fold in range(N_FOLDS)]
+        fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % HELD_OUT_PARTS
+        paths = [self._held_out_losses(fold_of != fold) for fold in range(HELD_OUT_PARTS)]
         longest = max(len(path) for path in paths)
         total = sum(np.concatenate([path, np.repeat(path[-1:], longest - len(path), axis=0)]) for path in paths)
         return np.argmin(total, axis=0).astype(np.float64)

@@ -131,12 +131,14 @@ def proximal_step(x, upper, lower):
 
 
 @njit
-def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradient):
+def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradient, normalisers):
     """One sweep of coordinate descent over the pairs in ``order``.
 
-    The Hessian in the scores is s_i (diag p_i - p_i p_iᵀ). ``moved`` (labels, documents) is the change
-    of the scores so far and ``mean_moved`` (documents) its mean under p. The gradient of pair (k, y) is then
-    ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``network_gradient`` (pairs) is 2 Q w and is kept so.
+    The Hessian in the scores is s (diag p - p pᵀ) wherever scores are normalised together. ``moved`` (labels,
+    documents) is the change of the scores so far and ``mean_moved`` (normalisers) its mean under p. The gradient of
+    pair (k, y) is then ``gradient - Σ_i∈k slope_yi (moved_yi - mean_moved_i)``. ``network_gradient`` (pairs) is 2 Q w
+    and is kept so. ``normalisers`` is the normaliser of each document; None where every document has one of its own,
+    for which numba compiles code without this look-up.
 
     Returns
     -------
@@ -152,7 +154,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
         v = model.gradient[j] - 2.0 * model.quadratic[j] * weights[j] - network_gradient[j]
         for e in range(starts[rows[j]], starts[rows[j] + 1]):
             i = documents[e]
-            change = slope[i] * (moved_y[i] - mean_moved[i])
+            change = slope[i] * (moved_y[i] - mean_moved[i if normalisers is None else normalisers[i]])
             v -= change * values[e] if values.shape[0] else change
         h = model.curvature[j] + 2.0 * (model.quadratic[j] + model.own[j])
         weight = proximal_step(weights[j] + v / h, model.upper[j] / h, model.lower[j] / h)
@@ -165,7 +167,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
                 if values.shape[0]:
                     change *= values[e]
                 moved_y[i] += change
-                mean_moved[i] += probability[i] * change
+                mean_moved[i if normalisers is None else normalisers[i]] += probability[i] * change
             for e in range(model.neighbour_starts[j], model.neighbour_starts[j + 1]):
                 network_gradient[model.neighbours[e]] += 2.0 * model.coupling[e] * step
             largest = max(largest, abs(step) * h / model.penalty_weights[j])

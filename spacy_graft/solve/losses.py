@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +20,9 @@ INTERCEPT_STEPS = 50
 class Loss(ABC):
     """Cross-entropy of targets and normalised exponentials of the scores: Σ_i s_i (log Z_i − Σ_y q_iy f_iy).
 
-    A subclass says what is normalised together. The residuals, Hessian products and the dual objective follow from that
-    by the conjugacy of log-sum-exp and entropy.
+    A subclass says what is normalised together: the labels of a document, or all candidates of one choice, which are
+    then documents of one label that share a normaliser. The residuals, Hessian products and the dual objective follow
+    from that by the conjugacy of log-sum-exp and entropy.
 
     Attributes
     ----------
@@ -33,9 +35,17 @@ class Loss(ABC):
     targets: np.ndarray
     importance: np.ndarray
 
+    #: Whether the labels have intercepts. A loss without them must not change with a shift of all scores.
+    has_intercepts: ClassVar[bool] = True
+
+    @property
+    def normalisers(self) -> np.ndarray | None:
+        """The normaliser of each document: int32 (documents); None if each has one of its own."""
+        return None
+
     @abstractmethod
     def normalised(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log Z_i (documents) and p_iy (labels, documents)."""
+        """Return each document's part of the log normalisers (log Z_i if it has its own), and p (labels, documents)."""
 
     @abstractmethod
     def entropies(self, distributions: np.ndarray) -> np.ndarray:
@@ -64,12 +74,15 @@ class Loss(ABC):
         return self.importance * probabilities * (1.0 - probabilities)
 
     def means(self, probabilities: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return the mean of a direction under the probabilities, wherever scores are normalised together."""
+        """Return the mean of a direction under the probabilities of each normaliser: float64 (normalisers)."""
         return np.einsum("yi,yi->i", probabilities, direction)
 
     def hessian_product(self, probabilities: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the product of the Hessian in the scores with a direction: s (diag p − p pᵀ) d."""
-        return self.importance * probabilities * (direction - self.means(probabilities, direction))
+        means = self.means(probabilities, direction)
+        if self.normalisers is not None:
+            means = means[self.normalisers]
+        return self.importance * probabilities * (direction - means)
 
     def entropy(self, distributions: np.ndarray) -> float:
         """Return Σ_i s_i H(r_i) of distributions (labels, documents): the dual objective at r."""
@@ -78,6 +91,8 @@ class Loss(ABC):
     def optimal_intercepts(self, scores: np.ndarray, tolerance: float = 1e-10) -> np.ndarray:
         """Return what to add to each label's scores so that Σ_i δ_iy = 0, by damped Newton steps (labels)."""
         shift = np.zeros(len(scores))
+        if not self.has_intercepts:
+            return shift
         value, p = self.value_and_probabilities(scores)
         for _ in range(INTERCEPT_STEPS):
             gradient = self.residuals(p).sum(axis=1)

@@ -182,17 +182,11 @@ class QuadraticModel:
         order = np.arange(len(point.weights))
         first = 0.0
         for sweep in range(SWEEPS):
-            largest = kernels.intercept_sweep(
-                self.intercept_gradient,
-                self.intercept_curvature,
-                self.arrays,
-                point.scores,
-                mean_moved,
-                point.intercepts,
-            )
+            largest = self.intercept_sweep(point, mean_moved)
             change = kernels.descent_sweep(
-                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights, network_gradient
-            )
+                self.active.pairs, order, self.arrays, point.scores, mean_moved, point.weights, network_gradient,
+                self.loss.normalisers,
+            )  # fmt: skip
             largest = max(largest, change)
             if sweep == 0:
                 first = largest
@@ -200,6 +194,17 @@ class QuadraticModel:
             if largest <= tolerance:
                 break
         return first
+
+    def intercept_sweep(self, point: Point, mean_moved: np.ndarray) -> float:
+        """One sweep over the intercepts; returns the largest slope. A loss that has none is flat along them."""
+        if not self.loss.has_intercepts:
+            return 0.0
+        return float(
+            kernels.intercept_sweep(
+                self.intercept_gradient, self.intercept_curvature, self.arrays, point.scores, mean_moved,
+                point.intercepts,
+            )
+        )  # fmt: skip
 
     def conjugate_gradients(self, point: Point, tolerance: float) -> bool:
         """Solve on the support with the signs fixed, then project what changed sign to 0.
