@@ -33,7 +33,7 @@ from spacy_graft.graft.start import start
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.model.automaton import Automaton
-from spacy_graft.model.products import Members, Products, tables_of
+from spacy_graft.model.item_matching import ItemMatcher, Members, item_tables
 from spacy_graft.search import combination_kernels
 from spacy_graft.search.coarse import CoarseTree
 from spacy_graft.search.combinations import CombinationSearch
@@ -507,31 +507,31 @@ def features_of_items(n: int) -> dict[tuple[NamedTerm, ...], int]:
 
 
 def bytes_of_a_term_of(n: int) -> float:
-    products = Products.build(features_of_items(n), {"words": TokenAttributes()}, NLP.vocab.strings)
-    table = products.tables["words"]
-    return (n_bytes(table) + products.members.rows.nbytes + products.members.starts.nbytes - 8) / n
+    matcher = ItemMatcher.build(features_of_items(n), {"words": TokenAttributes()}, NLP.vocab.strings)
+    table = matcher.tables["words"]
+    return (n_bytes(table) + matcher.members.rows.nbytes + matcher.members.starts.nbytes - 8) / n
 
 
-@figure("Products", "term")
+@figure("ItemMatcher", "term")
 def bytes_of_a_term() -> float:
     return bytes_of_a_term_of(100)
 
 
 @pytest.mark.parametrize("n_terms", [64, 65])
-def test_terms_of_products(n_terms: int) -> None:
-    least, most = CLAIMS["Products", "term"]
+def test_terms_of_combinations(n_terms: int) -> None:
+    least, most = CLAIMS["ItemMatcher", "term"]
     assert least <= bytes_of_a_term_of(n_terms) <= most
     numbers, _ = Members.build(features_of_items(n_terms))
-    assert len(tables_of(numbers, {"words": TokenAttributes()}, NLP.vocab.strings)["words"].keys) == n_terms
+    assert len(item_tables(numbers, {"words": TokenAttributes()}, NLP.vocab.strings)["words"].keys) == n_terms
 
 
-@figure("Products", "member of a combination")
+@figure("ItemMatcher", "member of a combination")
 def bytes_of_a_member() -> float:
     _, members = Members.build(features_of_items(100))
-    return members.products.nbytes / len(members.products)
+    return members.combinations.nbytes / len(members.combinations)
 
 
-@figure("Products", "combination")
+@figure("ItemMatcher", "combination")
 def bytes_of_a_combination() -> float:
     _, members = Members.build(features_of_items(100))
-    return (members.sizes.nbytes + members.product_rows.nbytes) / len(members.sizes)
+    return (members.sizes.nbytes + members.combination_rows.nbytes) / len(members.sizes)

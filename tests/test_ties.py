@@ -13,7 +13,7 @@ from naive import ngram_documents, stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
-from spacy_graft.search.kernels import Sought
+from spacy_graft.search.kernels import NodeQuery
 from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.stream import best_by_stream
 from spacy_graft.search.violations import Candidates
@@ -67,13 +67,13 @@ def test_the_name_does_not_depend_on_what_occurs_first(texts):
 def test_where_room_is_short_equal_ratios_are_kept_by_node_and_label(texts, n_labels, threshold, wanted, seed):
     """By a pass, which meets labels eight at a time, and by a descent, which meets the last nodes first."""
     index, residuals, inverse, rows, active = problem(texts, n_labels, "none", seed)
-    sought = Sought(inverse, rows, active, threshold, wanted, n_labels)
+    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels)
     naive = Naive(index, residuals, inverse, rows, active)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Candidates, "ROOM", 2)
         patch.setattr(Candidates, "SMALLEST_ROOM", 2)
-        assert_same(best_by_stream(index, residuals, sought), naive, threshold, wanted, n_labels)
-        assert_same(Descent(index, inverse).best(residuals, sought), naive, threshold, wanted, n_labels)
+        assert_same(best_by_stream(index, residuals, query), naive, threshold, wanted, n_labels)
+        assert_same(Descent(index, inverse).best(residuals, query), naive, threshold, wanted, n_labels)
 
 
 def request(residuals: np.ndarray, min_gradient: float, n_best: int, degree: int) -> SearchRequest:
@@ -106,7 +106,7 @@ def test_where_room_is_short_equal_products_are_kept_by_code_and_label(
     for search_type, n in ((CombinationSearch, 1000), (SmallRoom, wanted)):
         search = search_type(index, index.keys, weights_of("none", 1.0, 1.0, np.ones((20, n_labels))), degree, 1)
         violations, keys = search.best(request(residuals, threshold, n, degree), np.empty(0, np.int64))
-        found.append([*zip(violations.nodes, violations.labels, violations.ratios, keys, strict=True)])
+        found.append([*zip(violations.nodes, violations.labels, violations.gradients, keys, strict=True)])
     every, best = found
     assert every == sorted(every, key=lambda pair: (-pair[2], pair[0], pair[1]))
     assert best == every[:wanted]
