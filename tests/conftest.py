@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
+# Before NumPy and SciPy are loaded: on matrices as small as those of the tests, threads of BLAS mostly wait for each
+# other (the tests of grafting take five times as long with two).
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import gzip
 import json
-import os
 import random
 import subprocess
 import sys
