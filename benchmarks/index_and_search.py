@@ -42,8 +42,8 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
 
     from spacy_graft.index.ngrams import NgramIndex
     from spacy_graft.search.descent import Descent
+    from spacy_graft.search.full_pass import best_by_pass
     from spacy_graft.search.kernels import EQUAL, FREE, NodeQuery
-    from spacy_graft.search.stream import best_by_stream
 
     texts, _ = texts_and_labels(data, name)
     compile_kernels()
@@ -56,9 +56,9 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
     rows = np.where(built.distinct, FREE, EQUAL).astype(np.int32)
     active = np.zeros((0, n_labels), np.bool_)
     everything = NodeQuery(weights, rows, active, 0.0, 1000, n_labels)
-    threshold = float(best_by_stream(built, residuals, everything).gradients[-1])
+    threshold = float(best_by_pass(built, residuals, everything).scaled_gradients[-1])
     query = NodeQuery(weights, rows, active, threshold, 100, n_labels)
-    seconds = {"full pass": timed(lambda: best_by_stream(built, residuals, query))}
+    seconds = {"full pass": timed(lambda: best_by_pass(built, residuals, query))}
     plain = Descent(built, weights)
     seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, query), 1)
     descent = Descent(built, weights)

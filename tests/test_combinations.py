@@ -15,7 +15,7 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.index.fingerprints import column_numbers
 from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
-from spacy_graft.search.combinations import CombinationSearch, LabelWeights, members
+from spacy_graft.search.combinations import CombinationSearch, LabelPenaltyWeights, members
 from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.weighting import Weighting
 
@@ -75,7 +75,7 @@ def weights_of(kind, power, factor, membership):
         totals = float(inside.sum()), float((1.0 - inside).sum())
         weighting = Weighting(KINDS.index(kind), power, factor, len(membership), *totals)
         shares = np.stack([inside, 1.0 - inside], axis=1) if kind in ("idf", "ratio", "ratio_idf") else np.empty((0, 2))
-        weights.append(LabelWeights(weighting, shares))
+        weights.append(LabelPenaltyWeights(weighting, shares))
     return weights
 
 
@@ -123,15 +123,21 @@ def test_search_finds_what_enumeration_finds(
         if not (name in active_names and active[active_names.index(name), y])
     }
     keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
-    found, found_keys = search.best(SearchRequest(residuals, threshold, wanted, active, degree, complete), keys)
+    found, found_keys = search.best(
+        SearchRequest(
+            residuals=residuals, min_gradient=threshold, n_best=wanted, active=active, degree=degree, count_all=complete
+        ),
+        keys,
+    )
 
     pairs = {
-        (members(code), y): ratio for code, y, ratio in zip(found.nodes, found.labels, found.gradients, strict=True)
+        (members(code), y): ratio
+        for code, y, ratio in zip(found.nodes, found.labels, found.scaled_gradients, strict=True)
     }
     assert len(pairs) == min(wanted, len(expected))
     for pair, ratio in pairs.items():
         assert ratio == pytest.approx(expected[pair], rel=1e-12)
-    np.testing.assert_allclose(found.gradients, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
+    np.testing.assert_allclose(found.scaled_gradients, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
     by_label = [[ratio for (_, y), ratio in expected.items() if y == label] for label in range(n_labels)]
     peaks = [max(ratios, default=0.0) for ratios in by_label]
     best = max(peaks)

@@ -18,7 +18,7 @@ PACKAGE = Path(spacy_graft.__file__).parent
 CALL = """
 import numpy as np
 from spacy_graft.extract.hashing import EMPTY
-from spacy_graft.model.product_kernels import rows_of_keys
+from spacy_graft.model.item_matching_kernels import rows_of_keys
 
 slots = np.full(4, EMPTY, np.int32)
 slots[3] = 0

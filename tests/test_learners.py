@@ -316,14 +316,19 @@ def test_they_are_refused_when_the_config_is_read(learner, message):
 
 def test_the_full_space_of_products_is_refused():
     _, words, targets = random_documents(0)
-    with pytest.raises(ValueError, match=r"Grafting: without a min_gradient .* products of 'products' are not written"):
+    with pytest.raises(
+        ValueError, match=r"Grafting: without a min_gradient .* combinations of 'products' are not enumerated"
+    ):
         start(Grafting(penalty="l2", ridge=1.0), word_products(words, targets, 2))
     features = {
         "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
         "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"]},
     }
     learner = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "none"}
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] Without a min_gradient Grafting takes all"):
+    with pytest.raises(
+        ValueError,
+        match=r"\[textcat_graft\] Without min_gradient, Grafting selects all features at once, but combinations cannot",
+    ):
         make_nlp(features=features, learner=learner)
 
 

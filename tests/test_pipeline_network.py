@@ -226,7 +226,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
             "network of features is a penalty",
         ),
         ({}, {"unlabelled": []}, "Unlabelled documents are used by a network only"),
-        ({}, {"network": EdgeList("nowhere.tsv")}, r"no network at nowhere\.tsv"),
+        ({}, {"network": EdgeList("nowhere.tsv")}, r"no graph at nowhere\.tsv"),
     ],
 )
 def test_refusals(train_records: list[Record], config: Any, options: Any, message: str) -> None:

@@ -12,10 +12,10 @@ from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.sums import sums_by_node
 from spacy_graft.search.coarse import CoarseTree
 from spacy_graft.search.descent import BoundedSearch, Descent
+from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import EQUAL, FREE, NodeQuery
 from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.search import PASSES_BEFORE_COARSE, Search
-from spacy_graft.search.stream import best_by_stream
 from strategies import corpora
 
 
@@ -70,7 +70,7 @@ def assert_same(found, naive, threshold, wanted, n_labels):
     assert found.count == len(violating)
     expected = sorted(violating.items(), key=lambda item: (-item[1], item[0]))[:wanted]
     assert list(zip(found.nodes, found.labels, strict=True)) == [pair for pair, _ in expected]
-    np.testing.assert_allclose(found.gradients, [ratio for _, ratio in expected])
+    np.testing.assert_allclose(found.scaled_gradients, [ratio for _, ratio in expected])
     for y in range(n_labels):
         of_label = [ratio for (_, label), ratio in violating.items() if label == y]
         assert found.peaks[y] == pytest.approx(max(of_label, default=0.0))
@@ -80,7 +80,7 @@ def assert_same(found, naive, threshold, wanted, n_labels):
 @given(**cases)
 def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    found = best_by_stream(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels))
+    found = best_by_pass(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels))
     assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
 
 
@@ -105,7 +105,9 @@ def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
     rng = np.random.default_rng(seed)
     for moved in (1.0, 0.125, 0.0, 0.125, 1.0):
         residuals = residuals + moved * rng.integers(-1, 2, residuals.shape)
-        found = search.best(SearchRequest(residuals, 0.5, 5, active, 1, True))
+        found = search.best(
+            SearchRequest(residuals=residuals, min_gradient=0.5, n_best=5, active=active, degree=1, count_all=True)
+        )
         assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
 
 
@@ -121,7 +123,11 @@ def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, we
     rng = np.random.default_rng(seed)
     for threshold in [1.0] * PASSES_BEFORE_COARSE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
         residuals = rng.permuted(np.abs(residuals), axis=0)
-        found = search.best(SearchRequest(residuals, threshold * scale, 5, active, 1, True))
+        found = search.best(
+            SearchRequest(
+                residuals=residuals, min_gradient=threshold * scale, n_best=5, active=active, degree=1, count_all=True
+            )
+        )
         assert_same(found, Naive(index, residuals, inverse, rows, active), threshold * scale, 5, n_labels)
 
 
@@ -167,6 +173,6 @@ def test_more_candidates_than_room_keep_the_best(descends):
     texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
     index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
     query = NodeQuery(inverse, rows, active, 0.0, 50, 3)
-    found = Descent(index, inverse).best(residuals, query) if descends else best_by_stream(index, residuals, query)
+    found = Descent(index, inverse).best(residuals, query) if descends else best_by_pass(index, residuals, query)
     assert found.count > 4096
     assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -44,6 +46,12 @@ def random_problem(seed, n_labels=3, n=12, n_columns=6):
     importance[0] = 0.0
     loss = LogisticLoss(targets, importance) if logistic else SoftmaxLoss(targets, importance)
     return matrix, active, loss, rng.uniform(0.5, 1.5, n)
+
+
+def penalty_value(restricted, active):
+    return restricted.penalty.value(active.weights, active.penalty_weights) + restricted.coupling.penalty(
+        active.weights
+    )
 
 
 def scores_of(matrix, active, scale, weights, intercepts):
@@ -195,7 +203,7 @@ def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, ridge, l1):
     restricted = Restricted(loss, scale, ElasticNet(l1, ridge), Coupling.none(len(active)))
     assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
     np.testing.assert_allclose(scores, scores_of(matrix, active, scale, active.weights, intercepts), atol=1e-8)
-    objective = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
+    objective = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
     penalty = np.zeros((matrix.shape[1], n_labels))
     penalty[active.rows, active.labels] = active.penalty_weights
     expected, _, _ = dense_optimum(matrix * scale[:, None], loss.targets.T, loss.importance, l1, ridge, penalty)
@@ -212,10 +220,10 @@ def test_objective_never_rises(seed):
     kernels.spread(active.pairs, active.weights, scores)
     scores *= scale
     restricted = Restricted(loss, scale, ElasticNet(0.5, 0.0), Coupling.none(len(active)))
-    last = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
+    last = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
     for tolerance in (10.0, 1.0, 0.1, 1e-3):
         restricted.minimise(active, intercepts, scores, tolerance)
-        now = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
+        now = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
         assert now <= last + 1e-9
         last = now
 
@@ -279,14 +287,12 @@ def test_subgradients_of_a_penalty():
     np.testing.assert_array_equal(penalty.violations(weights, np.array([0.5, -2.5, -1.0])), [0.5, 0.5, 1.0])
 
 
+@dataclass(frozen=True)
 class CandidateLoss(Loss):
     """A choice among candidates, which have a score each, normalised within their group."""
 
+    groups: np.ndarray
     has_intercepts = False
-
-    def __init__(self, targets, importance, groups):
-        super().__init__(targets, importance)
-        object.__setattr__(self, "groups", groups)
 
     @property
     def normalisers(self):
@@ -321,6 +327,24 @@ class SignedL1(ElasticNet):
         return PairPenalty(symmetric.upper, 3.0 * symmetric.lower, symmetric.quadratic)
 
 
+def test_every_part_of_a_loss_of_somebody_else_s_works():
+    """Finite differences of the value, and what the base class derives."""
+    groups = np.array([0, 0, 0, 1, 1], np.int32)
+    loss = CandidateLoss(np.array([[1.0, 0.0, 0.0, 0.3, 0.7]]), np.array([2.0, 2.0, 2.0, 0.5, 0.5]), groups)
+    rng = np.random.default_rng(0)
+    scores, direction = rng.normal(size=(1, 5)), rng.normal(size=(1, 5))
+    _, p = loss.value_and_probabilities(scores)
+    (up, p_up), (down, p_down) = (loss.value_and_probabilities(scores + h * direction) for h in (1e-5, -1e-5))
+    assert (up - down) / 2e-5 == pytest.approx(-np.vdot(loss.residuals(p), direction), abs=1e-7)
+    moved = loss.importance * (p_up - p_down) / 2e-5
+    np.testing.assert_allclose(loss.hessian_product(p, direction), moved, atol=1e-8)
+    np.testing.assert_array_equal(loss.optimal_intercepts(scores), [0.0])
+    first = loss.of_documents(groups == 0)
+    assert first.value_and_probabilities(scores)[0] == pytest.approx(2.0 * -np.log(p[0, 0]))
+    # The conjugacy that the certificate rests on: at r = p the dual plus <residuals, scores> is the value.
+    assert loss.entropy(p) + np.vdot(loss.residuals(p), -scores) == pytest.approx(up / 2 + down / 2, abs=1e-4)
+
+
 @given(seeds, st.sampled_from([0.05, 0.3]), st.sampled_from([0.0, 0.2]))
 def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
     """The optimum of a dense solver, with weights split in two so that the penalty is linear."""
@@ -336,7 +360,7 @@ def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
     intercepts, scores = np.zeros(1), np.zeros((1, 15))
     assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
     assert intercepts[0] == 0.0
-    found = loss.value_and_probabilities(scores)[0] + restricted.penalty_value(active)
+    found = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
     columns, pairs = matrix * scale[:, None], penalty.on(active.penalty_weights)
 
     def dense(split):

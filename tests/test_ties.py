@@ -13,9 +13,9 @@ from naive import ngram_documents, stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
+from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import NodeQuery
 from spacy_graft.search.request import SearchRequest
-from spacy_graft.search.stream import best_by_stream
 from spacy_graft.search.violations import Candidates
 from strategies import corpora
 from test_combinations import SmallRoom, index_of, weights_of
@@ -72,14 +72,16 @@ def test_where_room_is_short_equal_ratios_are_kept_by_node_and_label(texts, n_la
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Candidates, "ROOM", 2)
         patch.setattr(Candidates, "SMALLEST_ROOM", 2)
-        assert_same(best_by_stream(index, residuals, query), naive, threshold, wanted, n_labels)
+        assert_same(best_by_pass(index, residuals, query), naive, threshold, wanted, n_labels)
         assert_same(Descent(index, inverse).best(residuals, query), naive, threshold, wanted, n_labels)
 
 
 def request(residuals: np.ndarray, min_gradient: float, n_best: int, degree: int) -> SearchRequest:
     """All sums are wanted, and no pair is in the model."""
     active = np.empty((0, residuals.shape[1]), bool)
-    return SearchRequest(residuals, min_gradient, n_best, active, degree, count_all=True)
+    return SearchRequest(
+        residuals=residuals, min_gradient=min_gradient, n_best=n_best, active=active, degree=degree, count_all=True
+    )
 
 
 @given(
@@ -106,7 +108,7 @@ def test_where_room_is_short_equal_products_are_kept_by_code_and_label(
     for search_type, n in ((CombinationSearch, 1000), (SmallRoom, wanted)):
         search = search_type(index, index.keys, weights_of("none", 1.0, 1.0, np.ones((20, n_labels))), degree, 1)
         violations, keys = search.best(request(residuals, threshold, n, degree), np.empty(0, np.int64))
-        found.append([*zip(violations.nodes, violations.labels, violations.gradients, keys, strict=True)])
+        found.append([*zip(violations.nodes, violations.labels, violations.scaled_gradients, keys, strict=True)])
     every, best = found
     assert every == sorted(every, key=lambda pair: (-pair[2], pair[0], pair[1]))
     assert best == every[:wanted]

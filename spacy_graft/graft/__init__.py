@@ -1,0 +1,1 @@
+"""Fits: rounds of search and optimisation, the path, the certificate, reports and solutions."""

@@ -59,7 +59,7 @@ class Ascent:
     ----------
     iterations : int64 (labels)
     running, rested : bool (labels)
-        Which labels go on, and which stopped because their scores have come to rest.
+        Which labels go on, and which stopped because their scores have converged.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ascent:
         self.rested = np.zeros(shape[0], np.bool_)
 
     def iterate(self) -> np.ndarray:
-        """One search, and one iteration of each running label whose best coordinate it tells; returns these labels."""
+        """One search, and one iteration of each running label whose best coordinate it finds; returns these labels."""
         residuals = self.importance * (self.targets - expit(self.scores))
         residuals[~self.running] = 0.0
         blocks, nodes, labels = self._best(residuals)
@@ -91,7 +91,7 @@ class Ascent:
         return labels
 
     def _best(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Block, node and label of the largest |v| / λ of each label that one search tells; the others wait.
+        """Block, node and label of the largest |v| / λ of each label for which one search finds it; the others wait.
 
         The gradients of active pairs are summed over their columns; the search looks for better ones among the rest.
         """
@@ -104,14 +104,18 @@ class Ascent:
         n_best = N_BEST * len(residuals)
         found = space.search(
             SearchRequest(
-                residuals.T, float(highest[self.running].min()), n_best, active.by_row(len(residuals)), space.degree,
+                residuals=residuals.T,
+                min_gradient=float(highest[self.running].min()),
+                n_best=n_best,
+                active=active.by_row(len(residuals)),
+                degree=space.degree,
                 count_all=False,
             )
-        )  # fmt: skip
+        )
         chosen = []
         for label in np.flatnonzero(self.running).tolist():
             of_label = np.flatnonzero(found.labels == label)
-            best = float(found.gradients[of_label].max(initial=0.0))
+            best = float(found.scaled_gradients[of_label].max(initial=0.0))
             if not len(of_label) and len(found.nodes) == n_best and found.peaks[label] > highest[label]:
                 continue
             if max(best, highest[label]) <= FLAT_SLOPE * self.importance[label].max(initial=0.0):
@@ -130,7 +134,7 @@ class Ascent:
         return np.array([pair in pairs for pair in zip(blocks, nodes, labels, strict=True)], np.bool_)
 
     def _move(self, row: int, label: int) -> None:
-        """Go to the maximum along one coordinate, and see whether scores have come to rest."""
+        """Go to the maximum along one coordinate, and see whether the scores have converged."""
         active = self.active
         entries = slice(active.starts[row], active.starts[row + 1])
         documents = active.documents[entries]
@@ -193,7 +197,7 @@ def best_intercept(scores: np.ndarray, targets: np.ndarray, importance: np.ndarr
     """
     order = np.argsort(scores, kind="stable")
     scores, targets, importance = scores[order], targets[order], importance[order]
-    # Cut k takes the k documents of the lowest scores for negative: its threshold is between lows[k] and highs[k].
+    # Cut k takes the k documents of the lowest scores for negative: its cut-off is between lows[k] and highs[k].
     missed = np.concatenate([[0.0], np.cumsum(importance * targets)])
     alarms = np.concatenate([[0.0], np.cumsum((importance * (1.0 - targets))[::-1])])[::-1]
     lows, highs = np.concatenate([[-np.inf], scores]), np.concatenate([scores, [np.inf]])
@@ -202,8 +206,8 @@ def best_intercept(scores: np.ndarray, targets: np.ndarray, importance: np.ndarr
     lows, highs = lows[best], highs[best]
     bounded = np.where(np.isinf(lows), highs - 2.0, lows), np.where(np.isinf(highs), lows + 2.0, highs)
     middles = 0.5 * (bounded[0] + bounded[1])
-    thresholds = np.where((lows < -likeliest) & (-likeliest < highs), -likeliest, middles)
-    return float(-thresholds[np.argmin(np.abs(thresholds + likeliest))])
+    cutoffs = np.where((lows < -likeliest) & (-likeliest < highs), -likeliest, middles)
+    return float(-cutoffs[np.argmin(np.abs(cutoffs + likeliest))])
 
 
 class AscentFit:

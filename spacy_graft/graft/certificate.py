@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..solve.losses import Loss
-from ..solve.penalties import ElasticNet
+from ..solve.penalties import Penalty
 from .model_state import ModelState
 
 
@@ -70,7 +70,7 @@ def objective_and_dual(
 
 
 def dual_value(
-    loss: Loss, probabilities: np.ndarray, penalty: ElasticNet, largest: float, squared_excess: float, network: float
+    loss: Loss, probabilities: np.ndarray, penalty: Penalty, largest: float, squared_excess: float, network: float
 ) -> float:
     """Dual objective at the better of two points made from the model's probabilities.
 
@@ -84,7 +84,7 @@ def dual_value(
     loss : Loss
     probabilities : float64 (labels, documents)
         p, with intercepts that are optimal.
-    penalty : ElasticNet
+    penalty : Penalty
     largest : float
         max |v_ky| / λ_ky over the whole space, active pairs included.
     squared_excess : float
@@ -94,6 +94,5 @@ def dual_value(
     """
     c = penalty.feasible_share(largest)
     value = loss.entropy((1.0 - c) * loss.targets + c * probabilities) - c**2 * network
-    if penalty.ridge > 0.0:
-        value = max(value, loss.entropy(probabilities) - penalty.conjugate(squared_excess) - network)
-    return value
+    conjugate = penalty.conjugate(squared_excess)
+    return max(value, loss.entropy(probabilities) - conjugate - network) if np.isfinite(conjugate) else value

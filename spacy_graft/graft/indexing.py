@@ -54,7 +54,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
 def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
     """The vertices of the network that are features, by block.
 
-    Each is a feature of its own, whatever columns are equal: its neighbours tell it from others. A feature outside the
+    Each is a feature of its own, whatever columns are equal: its neighbours distinguish it from others. A feature outside the
     network whose column is that of a vertex is the vertex by another name.
     """
     parts = []
@@ -82,7 +82,7 @@ def combination_part(
     by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
-        ItemIndex.joined(list(by_block.values())), np.concatenate(taken),
+        ItemIndex.concatenated(list(by_block.values())), np.concatenate(taken),
         label_weights(objective, data.penalty_factors[name]), block.degree, min_df,
     )  # fmt: skip
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})

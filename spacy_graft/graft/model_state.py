@@ -99,10 +99,10 @@ class ModelState:
         if network is None:
             return gradient
         features = self.space.network_features[active.rows]
-        joined = features >= 0
-        gradient[joined] = self._vertex_gradient[features[joined], active.labels[joined]]
+        in_network = features >= 0
+        gradient[in_network] = self._vertex_gradient[features[in_network], active.labels[in_network]]
         for problem in self.objective:
-            outside = ~joined & (active.labels >= problem.first) & (active.labels < problem.stop)
+            outside = ~in_network & (active.labels >= problem.first) & (active.labels < problem.stop)
             gradient[outside] = 2.0 * problem.ridge_share * network.outside * active.weights[outside]
         return gradient
 
@@ -179,8 +179,8 @@ class ModelState:
             return
         gradient = np.zeros((network.n_features, self.objective.n_labels))
         features = self.space.network_features[active.rows]
-        joined = features >= 0
-        gradient[features[joined], active.labels[joined]] = active.weights[joined]
+        in_network = features >= 0
+        gradient[features[in_network], active.labels[in_network]] = active.weights[in_network]
         for problem in self.objective:
             of_problem = gradient[:, problem.labels]
             gradient[:, problem.labels] = 2.0 * problem.ridge_share * network.product(of_problem)

@@ -49,7 +49,7 @@ class NamedFeatures:
     blocks, symbols : object (n_features)
         Where they come from: the name of the block, and an array of the symbols there.
     presence : csc_array, float64 (documents, n_features)
-        What they are worth in each document, training documents first. Others, which need no labels, can make a feature
+        Their values in each document, training documents first. Others, which need no labels, can make a feature
         known that no training document has: its weight is what the network makes of it.
     """
 
@@ -96,7 +96,7 @@ class Network:
         vocabulary = CorpusVocabulary(features.vertices, sparse.csr_array(features.presence))
         graph = builder(vocabulary)
         if not all(vertex in vocabulary.numbers for vertex in graph.features()):
-            # A builder of somebody else's may know features that the corpus lacks.
+            # Builders of other packages may return features that the corpus does not have.
             graph = graph.restricted_to(vocabulary)
         chosen = np.array([vocabulary.numbers[vertex] for vertex in graph.features()], np.int64)
         if not len(chosen):
@@ -116,7 +116,7 @@ class Network:
 class NetworkPenalty:
     """M, as products and between some of the features.
 
-    Memory: 12 bytes an edge four times over. Features of one class are all joined to one another: 12 bytes for each
+    Memory: 12 bytes an edge four times over. Features of one class are all in_network to one another: 12 bytes for each
     pair of those that are in the model.
 
     Parameters
@@ -175,37 +175,37 @@ class NetworkPenalty:
         share : float
             Factor of M, as of the ridge (:class:`spacy_graft.graft.problems.Problem`).
         """
-        joined = np.flatnonzero(features >= 0)
-        if len(joined) and np.bincount(labels[joined]).max() > LARGEST_BLOCK:
-            return self._operator(features, labels, share, joined)
+        in_network = np.flatnonzero(features >= 0)
+        if len(in_network) and np.bincount(labels[in_network]).max() > LARGEST_BLOCK:
+            return self._operator(features, labels, share, in_network)
         return self.written_coupling(features, labels, share)
 
     def written_coupling(self, features: np.ndarray, labels: np.ndarray, share: float) -> Coupling:
         """The same, always as a matrix, whose rows coordinate descent needs."""
         outside = sparse.diags_array(share * self.outside * (features < 0))
-        joined = np.flatnonzero(features >= 0)
-        if not len(joined):
+        in_network = np.flatnonzero(features >= 0)
+        if not len(in_network):
             return Coupling.of_matrix(sparse.csr_array(outside))
-        chosen, place = np.unique(features[joined], return_inverse=True)
+        chosen, place = np.unique(features[in_network], return_inverse=True)
         matrix = share * self.among(chosen)
         rows, columns, values = [], [], []
-        for label in np.unique(labels[joined]):
-            of_label = labels[joined] == label
+        for label in np.unique(labels[in_network]):
+            of_label = labels[in_network] == label
             part = matrix[place[of_label]][:, place[of_label]].tocoo()
-            rows.append(joined[of_label][part.row])
-            columns.append(joined[of_label][part.col])
+            rows.append(in_network[of_label][part.row])
+            columns.append(in_network[of_label][part.col])
             values.append(part.data)
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         matrix = sparse.csr_array(entries, shape=(len(features), len(features)))
         return Coupling.of_matrix(sparse.csr_array(matrix + outside))
 
-    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, joined: np.ndarray) -> Coupling:
+    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, in_network: np.ndarray) -> Coupling:
         outside = share * self.outside * (features < 0)
         n, n_labels = len(features), int(labels.max()) + 1
-        places = features[joined], labels[joined]
+        places = features[in_network], labels[in_network]
         rows = features[: n // n_labels]
         # Whole rows are moved where each label has the same vertices and nothing else.
-        whole = np.array_equal(features, np.tile(rows, n_labels)) and len(joined) == n
+        whole = np.array_equal(features, np.tile(rows, n_labels)) and len(in_network) == n
 
         def product(weights: np.ndarray) -> np.ndarray:
             weights = weights.reshape(-1)
@@ -213,11 +213,11 @@ class NetworkPenalty:
             if whole:
                 by_feature[rows] = weights.reshape(n_labels, -1).T
                 return np.ascontiguousarray(share * self.product(by_feature)[rows].T).reshape(-1)
-            by_feature[places] = weights[joined]
-            pulled = outside * weights
-            pulled[joined] = share * self.product(by_feature)[places]
-            return pulled
+            by_feature[places] = weights[in_network]
+            products = outside * weights
+            products[in_network] = share * self.product(by_feature)[places]
+            return products
 
         diagonal = outside.copy()
-        diagonal[joined] = share * (self.by_feature**2).sum(axis=0)[places[0]]
+        diagonal[in_network] = share * (self.by_feature**2).sum(axis=0)[places[0]]
         return Coupling(LinearOperator((n, n), matvec=product, dtype=np.float64), diagonal)

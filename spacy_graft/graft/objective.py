@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..search.penalty_kinds import PenaltyWeightKind
 from ..solve.active import Active
 from ..solve.coupling import Coupling
-from ..solve.penalties import ElasticNet
+from ..solve.penalties import ElasticNet, Penalty
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
@@ -49,7 +50,7 @@ class Objective:
         """Trained labels."""
         return self.problems.n_trained
 
-    def penalty(self, problem: Problem, l1: float) -> ElasticNet:
+    def penalty(self, problem: Problem, l1: float) -> Penalty:
         """The penalty of one problem at an L1 strength."""
         return ElasticNet(l1, self.settings.ridge * problem.ridge_share)
 
@@ -73,7 +74,7 @@ class Objective:
 
     def largest_rare_df(self, l1: float) -> float:
         """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and l1 λ < |v|."""
-        if self.settings.penalty_weights != "none" or not self.data.n_documents:
+        if self.settings.penalty_weight_kind is not PenaltyWeightKind.NONE or not self.data.n_documents:
             return 0.0
         largest = float((self.data.example_weights * self.scale).max())
         return l1 / largest if largest > 0.0 else 0.0

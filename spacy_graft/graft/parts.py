@@ -13,10 +13,10 @@ from ..index.columns import Columns
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch, members, simplest_first
+from ..search.full_pass import best_by_pass
 from ..search.kernels import EQUAL, FREE
 from ..search.request import SearchRequest
 from ..search.search import Search
-from ..search.stream import best_by_stream
 from ..search.violations import Violations
 
 
@@ -24,7 +24,7 @@ class Part(Protocol):
     """Features of one block, each with a number (its *node*), and which of them are rows of the active set."""
 
     name: str
-    #: Features that can be told, each column once.
+    #: Features that can be enumerated, each column once.
     n_columns: int
     #: Of how many items the largest combination is made.
     degree: int
@@ -35,7 +35,7 @@ class Part(Protocol):
         """The pairs with the largest scaled gradients; ``request.active`` is by the rows of the active set."""
 
     def features(self) -> np.ndarray:
-        """All nodes that are features, where they can be told."""
+        """All nodes that are features, if they can be enumerated."""
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
         """Those of the nodes that are no rows, each once."""
@@ -103,7 +103,7 @@ class IndexedPart:
         if self.search is not None:
             return self.search.best(request)
         query = request.query(self.inverse, self.row_of_node)
-        return best_by_stream(self.index, request.residuals, query)
+        return best_by_pass(self.index, request.residuals, query)
 
     def features(self) -> np.ndarray:
         return np.flatnonzero(self.row_of_node != EQUAL)
@@ -162,7 +162,7 @@ class VertexPart(IndexedPart):
 
     def best(self, request: SearchRequest) -> Violations:
         query = request.query(self.inverse, self.row_of_node)
-        return best_by_stream(self.index, request.residuals, query, self.network_gradient)
+        return best_by_pass(self.index, request.residuals, query, self.network_gradient)
 
 
 class CombinationPart:
@@ -176,7 +176,7 @@ class CombinationPart:
         By block, what its items are named by: the symbols of the search's items are numbers of block and row.
     """
 
-    #: Nobody knows how many columns are distinct.
+    #: Combinations are not enumerated.
     n_columns = 0
 
     def __init__(self, name: str, search: CombinationSearch, symbols: Mapping[str, np.ndarray]) -> None:

@@ -83,10 +83,10 @@ class PathFit:
         assert limit is not None
         sizes = [max(self.report.n_active, 1), self.rounds.state.active.n_rows]
         bounds = [math.log(l1_above), math.log(l1_below)]
-        wanted = math.log(max((1.0 + NEAR) / 2.0 * limit, 1.0))
+        target = math.log(max((1.0 + NEAR) / 2.0 * limit, 1.0))
         for _ in range(TRIES):
             above, below = map(math.log, sizes)
-            share = (wanted - above) / (below - above) if below > above else 0.5
+            share = (target - above) / (below - above) if below > above else 0.5
             l1 = bounds[0] + min(max(share, 0.05), 0.95) * (bounds[1] - bounds[0])
             self.rounds.restore(self._kept)
             self.rounds.optimise(math.exp(l1))

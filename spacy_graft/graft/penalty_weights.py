@@ -1,4 +1,4 @@
-"""PenaltySettings weights λ_ky of every feature and label, known before the search.
+"""Penalty weights λ_ky of every feature and label, known before the search.
 
 A weight divides into the gradient in the entering test, |v_ky| / λ_ky > l1: it is the same as multiplying the feature's
 column by 1 / λ. Of indexed features 1 / λ is kept in float32, (n_nodes, 0, 1 or labels): nothing where all weights are
@@ -18,24 +18,20 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search import weighting as kernels
-from ..search.combinations import LabelWeights
+from ..search.combinations import LabelPenaltyWeights
 from ..search.penalty_kinds import PenaltyWeightKind
 from .objective import Objective
 from .settings import PenaltySettings
 
-#: Kinds whose weights depend on the label; and those that follow from counts of documents.
-BY_LABEL = ("ratio", "ratio_idf")
-COUNTED = ("idf", *BY_LABEL)
 
-
-def label_weights(objective: Objective, block_factor: float) -> list[LabelWeights]:
+def label_weights(objective: Objective, block_factor: float) -> list[LabelPenaltyWeights]:
     """How the features of a block are weighed, for each trained label."""
     settings, problems = objective.settings, objective.problems
     inside = problems.positives()
     outside = problems.data.known[:, problems.trained] - inside
-    counted = settings.penalty_weights in COUNTED
+    counted = settings.penalty_weight_kind.counts_documents
     return [
-        LabelWeights(weighting, np.stack([of_label, others], axis=1) if counted else np.empty((0, 2)))
+        LabelPenaltyWeights(weighting, np.stack([of_label, others], axis=1) if counted else np.empty((0, 2)))
         for weighting, of_label, others in zip(
             weightings(settings, block_factor, inside, outside), inside.T, outside.T, strict=True
         )
@@ -46,7 +42,7 @@ def weightings(
     settings: PenaltySettings, block_factor: float, inside: np.ndarray, outside: np.ndarray
 ) -> list[kernels.Weighting]:
     """The weighting of each label, of which ``inside`` and ``outside`` (documents, labels) are the shares."""
-    kind = PenaltyWeightKind[settings.penalty_weights.upper()]
+    kind = settings.penalty_weight_kind
     totals = zip(inside.sum(axis=0).tolist(), outside.sum(axis=0).tolist(), strict=True)
     return [
         kernels.Weighting(int(kind), float(settings.ratio_power), 1.0 / block_factor, len(inside), n_inside, n_outside)
@@ -57,12 +53,12 @@ def weightings(
 def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex | ItemIndex) -> np.ndarray:
     """1 / λ_ky of all nodes of an index."""
     settings, problems = objective.settings, objective.problems
-    if (settings.penalty_weights == "none" and block_factor == 1.0) or not problems.n_trained:
+    if (settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0) or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
     positives = problems.positives()
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
-    if settings.penalty_weights not in BY_LABEL:
+    if not settings.penalty_weight_kind.by_label:
         return kernels.shared_inverse_weights(by_label[0], index.df, *index.moments())
     inside = index.sums(positives, np.float32)
     present = index.df.astype(np.float32)[:, None] if known.all() else index.sums(known, np.float32)

@@ -38,12 +38,12 @@ class Report:
         By phase: index, search, solve, refit.
     converged : bool
         Whether what the learner looks for has been found: under L1, that the gap is at ``tol`` or below; without, that
-        no feature exceeds the threshold and the weights of those selected are optimal; of an ascent, that scores have
-        come to rest.
+        no feature exceeds ``min_gradient`` and the weights of those selected are optimal; for an ascent, that the
+        scores have converged.
     network : dict, optional
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     separated : bool
-        Without a penalty: whether the likelihood was found to have no maximum, because the model tells all documents
+        Without a penalty: whether the likelihood was found to have no maximum, because the model separates all documents
         of a label from all others or a feature has documents of one label alone. The weights are then large rather
         than optimal: those at which gradients are small.
     finished : bool

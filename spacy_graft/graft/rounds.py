@@ -60,7 +60,7 @@ class Rounds:
 
     @property
     def trainable(self) -> bool:
-        """Whether there are labels to tell apart and features to tell them by."""
+        """Whether there are labels to separate and features that separate them."""
         return bool(self.state.objective.n_labels) and self.report.l1_max > NO_GRADIENT * self._certificate.initial
 
     def done(self) -> bool:
@@ -145,10 +145,14 @@ class Rounds:
         with self.report.timed("search"):
             self._found = state.space.search(
                 SearchRequest(
-                    state.weighted_residuals, l1, n_added, state.active_labels(), self._degree,
+                    residuals=state.weighted_residuals,
+                    min_gradient=l1,
+                    n_best=n_added,
+                    active=state.active_labels(),
+                    degree=self._degree,
                     count_all=self.settings.ridge > 0.0,
                 )
-            )  # fmt: skip
+            )
             self._certify(l1, self._found)
 
     def _certify(self, l1: float, found: SpaceViolations) -> None:
@@ -167,7 +171,7 @@ class Rounds:
 
 
 def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelState:
-    """The empty model over the space of features, and what a report tells of this space.
+    """The empty model over the space of features, and the figures of this space in the report.
 
     Parameters
     ----------
@@ -194,7 +198,14 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     with report.timed("search"):
         # At an L1 strength of 0 every pair violates; the largest scaled gradient of the empty model is l1_max.
         everything = space.search(
-            SearchRequest(state.weighted_residuals, 0.0, 1, state.active_labels(), space.degree, count_all=False)
+            SearchRequest(
+                residuals=state.weighted_residuals,
+                min_gradient=0.0,
+                n_best=1,
+                active=state.active_labels(),
+                degree=space.degree,
+                count_all=False,
+            )
         )
     report.l1_max = float(everything.peaks.max(initial=0.0))
     # There the empty model is the optimum.

@@ -1,8 +1,8 @@
 """Incremental feature selection under L2 or without a penalty, and training on all features at once.
 
-Riezler & Vasserman (EMNLP 2004): a round adds the n features whose gradient is largest, if it exceeds a threshold, and
-optimises the weights of all that have been added; the fit ends when no gradient exceeds the threshold (``l2-ifs``,
-``mle-ifs``). Without a threshold all features enter in the first round (``l2``, ``mle``).
+Riezler & Vasserman (EMNLP 2004): a round adds the n features whose gradient is largest, if it exceeds ``min_gradient``,
+and optimises the weights of all that have been added; the fit ends when no gradient exceeds it (``l2-ifs``,
+``mle-ifs``). Without ``min_gradient`` all features enter in the first round (``l2``, ``mle``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SelectionFit:
         if self.min_gradient is None and data.combinations:
             raise ValueError(
                 f"{type(learner).__name__}: without a min_gradient all features enter the model at once, but the "
-                f"products of {', '.join(map(repr, data.combinations))} are not written down. Give min_gradient, or "
+                f"combinations of {', '.join(map(repr, data.combinations))} are not enumerated. Give min_gradient, or "
                 f"leave them out."
             )
         self.report = Report(network=None if data.network is None else data.network.graph.report)
@@ -51,7 +51,7 @@ class SelectionFit:
         return self.report.finished
 
     def step(self) -> None:
-        """One round: add features, optimise, search; nothing once no feature exceeds the threshold."""
+        """One round: add features, optimise, search; nothing once no feature exceeds ``min_gradient``."""
         if self.finished:
             return
         before = self.report.objective
@@ -89,10 +89,14 @@ class SelectionFit:
             while True:
                 self._found = state.space.search(
                     SearchRequest(
-                        state.weighted_residuals, self.min_gradient, n_added(self.learner.n_best, state),
-                        state.active_labels(), self._degree, count_all=False,
+                        residuals=state.weighted_residuals,
+                        min_gradient=self.min_gradient,
+                        n_best=n_added(self.learner.n_best, state),
+                        active=state.active_labels(),
+                        degree=self._degree,
+                        count_all=False,
                     )
-                )  # fmt: skip
+                )
                 if self._found.count or self._degree >= state.space.degree:
                     return
                 self._degree += 1
@@ -113,13 +117,13 @@ class SelectionFit:
         if self.min_gradient is not None and self._found is not None:
             report.max_violation = max(float(self._found.peaks.max(initial=0.0)) / self.min_gradient - 1.0, 0.0)
         trainable = bool(state.objective.n_labels) and report.l1_max > NO_GRADIENT * self._initial
-        # With nothing to tell apart the empty model is the optimum, whatever could be added to it.
+        # With nothing to separate the empty model is the optimum, whatever could be added to it.
         report.converged = not trainable or (optimal and not self._n_waiting())
         if self.learner.penalty == "none":
             report.separated = any(self._is_separated(problem) for problem in state.objective)
 
     def _is_separated(self, problem: Problem) -> bool:
-        """Whether a direction is at hand along which the likelihood of a problem rises for ever."""
+        """Whether the likelihood of a problem is known to have no maximum."""
         scores = self.state.scores[problem.labels]
         return self._has_one_sided_column(problem) or problem.loss.is_separated_by(scores)
 

@@ -86,6 +86,11 @@ class PenaltySettings(Settings):
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 
+    @property
+    def penalty_weight_kind(self) -> PenaltyWeightKind:
+        """The kind of penalty weights that the option names."""
+        return PenaltyWeightKind[self.penalty_weights.upper()]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grafting(PenaltySettings):
@@ -196,7 +201,7 @@ class GraftingPath(PenaltySettings):
     refit : float or sequence of float, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
         lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come steps in which
-        it is fitted again under each of the others, and then under the first once more: where nobody chooses, that is
+        it is fitted again under each of the others, and then under the first once more: without a choice on held-out data, that is
         the model. None keeps the weights of the path.
     """
 

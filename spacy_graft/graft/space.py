@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..extract.terms import SymbolTerm
-from ..index.columns import Columns, joined
+from ..index.columns import Columns, concatenated
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
@@ -23,7 +23,7 @@ class SpaceViolations:
     blocks: np.ndarray
     nodes: np.ndarray
     labels: np.ndarray
-    gradients: np.ndarray
+    scaled_gradients: np.ndarray
     count: int
     peaks: np.ndarray
     squared_excess: np.ndarray
@@ -50,7 +50,7 @@ class FeatureSpace:
 
     @property
     def n_columns(self) -> int:
-        """Distinct columns of the space, without combinations, which nobody counts."""
+        """Distinct columns of the space, without combinations, which are not enumerated."""
         return sum(part.n_columns for part in self.parts)
 
     @property
@@ -70,7 +70,7 @@ class FeatureSpace:
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])
         labels = np.concatenate([of_part.labels for of_part in found])
-        gradients = np.concatenate([of_part.gradients for of_part in found])
+        gradients = np.concatenate([of_part.scaled_gradients for of_part in found])
         best = np.lexsort((labels, nodes, blocks, -gradients))[: request.n_best]
         return SpaceViolations(
             blocks[best], nodes[best], labels[best], gradients[best],
@@ -93,7 +93,7 @@ class FeatureSpace:
             self.blocks = np.concatenate([self.blocks, np.full(len(new), b)])
             self.nodes = np.concatenate([self.nodes, new])
         self.set_rows(self.blocks, self.nodes)
-        return joined(columns)
+        return concatenated(columns)
 
     def entered(self, active: Active, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> Active:
         """The active set with more pairs at weight zero, which are not in it yet."""
@@ -132,7 +132,7 @@ class FeatureSpace:
         return numbers
 
     def set_network_gradient(self, network_gradient: np.ndarray) -> None:
-        """Tell the vertices the gradient of the network at the present weights: float64 (its features, labels)."""
+        """Set the vertices' gradient of the network at the present weights: float64 (its features, labels)."""
         for part in self.parts:
             if isinstance(part, VertexPart):
                 part.network_gradient = network_gradient[part.network_features]

@@ -1,4 +1,4 @@
-"""Columns: the documents of features, and what features are worth in them."""
+"""Columns: the documents of features, and the values of features in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def joined(parts: Sequence[Columns]) -> Columns:
+def concatenated(parts: Sequence[Columns]) -> Columns:
     """Columns one after the other; values of 1 are written out where others are not 1."""
     starts, documents = np.zeros(1, np.int64), [np.empty(0, np.int32)]
     for more, of_part, _ in parts:

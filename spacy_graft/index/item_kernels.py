@@ -31,7 +31,7 @@ def column_sums_of_one(starts, documents, values, lane, begin, end, sums):
 
 @njit
 def document_sums(starts, documents, totals):
-    """Sum ``totals`` (documents, k) over the documents of each node, whatever the item is worth in them."""
+    """Sum ``totals`` (documents, k) over the documents of each node, whatever the item's value in them."""
     sums = np.zeros((starts.shape[0] - 1, totals.shape[1]))
     for k in range(sums.shape[0]):
         for e in range(starts[k], starts[k + 1]):
@@ -44,7 +44,7 @@ def document_sums(starts, documents, totals):
 def entry_key(value, number):
     """What a document adds to the key of a column with ``value`` in it: ``number`` where that is 1."""
     bits = np.float64(value).view(np.int64) - ONE
-    # Nearly all that tells values apart may be in the exponent, the highest bits: mixed down, and up again.
+    # Nearly all that distinguishes values may be in the exponent, the highest bits: mixed down, and up again.
     bits = (bits ^ (bits >> 32)) * GOLDEN
     bits = (bits ^ (bits >> 29)) * GOLDEN
     return number * (1 + 2 * bits)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..extract.bags import Bags
 from . import item_kernels, kernels
-from .columns import Columns, joined
+from .columns import Columns, concatenated
 from .fingerprints import column_numbers
 from .sums import lanes_of, room_for
 
@@ -47,14 +47,14 @@ class ItemIndex:
         return cls(kept.symbols, starts, documents, values, kept.n_documents)
 
     @classmethod
-    def joined(cls, indexes: Sequence[ItemIndex]) -> ItemIndex:
+    def concatenated(cls, indexes: Sequence[ItemIndex]) -> ItemIndex:
         """The columns of all, without those that come twice; a symbol says which: (number of the index, node)."""
         keys = np.concatenate([index.keys for index in indexes])
         first = np.sort(np.unique(keys, return_index=True)[1])
         bounds = np.cumsum([0, *(index.n_nodes for index in indexes)])
         of = np.searchsorted(bounds, first, side="right") - 1
         chosen = [first[of == i] - bounds[i] for i in range(len(indexes))]
-        columns = joined([index.columns(nodes) for index, nodes in zip(indexes, chosen, strict=True)])
+        columns = concatenated([index.columns(nodes) for index, nodes in zip(indexes, chosen, strict=True)])
         return cls(np.stack([of, first - bounds[of]], axis=1), *columns, indexes[0].n_documents)
 
     @property

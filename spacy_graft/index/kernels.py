@@ -1,6 +1,6 @@
 """Kernels from symbols to the tree of n-gram nodes: LCP, intervals, events.
 
-The contract of the arrays, once for the whole room:
+The contract of the arrays, once for all kernels of the index:
 
 * ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a document, or a
   symbol too rare to be part of any feature). The last symbol is a break, so that comparisons need no bounds.

@@ -70,7 +70,7 @@ class NgramIndex:
         Raises
         ------
         ValueError
-            If the stream has more symbols than 32-bit positions can tell apart.
+            If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else max_length
         symbols, alphabet, documents = ranked(stream, min_df)

@@ -1,0 +1,1 @@
+"""Trained models: matching, scores, and how they are saved and loaded."""

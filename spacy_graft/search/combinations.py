@@ -25,7 +25,7 @@ MOST_ITEMS = kernels.MASK - 1
 
 
 @dataclass(frozen=True)
-class LabelWeights:
+class LabelPenaltyWeights:
     """How combinations are weighed for one label.
 
     Attributes
@@ -52,7 +52,7 @@ class CombinationSearch:
     items : ItemIndex
     taken : int64
         Keys of the columns that are features of their own.
-    weights : sequence of LabelWeights
+    weights : sequence of LabelPenaltyWeights
         By label.
     degree : int
         2 or 3.
@@ -64,11 +64,11 @@ class CombinationSearch:
         If there are more items than codes have room for.
     """
 
-    #: Room for candidates in units of the number wanted, and at the least.
+    #: Room for candidates in units of ``n_best``, and at the least.
     ROOM, SMALLEST_ROOM = 8, 4096
 
     def __init__(
-        self, items: ItemIndex, taken: np.ndarray, weights: Sequence[LabelWeights], degree: int, min_df: int
+        self, items: ItemIndex, taken: np.ndarray, weights: Sequence[LabelPenaltyWeights], degree: int, min_df: int
     ) -> None:
         if items.n_nodes > MOST_ITEMS:
             raise ValueError(

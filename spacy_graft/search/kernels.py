@@ -29,7 +29,7 @@ class NodeQuery(NamedTuple):
     min_gradient : float
         What a scaled gradient must exceed.
     n_best : int
-        How many of these pairs are wanted.
+        How many of these pairs to return.
     n_labels : int
     """
 
@@ -46,7 +46,7 @@ class NodeCandidates(NamedTuple):
 
     Attributes
     ----------
-    gradients : float64, keys : int64 (room)
+    scaled_gradients : float64, keys : int64 (room)
         Candidates with their scaled gradients; a key is node * labels + label.
     n_candidates, n_violations : int64 (1)
         How many candidates there are, and how many violations have been met.
@@ -56,7 +56,7 @@ class NodeCandidates(NamedTuple):
         Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
     """
 
-    gradients: np.ndarray
+    scaled_gradients: np.ndarray
     keys: np.ndarray
     n_candidates: np.ndarray
     n_violations: np.ndarray
@@ -103,7 +103,7 @@ def offer(value, node, label, query, found):
         found.peaks[label] = max(found.peaks[label], scaled)
         if scaled >= found.floor[0]:
             count = found.n_candidates[0]
-            found.gradients[count] = scaled
+            found.scaled_gradients[count] = scaled
             found.keys[count] = np.int64(node) * query.n_labels + label
             found.n_candidates[0] = count + 1
 
@@ -111,7 +111,7 @@ def offer(value, node, label, query, found):
 @inlined
 def has_room(found, n_pairs):
     """Whether so many candidates can be added."""
-    return found.n_candidates[0] + n_pairs <= found.gradients.shape[0]
+    return found.n_candidates[0] + n_pairs <= found.scaled_gradients.shape[0]
 
 
 @inlined

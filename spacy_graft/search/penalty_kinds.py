@@ -13,3 +13,13 @@ class PenaltyWeightKind(IntEnum):
     STANDARD = 2
     RATIO = 3
     RATIO_IDF = 4
+
+    @property
+    def by_label(self) -> bool:
+        """Whether λ depends on the label."""
+        return self in (PenaltyWeightKind.RATIO, PenaltyWeightKind.RATIO_IDF)
+
+    @property
+    def counts_documents(self) -> bool:
+        """Whether λ follows from numbers of documents."""
+        return self is PenaltyWeightKind.IDF or self.by_label

@@ -9,7 +9,7 @@ import numpy as np
 from .kernels import NodeQuery
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchRequest:
     """The pairs of a feature and a label with the largest scaled gradients |v| / λ.
 
@@ -18,15 +18,15 @@ class SearchRequest:
     residuals : float64 (documents, labels)
         a_i δ_iy.
     min_gradient : float
-        Only pairs whose scaled gradient is above this are wanted.
+        Only pairs whose scaled gradient is above this are returned.
     n_best : int
-        How many of them.
+        How many of them at most.
     active : bool (rows, labels)
         The pairs that are in the model, and not looked for.
     degree : int
         No combinations of more items; 1: none at all.
     count_all : bool
-        Whether the sums over all that exceed ``min_gradient`` are wanted; else a search over combinations is faster,
+        Whether the sums over all that exceed ``min_gradient`` are needed; else a search over combinations is faster,
         and its sum of squares may be infinite.
     """
 

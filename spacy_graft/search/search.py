@@ -8,9 +8,9 @@ import numpy as np
 
 from ..index.ngrams import NgramIndex
 from .coarse import CoarseTree
+from .full_pass import best_by_pass
 from .kernels import NodeQuery
 from .request import SearchRequest
-from .stream import best_by_stream
 from .violations import Violations
 
 #: Full passes before a coarse tree is made, which takes as long as two of them.
@@ -51,11 +51,11 @@ class Search:
         """A pass over all nodes; or, from some pass on, over those that can be found."""
         self.n_passes += 1
         if self.n_passes <= PASSES_BEFORE_COARSE:
-            return best_by_stream(self.index, residuals, query)
+            return best_by_pass(self.index, residuals, query)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
             self.coarse = CoarseTree.build(self.index, self.inverse_weights, max(int(RESERVE * cut), 1))
-        found = best_by_stream(self.coarse, residuals, self.coarse.renumbered(query))
+        found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query))
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 
     def _cut(self, residuals: np.ndarray, min_gradient: float) -> int:

@@ -16,7 +16,7 @@ class Violations:
     Attributes
     ----------
     nodes, labels : int64
-    gradients : float64
+    scaled_gradients : float64
         Scaled gradients |v_ky| / λ_ky.
     count : int
         How many pairs violate.
@@ -28,7 +28,7 @@ class Violations:
 
     nodes: np.ndarray
     labels: np.ndarray
-    gradients: np.ndarray
+    scaled_gradients: np.ndarray
     count: int
     peaks: np.ndarray
     squared_excess: np.ndarray
@@ -40,14 +40,14 @@ class Candidates:
     Memory: 16 bytes for each of :attr:`ROOM` times ``n_best``, whatever the number that violates.
     """
 
-    #: Room in units of the number wanted, and at the least, beside that for all labels of one node.
+    #: Room in units of ``n_best``, and at the least, beside that for all labels of one node.
     ROOM, SMALLEST_ROOM = 8, 4096
 
     def __init__(self, query: NodeQuery) -> None:
         room = max(self.ROOM * query.n_best, self.SMALLEST_ROOM) + query.n_labels
         self.query = query
         self.found = NodeCandidates(
-            gradients=np.empty(room),
+            scaled_gradients=np.empty(room),
             keys=np.empty(room, np.int64),
             n_candidates=np.zeros(1, np.int64),
             n_violations=np.zeros(1, np.int64),
@@ -60,7 +60,7 @@ class Candidates:
         """Move the ``n_best`` best to the front, by (scaled gradient, then key); the worst of them is the new floor."""
         found, n_best = self.found, self.query.n_best
         count = found.n_candidates[0]
-        gradients, keys = found.gradients[:count], found.keys[:count]
+        gradients, keys = found.scaled_gradients[:count], found.keys[:count]
         worst = np.partition(gradients, count - n_best)[count - n_best]
         above = np.flatnonzero(gradients > worst)
         tied = np.sort(keys[gradients == worst])[: n_best - len(above)]
@@ -72,7 +72,7 @@ class Candidates:
         """The ``n_best`` best by (scaled gradient, then node and label)."""
         found = self.found
         count = found.n_candidates[0]
-        order = np.lexsort((found.keys[:count], -found.gradients[:count]))[: self.query.n_best]
+        order = np.lexsort((found.keys[:count], -found.scaled_gradients[:count]))[: self.query.n_best]
         nodes, labels = np.divmod(found.keys[order], self.query.n_labels)
         n_violations = int(found.n_violations[0])
-        return Violations(nodes, labels, found.gradients[order], n_violations, found.peaks, found.squared_excess)
+        return Violations(nodes, labels, found.scaled_gradients[order], n_violations, found.peaks, found.squared_excess)

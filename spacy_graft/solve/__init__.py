@@ -1,0 +1,1 @@
+"""The optimum over the active features: losses, penalties, proximal Newton steps."""

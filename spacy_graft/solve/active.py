@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..index.columns import Columns, joined
+from ..index.columns import Columns, concatenated
 from .kernels import Pairs
 
 
@@ -37,7 +37,7 @@ class Active:
     @classmethod
     def empty(cls) -> Active:
         none = np.empty(0, np.int64)
-        return cls(*joined([]), none, none, np.empty(0), np.empty(0))
+        return cls(*concatenated([]), none, none, np.empty(0), np.empty(0))
 
     @property
     def n_rows(self) -> int:
@@ -76,7 +76,9 @@ class Active:
 
     def with_columns(self, columns: Columns) -> Active:
         """More columns after those that are here, without pairs yet."""
-        return Active(*joined([self.columns, columns]), self.rows, self.labels, self.penalty_weights, self.weights)
+        return Active(
+            *concatenated([self.columns, columns]), self.rows, self.labels, self.penalty_weights, self.weights
+        )
 
     def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty_weights: np.ndarray) -> Active:
         """More pairs, at weight zero."""

@@ -134,7 +134,7 @@ class SoftmaxLoss(Loss):
 
     def is_separated_by(self, scores: np.ndarray) -> bool:
         known = self.importance > 0.0
-        return is_told_apart(self.targets[:, known], scores[:, known])
+        return is_separated(self.targets[:, known], scores[:, known])
 
 
 class LogisticLoss(Loss):
@@ -156,10 +156,10 @@ class LogisticLoss(Loss):
         known = self.importance > 0.0
         targets, scores = self.targets[:, known], scores[:, known]
         both = np.concatenate([1.0 - targets, targets])
-        return is_told_apart(both, np.concatenate([np.zeros(scores.shape), scores]))
+        return is_separated(both, np.concatenate([np.zeros(scores.shape), scores]))
 
 
-def is_told_apart(targets: np.ndarray, scores: np.ndarray) -> bool:
+def is_separated(targets: np.ndarray, scores: np.ndarray) -> bool:
     """Return whether every document has one label and scores strictly highest on it: (labels, documents), both."""
     best = np.where(targets > 0.0, scores, -np.inf).max(axis=0)
     others = np.where(targets > 0.0, -np.inf, scores).max(axis=0)

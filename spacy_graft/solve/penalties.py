@@ -6,6 +6,7 @@ active pairs (:class:`PairPenalty`), whose proximal step is in the kernels.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,8 +58,37 @@ class PairPenalty:
         return PairPenalty(self.upper[chosen], self.lower[chosen], self.quadratic[chosen])
 
 
+class Penalty(ABC):
+    """What weights cost, with penalty weights λ; everything else asks it only for what is named here."""
+
+    @property
+    @abstractmethod
+    def is_smooth(self) -> bool:
+        """Whether it has a gradient everywhere."""
+
+    @abstractmethod
+    def value(self, weights: np.ndarray, penalty_weights: np.ndarray) -> float:
+        """Return the penalty of weights with penalty weights λ: float64 (pairs), both."""
+
+    @abstractmethod
+    def on(self, penalty_weights: np.ndarray) -> PairPenalty:
+        """Return the penalty on pairs with these λ: float64 (pairs)."""
+
+    @abstractmethod
+    def squared_excess(self, scaled_gradients: np.ndarray) -> float:
+        """Return Σ of the squares by which scaled gradients |v| / λ exceed what the penalty allows at 0."""
+
+    @abstractmethod
+    def conjugate(self, squared_excess: float) -> float:
+        """Return the conjugate of the penalty at v; infinite where no weight could make up for the excess."""
+
+    @abstractmethod
+    def feasible_share(self, largest: float) -> float:
+        """Return the largest c for which c v is dual feasible everywhere, where ``largest`` is max |v| / λ."""
+
+
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNet(Penalty):
     """L1 and ridge with penalty weights: Σ_k (l1 λ_k |w_k| + ridge λ_k² w_k²).
 
     Attributes
@@ -74,29 +104,24 @@ class ElasticNet:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether it has a gradient everywhere."""
         return self.l1 == 0.0
 
     def value(self, weights: np.ndarray, penalty_weights: np.ndarray) -> float:
-        """Return the penalty of weights with penalty weights λ: float64 (pairs), both."""
         weighted = penalty_weights * weights
         return float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
 
     def on(self, penalty_weights: np.ndarray) -> PairPenalty:
-        """Return the penalty on pairs with these λ: float64 (pairs)."""
         l1 = self.l1 * penalty_weights
         return PairPenalty(l1, l1, self.ridge * penalty_weights**2)
 
     def squared_excess(self, scaled_gradients: np.ndarray) -> float:
-        """Return Σ max(|v| / λ − l1, 0)², the conjugate of the penalty at v but for a factor."""
         return float((np.maximum(scaled_gradients - self.l1, 0.0) ** 2).sum())
 
     def conjugate(self, squared_excess: float) -> float:
-        """Return the conjugate of the penalty at v; infinite without a ridge, unless no scaled gradient exceeds l1."""
+        # Without a ridge the penalty grows linearly: finite only where no scaled gradient exceeds l1.
         if self.ridge > 0.0:
             return squared_excess / (4.0 * self.ridge)
         return 0.0 if squared_excess == 0.0 else float("inf")
 
     def feasible_share(self, largest: float) -> float:
-        """Return the largest c for which c v is within l1 λ everywhere, where ``largest`` is max |v| / λ."""
         return min(1.0, self.l1 / largest) if largest > 0.0 else 1.0

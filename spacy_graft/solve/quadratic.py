@@ -7,7 +7,7 @@ X the active columns and Ω the penalty,
 
 where Q is the coupling of a network, if there is one. Coordinate descent finds the support and conjugate gradients
 finish the linear system on it, preconditioned by the labels' own blocks where the diagonal is not enough; without L1
-they do all of it. Character n-grams are strongly correlated, and descent alone crawls: at an L1 strength of 1 on
+they do all of it. Character n-grams are strongly correlated, and descent alone is slow: at an L1 strength of 1 on
 movie_reviews it took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364 products with the
 Hessian, each of which costs as much as half a sweep.
 """
@@ -33,7 +33,7 @@ TOWARDS_TARGETS = 0.05
 SWEEPS = 4
 #: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
 FLAT = 1e-10
-#: Products by the diagonal alone before a model is worth its blocks; the largest block; what steadies its factor.
+#: Products by the diagonal alone before a model gets its blocks; the largest block; the ridge of its factor.
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
 #: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
@@ -107,11 +107,11 @@ class QuadraticModel:
             importance,
             p,
             importance * self.scale * p,
-            *self._joined(),
+            *self._coupling_rows(),
             self.coupling.diagonal,
         )
 
-    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _coupling_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows of Q; none of an operator, which there is no descent for."""
         matrix = self.coupling.matrix
         if not isinstance(matrix, sparse.csr_array):
@@ -212,7 +212,7 @@ class QuadraticModel:
         Returns
         -------
         bool
-            True if another run is worth it: the support shrank, or there are more digits to gain on it.
+            True if another run helps: the support shrank, or there are more digits to gain on it.
         """
         support = np.flatnonzero(point.weights)
         face = QuadraticFace(self, support)
@@ -351,7 +351,7 @@ class LabelBlocks:
         """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network."""
         model, active = self.model, self.model.active
         p = model.probabilities[label]
-        root = np.sqrt(model.loss.importance * p * (1.0 - p)) * model.scale
+        root = np.sqrt(model.loss.variances(p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
         for column, j in zip(dense, members, strict=True):
             entries = slice(active.starts[active.rows[j]], active.starts[active.rows[j] + 1])

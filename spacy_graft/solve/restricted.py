@@ -10,7 +10,7 @@ from .active import Active
 from .coupling import Coupling
 from .design import Design
 from .losses import Loss
-from .penalties import ElasticNet
+from .penalties import Penalty
 from .quadratic import QuadraticModel
 
 #: Newton steps of one call; three to five are usual.
@@ -30,19 +30,15 @@ class Restricted:
     loss : Loss
     scale : float64 (documents)
         Document weights a_i.
-    penalty : ElasticNet
+    penalty : Penalty
     coupling : Coupling
         Of the pairs that it is given.
     """
 
     loss: Loss
     scale: np.ndarray
-    penalty: ElasticNet
+    penalty: Penalty
     coupling: Coupling
-
-    def penalty_value(self, active: Active) -> float:
-        """The penalty and wᵀ Q w."""
-        return self.penalty.value(active.weights, active.penalty_weights) + self.coupling.penalty(active.weights)
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
         """Move ``active.weights``, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.

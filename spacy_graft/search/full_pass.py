@@ -11,7 +11,7 @@ from .coarse import CoarseTree
 from .violations import Candidates, Violations
 
 
-def best_by_stream(
+def best_by_pass(
     index: NgramIndex | ItemIndex | CoarseTree,
     residuals: np.ndarray,
     query: kernels.NodeQuery,
