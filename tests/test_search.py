@@ -136,17 +136,13 @@ def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not
     index, _, inverse, rows, active = problem(texts, 1, "none", 0)
     search = Search(index, inverse, rows)
     rng = np.random.default_rng(0)
-    for threshold, min_df in [
-        *[(12.0, None)] * PASSES_BEFORE_COARSE,
-        (12.0, 8),
-        (8.0, 8),
-        (7.0, 4),
-        (20.0, 4),
-        (0.5, 1),
-        (9.0, 6),
-    ]:
+    later = [(12.0, 8), (8.0, 8), (7.0, 4), (20.0, 4), (0.5, 1), (9.0, 6)]
+    for threshold, min_df in [*[(12.0, None)] * PASSES_BEFORE_COARSE, *later]:
+        residuals = rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None]
         search.best(
-            SearchRequest(rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None], threshold, 5, active, 1, True)
+            SearchRequest(
+                residuals=residuals, min_gradient=threshold, n_best=5, active=active, degree=1, count_all=True
+            )
         )
         assert (search.coarse.min_df if search.coarse else None) == min_df
 

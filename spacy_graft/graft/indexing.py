@@ -54,8 +54,8 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
 def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
     """The vertices of the network that are features, by block.
 
-    Each is a feature of its own, whatever columns are equal: its neighbours distinguish it from others. A feature outside the
-    network whose column is that of a vertex is the vertex by another name.
+    Each is a feature of its own, whatever columns are equal: its neighbours distinguish it from others. A feature
+    outside the network whose column is that of a vertex is the vertex by another name.
     """
     parts = []
     for name in dict.fromkeys(network.blocks.tolist()):

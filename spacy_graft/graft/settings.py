@@ -201,8 +201,8 @@ class GraftingPath(PenaltySettings):
     refit : float or sequence of float, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
         lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come steps in which
-        it is fitted again under each of the others, and then under the first once more: without a choice on held-out data, that is
-        the model. None keeps the weights of the path.
+        it is fitted again under each of the others, and then under the first once more: without a choice on held-out
+        data, that is the model. None keeps the weights of the path.
     """
 
     ridge: float = 20.0
