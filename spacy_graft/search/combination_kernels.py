@@ -11,13 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inlined, njit
 from ..index.item_kernels import entry_key
 from .weighting import Weighting, inverse_weight, largest_inverse_weight
 
 # Rows of sums: over the documents with positive and with negative residuals, of what is inside and outside the label,
 # and whether a column has been met.
-POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = range(5)
+POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = SUMS = range(5)
+
+#: Why a walk stops: at its end; where candidates have no room left; or at an anchor that has triples to look for.
+END, FULL, BELOW = range(3)
+#: Where it stopped: at which anchor; how many columns this meets, how many of them have been offered (the last of these
+#: has yet to be noted and cleared), and how many are noted for triples.
+ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = PLACE = range(4)
 
 #: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
 LOOK_FIRST = 0.5
@@ -97,6 +103,8 @@ class CombinationCandidates(NamedTuple):
         A scaled gradient below it is not among the best.
     peaks, squared_excess : float64 (labels)
         Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
+    documents : int32, values : float64 (documents of an item, at most; or none)
+        The column of the combination that is looked at.
     """
 
     gradients: np.ndarray
@@ -109,6 +117,8 @@ class CombinationCandidates(NamedTuple):
     floor: np.ndarray
     peaks: np.ndarray
     squared_excess: np.ndarray
+    documents: np.ndarray
+    values: np.ndarray
 
 
 class Database(NamedTuple):
@@ -136,87 +146,141 @@ class Database(NamedTuple):
     shares: np.ndarray
 
 
-@njit
+class Walk(NamedTuple):
+    """A walk over the columns of a database: over pairs or, in the documents of one item, over triples with it.
+
+    Attributes
+    ----------
+    database : Database
+    chosen : int64 (columns)
+        The item of each column.
+    first : int
+        The item that all documents have; -1 for none.
+    anchors : int64
+        Columns in the order of the walk.
+    bounds, inverses : float64 (columns)
+        Of everything below each column, and the largest 1 / λ there.
+    sums : float64 (5, columns or more)
+        Zeros, but while columns of an anchor are looked at.
+    touched : int64 (columns or more)
+        The columns that the anchor meets.
+    below : int64 (columns or more)
+        Those whose pairs with the anchor may be part of triples.
+    place : int64 (4)
+        Where the walk stopped: zeros before the first anchor.
+    """
+
+    database: Database
+    chosen: np.ndarray
+    first: int
+    anchors: np.ndarray
+    bounds: np.ndarray
+    inverses: np.ndarray
+    sums: np.ndarray
+    touched: np.ndarray
+    below: np.ndarray
+    place: np.ndarray
+
+
 def with_columns(row_starts, columns, row_values, n_columns, weights, shares):
     """A database from its rows: finds where each column stands."""
     column_starts = np.zeros(n_columns + 1, np.int64)
-    for column in columns:
-        column_starts[column + 1] += 1
-    for column in range(n_columns):
-        column_starts[column + 1] += column_starts[column]
-    place = column_starts[:-1].copy()
-    rows = np.empty(columns.shape[0], np.int32)
-    places = np.empty(columns.shape[0], np.int64)
-    for row in range(row_starts.shape[0] - 1):
-        for e in range(row_starts[row], row_starts[row + 1]):
-            to = place[columns[e]]
-            place[columns[e]] = to + 1
-            rows[to] = row
-            places[to] = e
+    rows = np.empty(len(columns), np.int32)
+    places = np.empty(len(columns), np.int64)
+    find_columns(row_starts, columns, column_starts, rows, places)
     return Database(row_starts, columns, row_values, column_starts, rows, places, weights, shares)
 
 
 @njit
+def find_columns(row_starts, columns, column_starts, rows, places):
+    """Fill where each column stands; ``column_starts`` is all zero."""
+    n_columns = column_starts.shape[0] - 1
+    for e in range(columns.shape[0]):
+        column_starts[columns[e] + 1] += 1
+    for column in range(n_columns):
+        column_starts[column + 1] += column_starts[column]
+    for row in range(row_starts.shape[0] - 1):
+        for e in range(row_starts[row], row_starts[row + 1]):
+            to = column_starts[columns[e]]
+            column_starts[columns[e]] = to + 1
+            rows[to] = row
+            places[to] = e
+    for column in range(n_columns, 0, -1):
+        column_starts[column] = column_starts[column - 1]
+    column_starts[0] = 0
+
+
 def database_of(starts, documents, values, chosen, order, residuals, shares):
     """The database of the chosen items, numbered in their order, and of the documents in theirs, for one label.
 
     Documents whose residual is 0 are left out where no shares are asked for.
     """
-    row_of = np.full(residuals.shape[0], -1, np.int32)
-    kept = np.empty(residuals.shape[0], np.int64)
-    n_rows = 0
-    for i in order:
-        if residuals[i] != 0.0 or shares.shape[0] > 0:
-            row_of[i] = n_rows
-            kept[n_rows] = i
-            n_rows += 1
-    kept = kept[:n_rows]
-    row_starts = np.zeros(n_rows + 1, np.int64)
-    for item in chosen:
-        for e in range(starts[item], starts[item + 1]):
-            if row_of[documents[e]] >= 0:
-                row_starts[row_of[documents[e]] + 1] += 1
-    for row in range(n_rows):
-        row_starts[row + 1] += row_starts[row]
-    place = row_starts[:-1].copy()
-    columns = np.empty(row_starts[n_rows], np.int32)
-    row_values = np.empty(row_starts[n_rows] if values.shape[0] > 0 else 0)
-    for column in range(chosen.shape[0]):
-        item = chosen[column]
-        for e in range(starts[item], starts[item + 1]):
-            row = row_of[documents[e]]
-            if row >= 0:
-                columns[place[row]] = column
-                if values.shape[0] > 0:
-                    row_values[place[row]] = values[e]
-                place[row] += 1
+    kept = order if len(shares) else order[residuals[order] != 0.0]
+    row_of = np.full(len(residuals), -1, np.int32)
+    row_of[kept] = np.arange(len(kept))
+    row_starts = np.zeros(len(kept) + 1, np.int64)
+    count_rows(starts, documents, chosen, row_of, row_starts)
+    columns = np.empty(row_starts[-1], np.int32)
+    row_values = np.empty(len(columns) if len(values) else 0)
+    fill_rows(starts, documents, values, chosen, row_of, row_starts, columns, row_values)
     return with_columns(
-        row_starts, columns, row_values, chosen.shape[0], residuals[kept], shares[kept] if shares.shape[0] else shares
+        row_starts, columns, row_values, len(chosen), residuals[kept], shares[kept] if len(shares) else shares
     )
 
 
 @njit
+def count_rows(starts, documents, chosen, row_of, row_starts):
+    """Fill ``row_starts``, all zero, of a database of items."""
+    for column in range(chosen.shape[0]):
+        for e in range(starts[chosen[column]], starts[chosen[column] + 1]):
+            row = row_of[documents[e]]
+            if row >= 0:
+                row_starts[row + 1] += 1
+    for row in range(row_starts.shape[0] - 1):
+        row_starts[row + 1] += row_starts[row]
+
+
+@njit
+def fill_rows(starts, documents, values, chosen, row_of, row_starts, columns, row_values):
+    """Fill the rows of a database of items."""
+    for column in range(chosen.shape[0]):
+        for e in range(starts[chosen[column]], starts[chosen[column] + 1]):
+            row = row_of[documents[e]]
+            if row >= 0:
+                columns[row_starts[row]] = column
+                if values.shape[0] > 0:
+                    row_values[row_starts[row]] = values[e]
+                row_starts[row] += 1
+    for row in range(row_starts.shape[0] - 1, 0, -1):
+        row_starts[row] = row_starts[row - 1]
+    row_starts[0] = 0
+
+
 def part_of(database, column, number_of, n_columns):
     """The rows that hold a column, with the later columns that have a number in ``number_of``, so numbered."""
-    n_rows = 0
-    n_entries = 0
-    for e in range(database.column_starts[column], database.column_starts[column + 1]):
-        n_rows += 1
-        n_entries += database.row_starts[database.rows[e] + 1] - database.places[e] - 1
-    real = database.row_values.shape[0] > 0
-    shared = database.shares.shape[0] > 0
-    row_starts = np.zeros(n_rows + 1, np.int64)
+    begin, end = database.column_starts[column], database.column_starts[column + 1]
+    rows = database.rows[begin:end]
+    n_entries = int((database.row_starts[rows + 1] - database.places[begin:end] - 1).sum())
+    row_starts = np.zeros(end - begin + 1, np.int64)
     columns = np.empty(n_entries, np.int32)
-    row_values = np.empty(n_entries if real else 0)
-    weights = np.empty(n_rows)
-    shares = np.empty((n_rows if shared else 0, 2))
+    row_values = np.empty(n_entries if len(database.row_values) else 0)
+    weights = database.weights[rows]
+    fill_part(database, column, number_of, row_starts, columns, row_values, weights)
+    n_entries = row_starts[-1]
+    shares = database.shares[rows] if len(database.shares) else database.shares
+    return with_columns(row_starts, columns[:n_entries], row_values[:n_entries], n_columns, weights, shares)
+
+
+@njit
+def fill_part(database, column, number_of, row_starts, columns, row_values, weights):
+    """Fill the rows of a part of a database, and multiply weights by what the column is worth."""
+    begin = database.column_starts[column]
+    real = row_values.shape[0] > 0
     end = 0
-    for r in range(n_rows):
-        e = database.column_starts[column] + r
-        row, place = database.rows[e], database.places[e]
-        weights[r] = database.weights[row] * database.row_values[place] if real else database.weights[row]
-        if shared:
-            shares[r] = database.shares[row]
+    for r in range(weights.shape[0]):
+        row, place = database.rows[begin + r], database.places[begin + r]
+        if database.row_values.shape[0] > 0:
+            weights[r] *= database.row_values[place]
         for q in range(place + 1, database.row_starts[row + 1]):
             number = number_of[database.columns[q]]
             if number >= 0:
@@ -225,7 +289,6 @@ def part_of(database, column, number_of, n_columns):
                     row_values[end] = database.row_values[q]
                 end += 1
         row_starts[r + 1] = end
-    return with_columns(row_starts, columns[:end], row_values[:end] if real else row_values, n_columns, weights, shares)
 
 
 @njit
@@ -256,16 +319,21 @@ def add_shared(column, database, limit, sums, touched):
                     touched[n_touched] = columns[q]
                     n_touched += 1
         if shares.shape[0] > 0:
-            add_weight(sums[INSIDE], columns, first, last, shares[row, 0], row_values[:0])
-            add_weight(sums[OUTSIDE], columns, first, last, shares[row, 1], row_values[:0])
+            add_weight(sums, INSIDE, columns, first, last, shares[row, 0])
+            add_weight(sums, OUTSIDE, columns, first, last, shares[row, 1])
         weight = weights[row]
         if row_values.shape[0] > 0:
             weight *= row_values[place]
-        add_weight(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight), row_values)
+            side = POSITIVE if weight > 0.0 else NEGATIVE
+            for q in range(first, last):
+                sums[side, columns[q]] += abs(weight) * row_values[q]
+        else:
+            add_weight(sums, POSITIVE if weight > 0.0 else NEGATIVE, columns, first, last, abs(weight))
         remaining -= abs(weights[row])
         if remaining <= look_at and not note:
             if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
-                sums[:, column + 1 : n_columns] = 0.0
+                for other in range(column + 1, n_columns):
+                    clear(sums, other)
                 return 0
             look_at *= 0.5
     if note:
@@ -278,7 +346,7 @@ def add_shared(column, database, limit, sums, touched):
     return n_touched
 
 
-@njit
+@inlined
 def largest_after(column, n_columns, sums):
     """The largest sum on one side of any column after this."""
     largest = 0.0
@@ -288,23 +356,27 @@ def largest_after(column, n_columns, sums):
 
 
 @njit
-def add_weight(sums, columns, first, last, weight, row_values):
-    """Add a weight to the sums of the columns of a part of a row, times their values."""
-    if row_values.shape[0] > 0:
+def add_weight(sums, side, columns, first, last, weight):
+    """Add a weight to one of the sums of the columns of a part of a row."""
+    if weight != 0.0:
         for q in range(first, last):
-            sums[columns[q]] += weight * row_values[q]
-    elif weight != 0.0:
-        for q in range(first, last):
-            sums[columns[q]] += weight
+            sums[side, columns[q]] += weight
 
 
-@njit
+@inlined
+def clear(sums, column):
+    """Forget the sums of a column."""
+    for row in range(sums.shape[0]):
+        sums[row, column] = 0.0
+
+
+@inlined
 def coded(a, b, c):
     """The code of items a < b < c; c is -1 for a pair. Pairs come before triples of the same members."""
     return ((a + 1) << (2 * BITS)) | ((b + 1) << BITS) | (c + 1)
 
 
-@njit
+@inlined
 def is_simpler(code, other):
     """Whether a combination has fewer members than another, or as many and comes first."""
     if (code & MASK == 0) != (other & MASK == 0):
@@ -313,27 +385,31 @@ def is_simpler(code, other):
 
 
 @njit
-def is_in(key, keys):
-    """Whether sorted keys have a key."""
-    place = np.searchsorted(keys, key)
-    return place < keys.shape[0] and keys[place] == key
+def place_of(key, keys):
+    """Where sorted keys have a key first; -1 if nowhere."""
+    begin, end = 0, keys.shape[0]
+    while begin < end:
+        middle = (begin + end) // 2
+        if keys[middle] < key:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin if begin < keys.shape[0] and keys[begin] == key else -1
 
 
-@njit
+@inlined
 def is_active(key, query):
     """Whether the label has a combination with this column already."""
-    place = np.searchsorted(query.active_keys, key)
-    found = place < query.active_keys.shape[0] and query.active_keys[place] == key
-    return found and query.active[place]
+    place = place_of(key, query.active_keys)
+    return place >= 0 and query.active[place]
 
 
 @njit
-def combination_column(a, b, c, items, documents, values):
-    """Write the column of a combination; returns how many documents it has. Values only where items have them."""
+def combination_column(a, b, c, items, documents, values, df):
+    """Write the column of a combination from entry ``df`` on; returns where it ends. Values only where items have them."""
     starts, of_all, values_of_all = items.starts, items.documents, items.values
     real = values_of_all.shape[0] > 0
     i, j, k = starts[a], starts[b], starts[max(c, 0)]
-    df = 0
     while i < starts[a + 1] and j < starts[b + 1]:
         document = of_all[i]
         if of_all[j] < document:
@@ -357,75 +433,78 @@ def combination_column(a, b, c, items, documents, values):
 
 
 @njit
-def key_of(documents, values, numbers):
+def key_of(documents, values, begin, end, numbers):
     """Key of a column; no values where all are 1."""
     key = 0
-    for e in range(documents.shape[0]):
+    for e in range(begin, end):
         number = numbers[documents[e]]
         key += entry_key(values[e], number) if values.shape[0] else number
     return key
 
 
-@njit
 def combination_columns(codes, items):
     """Columns of combinations, and their keys."""
-    starts = np.zeros(codes.shape[0] + 1, np.int64)
-    keys = np.empty(codes.shape[0], np.int64)
-    room = 0
-    for code in codes:
-        a = (code >> (2 * BITS)) - 1
-        room += items.starts[a + 1] - items.starts[a]
+    a = (codes >> (2 * BITS)) - 1
+    room = int((items.starts[a + 1] - items.starts[a]).sum())
+    starts = np.zeros(len(codes) + 1, np.int64)
+    keys = np.empty(len(codes), np.int64)
     documents = np.empty(room, np.int32)
-    values = np.empty(room if items.values.shape[0] else 0)
-    for r in range(codes.shape[0]):
-        a, b, c = (codes[r] >> (2 * BITS)) - 1, ((codes[r] >> BITS) & MASK) - 1, (codes[r] & MASK) - 1
-        df = combination_column(a, b, c, items, documents[starts[r] :], values[starts[r] :])
-        starts[r + 1] = starts[r] + df
-        of_row = slice(starts[r], starts[r + 1])
-        keys[r] = key_of(documents[of_row], values[of_row], items.numbers)
+    values = np.empty(room if len(items.values) else 0)
+    fill_combination_columns(codes, items, starts, documents, values, keys)
     return starts, documents[: starts[-1]].copy(), values[: starts[-1]].copy(), keys
 
 
 @njit
-def inverse_weight_of(documents, values, shares, weighting):
+def fill_combination_columns(codes, items, starts, documents, values, keys):
+    """Fill the columns of combinations, and their keys."""
+    for r in range(codes.shape[0]):
+        a, b, c = (codes[r] >> (2 * BITS)) - 1, ((codes[r] >> BITS) & MASK) - 1, (codes[r] & MASK) - 1
+        starts[r + 1] = combination_column(a, b, c, items, documents, values, starts[r])
+        keys[r] = key_of(documents, values, starts[r], starts[r + 1], items.numbers)
+
+
+@njit
+def inverse_weight_of(documents, values, begin, end, shares, weighting):
     """1 / λ of a column, exactly."""
     inside = outside = total = squares = 0.0
-    for e in range(documents.shape[0]):
+    for e in range(begin, end):
         x = values[e] if values.shape[0] else 1.0
         total += x
         squares += x * x
         if shares.shape[0]:
             inside += shares[documents[e], 0]
             outside += shares[documents[e], 1]
-    return inverse_weight(weighting, documents.shape[0], inside, outside, total, squares)
+    return inverse_weight(weighting, end - begin, inside, outside, total, squares)
 
 
-@njit
-def gradient_of(documents, values, residuals):
+@inlined
+def gradient_of(documents, values, df, residuals):
     """Σ x δ over a column."""
     gradient = 0.0
-    for e in range(documents.shape[0]):
+    for e in range(df):
         gradient += residuals[documents[e]] * (values[e] if values.shape[0] else 1.0)
     return gradient
 
 
-@njit
 def combination_inverse_weights(codes, items, shares, weighting):
     """1 / λ of combinations for one label."""
     starts, documents, values, _ = combination_columns(codes, items)
-    inverse = np.empty(codes.shape[0])
-    for r in range(codes.shape[0]):
-        of_row = slice(starts[r], starts[r + 1])
-        inverse[r] = inverse_weight_of(documents[of_row], values[of_row], shares, weighting)
+    inverse = np.empty(len(codes))
+    fill_combination_inverse_weights(starts, documents, values, shares, weighting, inverse)
     return inverse
 
 
 @njit
-def bounds_below(items, shares, query):
-    """max(t⁺, t⁻) / λ of each item with the smallest λ that a combination with it can have; and this 1 / λ."""
+def fill_combination_inverse_weights(starts, documents, values, shares, weighting, inverse):
+    """Fill 1 / λ of columns for one label."""
+    for r in range(inverse.shape[0]):
+        inverse[r] = inverse_weight_of(documents, values, starts[r], starts[r + 1], shares, weighting)
+
+
+@njit
+def bounds_below(items, shares, query, bounds, inverses):
+    """Fill max(t⁺, t⁻) / λ of each item with the smallest λ that a combination with it can have; and this 1 / λ."""
     starts, documents, values = items.starts, items.documents, items.values
-    bounds = np.empty(starts.shape[0] - 1)
-    inverses = np.empty(bounds.shape[0])
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
         for e in range(starts[k], starts[k + 1]):
@@ -434,7 +513,6 @@ def bounds_below(items, shares, query):
             negative += max(-gradient, 0.0)
         inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
         bounds[k] = max(positive, negative) * inverses[k]
-    return bounds, inverses
 
 
 @njit
@@ -451,57 +529,27 @@ def slot_of(key, label, found):
 
 
 @njit
-def keep_best_combinations(found, n_best):
-    """Move the ``n_best`` best candidates to the front, by (scaled gradient, code, label), and raise the floor."""
-    count = found.n_candidates[0]
-    gradients = found.gradients[:count]
-    worst = np.sort(gradients)[count - n_best]
-    above = np.flatnonzero(gradients > worst)
-    tied = np.flatnonzero(gradients == worst)
-    n_tied = n_best - above.shape[0]
-    codes = found.codes[tied]
-    last_code = np.sort(codes)[n_tied - 1]
-    # The labels of one code come in their order.
-    tied = np.concatenate((tied[codes < last_code], tied[codes == last_code]))[:n_tied]
-    kept = np.concatenate((above, tied))
-    found.gradients[:n_best] = gradients[kept]
-    found.codes[:n_best] = found.codes[kept]
-    found.keys[:n_best] = found.keys[kept]
-    found.labels[:n_best] = found.labels[kept]
-    found.slots[:] = -1
-    for candidate in range(n_best):
+def fill_slots(found):
+    """Put all candidates into the hash table, which is empty."""
+    for candidate in range(found.n_candidates[0]):
         found.slots[slot_of(found.keys[candidate], found.labels[candidate], found)] = candidate
-    found.n_candidates[0] = n_best
-    found.floor[0] = worst
 
 
 @njit
-def offer_combination(bound, a, b, c, items, query, found):
-    """Count a combination if it violates and, if it is among the best so far, put it with the candidates.
-
-    ``bound`` is its scaled gradient or more. One that cannot be among the best is counted as it is bounded: with
-    documents of unknown labels or together with others of the same column, a little too high.
-    """
-    floor = found.floor[0]
-    if bound < floor:
-        found.n_violations[0] += 1
-        found.squared_excess[query.label] += (bound - query.min_gradient) ** 2
-        found.peaks[query.label] = max(found.peaks[query.label], bound)
-        return
+def offer_combination(a, b, c, items, query, found):
+    """Count a combination if it violates and, if it is among the best so far, put it with the candidates."""
     if b < a:
         a, b = b, a
     if c >= 0 and c < b:
         b, c = c, b
         if b < a:
             a, b = b, a
-    size = items.starts[a + 1] - items.starts[a]
-    documents, values = np.empty(size, np.int32), np.empty(size if items.values.shape[0] else 0)
-    df = combination_column(a, b, c, items, documents, values)
-    documents, values = documents[:df], values[:df]
-    inverse = inverse_weight_of(documents, values, query.shares, query.weighting)
-    scaled = abs(gradient_of(documents, values, query.residuals)) * inverse
-    key = key_of(documents, values, items.numbers)
-    if scaled <= query.min_gradient or df < query.min_df or is_in(key, items.taken) or is_active(key, query):
+    documents, values = found.documents, found.values
+    df = combination_column(a, b, c, items, documents, values, 0)
+    inverse = inverse_weight_of(documents, values, 0, df, query.shares, query.weighting)
+    scaled = abs(gradient_of(documents, values, df, query.residuals)) * inverse
+    key = key_of(documents, values, 0, df, items.numbers)
+    if scaled <= query.min_gradient or df < query.min_df or place_of(key, items.taken) >= 0 or is_active(key, query):
         return
     code = coded(a, b, c)
     slot = slot_of(key, query.label, found)
@@ -510,10 +558,8 @@ def offer_combination(bound, a, b, c, items, query, found):
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return
-    found.n_violations[0] += 1
-    found.squared_excess[query.label] += (scaled - query.min_gradient) ** 2
-    found.peaks[query.label] = max(found.peaks[query.label], scaled)
-    if scaled < floor:
+    count_violation(scaled, query, found)
+    if scaled < found.floor[0]:
         return
     candidate = found.n_candidates[0]
     found.slots[slot] = candidate
@@ -522,86 +568,100 @@ def offer_combination(bound, a, b, c, items, query, found):
     found.keys[candidate] = key
     found.labels[candidate] = query.label
     found.n_candidates[0] = candidate + 1
-    if candidate + 1 == found.gradients.shape[0]:
-        keep_best_combinations(found, query.n_best)
 
 
-@njit
+@inlined
+def count_violation(scaled, query, found):
+    """Count a violation of a label."""
+    found.n_violations[0] += 1
+    found.squared_excess[query.label] += (scaled - query.min_gradient) ** 2
+    found.peaks[query.label] = max(found.peaks[query.label], scaled)
+
+
+@inlined
+def is_full(found):
+    """Whether candidates have no room left."""
+    return found.n_candidates[0] == found.gradients.shape[0]
+
+
+@inlined
 def lowest_of_use(query, found):
     """What a bound must be above to matter."""
     return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0])
 
 
-@njit
-def scaled_gradient_bounds(sums, column, query):
-    """The scaled gradient of a combination (or a little more), and the bound of everything below it."""
-    positive, negative = sums[POSITIVE, column], sums[NEGATIVE, column]
+@inlined
+def scaled_gradient(sums, column, query):
+    """The scaled gradient of a combination, or a little more."""
     inside, outside = sums[INSIDE, column], sums[OUTSIDE, column]
-    own = inverse_weight(query.weighting, inside + outside, inside, outside, -1.0, -1.0)
-    below = largest_inverse_weight(query.weighting, query.min_df, inside, outside)
-    return abs(positive - negative) * own, max(positive, negative) * below
+    inverse = inverse_weight(query.weighting, inside + outside, inside, outside, -1.0, -1.0)
+    return abs(sums[POSITIVE, column] - sums[NEGATIVE, column]) * inverse
+
+
+@inlined
+def bound_below(sums, column, query):
+    """The bound of everything below a combination."""
+    inverse = largest_inverse_weight(query.weighting, query.min_df, sums[INSIDE, column], sums[OUTSIDE, column])
+    return max(sums[POSITIVE, column], sums[NEGATIVE, column]) * inverse
+
+
+@inlined
+def begin_anchor(anchor, walk, query, found):
+    """Sum what an anchor shares with the columns after it, if a combination with one of them can matter."""
+    lowest = lowest_of_use(query, found)
+    n_touched = 0
+    if walk.bounds[anchor] > lowest:
+        n_touched = add_shared(anchor, walk.database, lowest / walk.inverses[anchor], walk.sums, walk.touched)
+    walk.place[N_TOUCHED] = n_touched
+    walk.place[N_BELOW] = 0
 
 
 @njit
-def walk(anchors, bounds, inverses, chosen, database, items, query, found):
-    """Offer every combination of a label that no bound rules out.
+def offer_touched(anchor, walk, items, query, found):
+    """Offer the combinations of an anchor with the columns that it meets; returns whether that has been done.
 
-    Parameters
-    ----------
-    anchors : int64
-        Columns of the database, in the order of the walk.
-    bounds, inverses : float64 (columns)
-        Of everything below each column, and the largest 1 / λ there.
-    chosen : int64
-        The item of each column.
-    database : Database
-    items, query, found
-        As above.
+    If not, candidates have no room left; called again, it goes on where it stopped.
     """
-    n_columns = chosen.shape[0]
-    sums = np.zeros((5, n_columns))
-    touched = np.empty(n_columns, np.int64)
-    number_of = np.full(n_columns, -1, np.int32)
-    below = np.empty(n_columns, np.int64)
-    inner_sums = np.zeros((5, n_columns))
-    inner_touched = np.empty(n_columns, np.int64)
-    for anchor in anchors:
-        if bounds[anchor] <= lowest_of_use(query, found):
-            continue
-        limit = lowest_of_use(query, found) / inverses[anchor]
-        n_touched = add_shared(anchor, database, limit, sums, touched)
-        n_below = 0
-        for t in range(n_touched):
-            other = touched[t]
-            scaled, bound_below = scaled_gradient_bounds(sums, other, query)
+    place, sums, touched, chosen, below, first = walk.place, walk.sums, walk.touched, walk.chosen, walk.below, walk.first
+    n_offered, n_touched, n_below = place[N_OFFERED], place[N_TOUCHED], place[N_BELOW]
+    item = chosen[anchor]
+    to_deepen = query.degree > 2 and first < 0
+    for t in range(max(n_offered - 1, 0), n_touched):
+        other = touched[t]
+        if t >= n_offered:
+            scaled = scaled_gradient(sums, other, query)
             if scaled > lowest_of_use(query, found):
-                offer_combination(scaled, chosen[anchor], chosen[other], -1, items, query, found)
-            if query.degree > 2 and bound_below > lowest_of_use(query, found):
-                below[n_below] = other
-                n_below += 1
-            sums[:, other] = 0.0
-        if n_below > 1:
-            ascending = np.sort(below[:n_below])
-            for number in range(n_below):
-                number_of[ascending[number]] = number
-            part = part_of(database, anchor, number_of, n_below)
-            number_of[ascending] = -1
-            first, inverse = chosen[anchor], inverses[anchor]
-            walk_below(first, chosen[ascending], part, inverse, inner_sums, inner_touched, items, query, found)
+                if scaled < found.floor[0]:
+                    # As it is bounded: with documents of unknown labels or together with others of the same column, a
+                    # little too high.
+                    count_violation(scaled, query, found)
+                else:
+                    a, b, c = (item, chosen[other], -1) if first < 0 else (first, item, chosen[other])
+                    offer_combination(a, b, c, items, query, found)
+                    if is_full(found):
+                        place[N_OFFERED] = t + 1
+                        place[N_BELOW] = n_below
+                        return False
+        if to_deepen and bound_below(sums, other, query) > lowest_of_use(query, found):
+            below[n_below] = other
+            n_below += 1
+        clear(sums, other)
+    place[N_OFFERED] = 0
+    place[N_BELOW] = n_below
+    return True
 
 
 @njit
-def walk_below(first, below, part, inverse, sums, touched, items, query, found):
-    """Offer the triples of an item and two of those ``below`` it.
-
-    ``part`` (Database) has the documents of the first and the columns of the others; 1 / λ is at most ``inverse``.
-    """
-    for second in range(below.shape[0] - 1):
-        limit = lowest_of_use(query, found) / inverse
-        n_touched = add_shared(second, part, limit, sums, touched)
-        for t in range(n_touched):
-            third = touched[t]
-            scaled, _ = scaled_gradient_bounds(sums, third, query)
-            if scaled > lowest_of_use(query, found):
-                offer_combination(scaled, first, below[second], below[third], items, query, found)
-            sums[:, third] = 0.0
+def advance(walk, items, query, found):
+    """Offer every combination of a label that no bound rules out, from where the walk stopped; returns why it stops."""
+    place = walk.place
+    while place[ANCHOR] < walk.anchors.shape[0]:
+        anchor = walk.anchors[place[ANCHOR]]
+        if place[N_OFFERED] == 0:
+            begin_anchor(anchor, walk, query, found)
+        if not offer_touched(anchor, walk, items, query, found):
+            return FULL
+        place[ANCHOR] += 1
+        if place[N_BELOW] > 1:
+            return BELOW
+    return END

@@ -117,18 +117,28 @@ class CombinationSearch:
         return self._violations(found, request)
 
     def _walk(self, query: kernels.WalkQuery, shares: np.ndarray, found: kernels.CombinationCandidates) -> None:
-        bounds, inverses = kernels.bounds_below(self.columns, shares, query)
-        able = bounds > kernels.lowest_of_use(query, found)
+        bounds, inverses = np.empty(self.items.n_nodes), np.empty(self.items.n_nodes)
+        kernels.bounds_below(self.columns, shares, query, bounds, inverses)
+        able = bounds > lowest_of_use(query, found)
         chosen = self.by_frequency[able[self.by_frequency]]
         if len(chosen) < 2:
             return
         by_residual = np.argsort(-np.abs(query.residuals), kind="stable")
         database = kernels.database_of(*self.columns[:3], chosen, by_residual, query.residuals, query.shares)
         anchors = np.argsort(-bounds[chosen], kind="stable")
-        kernels.walk(anchors, bounds[chosen], inverses[chosen], chosen, database, self.columns, query, found)
+        self._advance(walk_over(database, chosen, -1, anchors, bounds[chosen], inverses[chosen]), query, found)
+
+    def _advance(self, walk: kernels.Walk, query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> None:
+        """Walk to the end; whenever candidates have no room left, the best are kept."""
+        while (stop := kernels.advance(walk, self.columns, query, found)) != kernels.END:
+            if stop == kernels.FULL:
+                keep_best_combinations(found, query.n_best)
+            else:
+                self._advance(walk_below(walk), query, found)
 
     def _room(self, request: SearchRequest) -> kernels.CombinationCandidates:
         room = max(self.ROOM * request.n_best, self.SMALLEST_ROOM)
+        longest = int(self.items.df.max(initial=0))
         return kernels.CombinationCandidates(
             gradients=np.empty(room),
             codes=np.empty(room, np.int64),
@@ -140,6 +150,8 @@ class CombinationSearch:
             floor=np.zeros(1),
             peaks=np.zeros(request.n_labels),
             squared_excess=np.zeros(request.n_labels),
+            documents=np.empty(longest, np.int32),
+            values=np.empty(longest if len(self.columns.values) else 0),
         )
 
     def _violations(
@@ -167,6 +179,59 @@ class CombinationSearch:
     def of_codes(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns of combinations: starts int64, documents int32, values float64 (or none), and their keys int64."""
         return kernels.combination_columns(codes, self.columns)
+
+
+def walk_over(
+    database: kernels.Database,
+    chosen: np.ndarray,
+    first: int,
+    anchors: np.ndarray,
+    bounds: np.ndarray,
+    inverses: np.ndarray,
+) -> kernels.Walk:
+    """A walk at its beginning."""
+    n_columns = len(chosen)
+    return kernels.Walk(
+        database, chosen, first, anchors, bounds, inverses,
+        sums=np.zeros((len(kernels.SUMS), n_columns)),
+        touched=np.empty(n_columns, np.int64),
+        below=np.empty(n_columns, np.int64),
+        place=np.zeros(len(kernels.PLACE), np.int64),
+    )  # fmt: skip
+
+
+def walk_below(walk: kernels.Walk) -> kernels.Walk:
+    """The walk over triples with the last anchor of a walk over pairs."""
+    anchor = walk.anchors[walk.place[kernels.ANCHOR] - 1]
+    below = np.sort(walk.below[: walk.place[kernels.N_BELOW]])
+    number_of = np.full(len(walk.chosen), -1, np.int32)
+    number_of[below] = np.arange(len(below))
+    part = kernels.part_of(walk.database, anchor, number_of, len(below))
+    first, inverses = int(walk.chosen[anchor]), np.full(len(below), walk.inverses[anchor])
+    # The last of the columns has none after it.
+    return walk_over(part, walk.chosen[below], first, np.arange(len(below) - 1), np.full(len(below), np.inf), inverses)
+
+
+def lowest_of_use(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
+    """What a bound must be above to matter."""
+    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0])
+
+
+def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) -> None:
+    """Move the ``n_best`` best candidates to the front, by (scaled gradient, code, label), and raise the floor."""
+    count = found.n_candidates[0]
+    gradients = found.gradients[:count]
+    worst = np.partition(gradients, count - n_best)[count - n_best]
+    above = np.flatnonzero(gradients > worst)
+    tied = np.flatnonzero(gradients == worst)
+    # The labels of one code come in their order.
+    tied = tied[np.argsort(found.codes[tied], kind="stable")][: n_best - len(above)]
+    kept = np.concatenate([above, tied])
+    for values in (found.gradients, found.codes, found.keys, found.labels):
+        values[:n_best] = values[kept]
+    found.n_candidates[0], found.floor[0] = n_best, worst
+    found.slots[:] = -1
+    kernels.fill_slots(found)
 
 
 def simplest_first(codes: np.ndarray) -> np.ndarray:
