@@ -586,8 +586,8 @@ def is_full(found):
 
 @inlined
 def lowest_of_use(query, found):
-    """What a bound must be above to matter."""
-    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0])
+    """What a bound must be above to matter; what ties with the floor does, since its name may be the simpler one."""
+    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0] * (1.0 - ROUNDING))
 
 
 @inlined
@@ -622,7 +622,14 @@ def offer_touched(anchor, walk, items, query, found):
 
     If not, candidates have no room left; called again, it goes on where it stopped.
     """
-    place, sums, touched, chosen, below, first = walk.place, walk.sums, walk.touched, walk.chosen, walk.below, walk.first
+    place, sums, touched, chosen, below, first = (
+        walk.place,
+        walk.sums,
+        walk.touched,
+        walk.chosen,
+        walk.below,
+        walk.first,
+    )
     n_offered, n_touched, n_below = place[N_OFFERED], place[N_TOUCHED], place[N_BELOW]
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
@@ -631,7 +638,7 @@ def offer_touched(anchor, walk, items, query, found):
         if t >= n_offered:
             scaled = scaled_gradient(sums, other, query)
             if scaled > lowest_of_use(query, found):
-                if scaled < found.floor[0]:
+                if scaled < found.floor[0] * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
                     # little too high.
                     count_violation(scaled, query, found)

@@ -119,7 +119,7 @@ class CombinationSearch:
     def _walk(self, query: kernels.WalkQuery, shares: np.ndarray, found: kernels.CombinationCandidates) -> None:
         bounds, inverses = np.empty(self.items.n_nodes), np.empty(self.items.n_nodes)
         kernels.bounds_below(self.columns, shares, query, bounds, inverses)
-        able = bounds > lowest_of_use(query, found)
+        able = bounds > smallest_useful_bound(query, found)
         chosen = self.by_frequency[able[self.by_frequency]]
         if len(chosen) < 2:
             return
@@ -212,9 +212,10 @@ def walk_below(walk: kernels.Walk) -> kernels.Walk:
     return walk_over(part, walk.chosen[below], first, np.arange(len(below) - 1), np.full(len(below), np.inf), inverses)
 
 
-def lowest_of_use(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
-    """What a bound must be above to matter."""
-    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0])
+def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
+    """What a bound must be above to matter, as :func:`~spacy_graft.search.combination_kernels.lowest_of_use` has it."""
+    floor = float(found.floor[0]) * (1.0 - kernels.ROUNDING)
+    return query.min_gradient if query.count_all else max(query.min_gradient, floor)
 
 
 def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) -> None:
