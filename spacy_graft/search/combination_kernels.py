@@ -23,7 +23,7 @@ POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = SUMS = range(5)
 END, FULL, BELOW = range(3)
 #: Where it stopped: at which anchor; how many columns this meets, how many of them have been offered (the last of these
 #: has yet to be noted and cleared), and how many are noted for triples.
-ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = PLACE = range(4)
+ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = WALK_PLACE = range(4)
 
 #: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
 LOOK_FIRST = 0.5
@@ -406,7 +406,7 @@ def is_active(key, query):
 
 @njit
 def combination_column(a, b, c, items, documents, values, df):
-    """Write the column of a combination from entry ``df`` on; returns where it ends. Values only where items have them."""
+    """Write the column of a combination from entry ``df`` on, values only where items have them; returns its end."""
     starts, of_all, values_of_all = items.starts, items.documents, items.values
     real = values_of_all.shape[0] > 0
     i, j, k = starts[a], starts[b], starts[max(c, 0)]

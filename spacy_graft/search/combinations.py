@@ -196,7 +196,7 @@ def walk_over(
         sums=np.zeros((len(kernels.SUMS), n_columns)),
         touched=np.empty(n_columns, np.int64),
         below=np.empty(n_columns, np.int64),
-        place=np.zeros(len(kernels.PLACE), np.int64),
+        place=np.zeros(len(kernels.WALK_PLACE), np.int64),
     )  # fmt: skip
 
 
