@@ -319,8 +319,8 @@ def add_shared(column, database, limit, sums, touched):
                     touched[n_touched] = columns[q]
                     n_touched += 1
         if shares.shape[0] > 0:
-            add_weight(sums, INSIDE, columns, first, last, shares[row, 0])
-            add_weight(sums, OUTSIDE, columns, first, last, shares[row, 1])
+            add_weight(sums[INSIDE], columns, first, last, shares[row, 0])
+            add_weight(sums[OUTSIDE], columns, first, last, shares[row, 1])
         weight = weights[row]
         if row_values.shape[0] > 0:
             weight *= row_values[place]
@@ -328,7 +328,7 @@ def add_shared(column, database, limit, sums, touched):
             for q in range(first, last):
                 sums[side, columns[q]] += abs(weight) * row_values[q]
         else:
-            add_weight(sums, POSITIVE if weight > 0.0 else NEGATIVE, columns, first, last, abs(weight))
+            add_weight(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight))
         remaining -= abs(weights[row])
         if remaining <= look_at and not note:
             if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
@@ -346,7 +346,7 @@ def add_shared(column, database, limit, sums, touched):
     return n_touched
 
 
-@inlined
+@njit
 def largest_after(column, n_columns, sums):
     """The largest sum on one side of any column after this."""
     largest = 0.0
@@ -356,18 +356,21 @@ def largest_after(column, n_columns, sums):
 
 
 @njit
-def add_weight(sums, side, columns, first, last, weight):
-    """Add a weight to one of the sums of the columns of a part of a row."""
+def add_weight(sums, columns, first, last, weight):
+    """Add a weight to the sums of the columns of a part of a row."""
     if weight != 0.0:
         for q in range(first, last):
-            sums[side, columns[q]] += weight
+            sums[columns[q]] += weight
 
 
-@inlined
+@njit
 def clear(sums, column):
-    """Forget the sums of a column."""
-    for row in range(sums.shape[0]):
-        sums[row, column] = 0.0
+    """Forget the sums of a column; one by one, which is faster than a loop."""
+    sums[POSITIVE, column] = 0.0
+    sums[NEGATIVE, column] = 0.0
+    sums[INSIDE, column] = 0.0
+    sums[OUTSIDE, column] = 0.0
+    sums[MET, column] = 0.0
 
 
 @inlined
@@ -395,13 +398,6 @@ def place_of(key, keys):
         else:
             end = middle
     return begin if begin < keys.shape[0] and keys[begin] == key else -1
-
-
-@inlined
-def is_active(key, query):
-    """Whether the label has a combination with this column already."""
-    place = place_of(key, query.active_keys)
-    return place >= 0 and query.active[place]
 
 
 @njit
@@ -537,7 +533,10 @@ def fill_slots(found):
 
 @njit
 def offer_combination(a, b, c, items, query, found):
-    """Count a combination if it violates and, if it is among the best so far, put it with the candidates."""
+    """Count a combination if it violates and, if it is among the best so far, put it with the candidates.
+
+    Returns whether these have no room left.
+    """
     if b < a:
         a, b = b, a
     if c >= 0 and c < b:
@@ -545,22 +544,26 @@ def offer_combination(a, b, c, items, query, found):
         if b < a:
             a, b = b, a
     documents, values = found.documents, found.values
-    df = combination_column(a, b, c, items, documents, values, 0)
-    inverse = inverse_weight_of(documents, values, 0, df, query.shares, query.weighting)
+    begin = np.int64(0)  # For a literal, functions would be compiled once more.
+    df = combination_column(a, b, c, items, documents, values, begin)
+    inverse = inverse_weight_of(documents, values, begin, df, query.shares, query.weighting)
     scaled = abs(gradient_of(documents, values, df, query.residuals)) * inverse
-    key = key_of(documents, values, 0, df, items.numbers)
-    if scaled <= query.min_gradient or df < query.min_df or place_of(key, items.taken) >= 0 or is_active(key, query):
-        return
+    key = key_of(documents, values, begin, df, items.numbers)
+    if scaled <= query.min_gradient or df < query.min_df or place_of(key, items.taken) >= 0:
+        return False
+    row = place_of(key, query.active_keys)
+    if row >= 0 and query.active[row]:
+        return False
     code = coded(a, b, c)
     slot = slot_of(key, query.label, found)
     candidate = found.slots[slot]
     if candidate >= 0:
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
-        return
-    count_violation(scaled, query, found)
+        return False
+    count_violation(scaled, query.label, query.min_gradient, found)
     if scaled < found.floor[0]:
-        return
+        return False
     candidate = found.n_candidates[0]
     found.slots[slot] = candidate
     found.gradients[candidate] = scaled
@@ -568,47 +571,29 @@ def offer_combination(a, b, c, items, query, found):
     found.keys[candidate] = key
     found.labels[candidate] = query.label
     found.n_candidates[0] = candidate + 1
+    return candidate + 1 == found.gradients.shape[0]
 
 
-@inlined
-def count_violation(scaled, query, found):
+@njit
+def count_violation(scaled, label, min_gradient, found):
     """Count a violation of a label."""
     found.n_violations[0] += 1
-    found.squared_excess[query.label] += (scaled - query.min_gradient) ** 2
-    found.peaks[query.label] = max(found.peaks[query.label], scaled)
-
-
-@inlined
-def is_full(found):
-    """Whether candidates have no room left."""
-    return found.n_candidates[0] == found.gradients.shape[0]
+    found.squared_excess[label] += (scaled - min_gradient) ** 2
+    found.peaks[label] = max(found.peaks[label], scaled)
 
 
 @inlined
 def lowest_of_use(query, found):
-    """What a bound must be above to matter; what ties with the floor does, since its name may be the simpler one."""
+    """What a bound must be above to matter. What ties with the floor does, since its name may be the simpler one.
+
+    It rises between calls only, when the best candidates are kept.
+    """
     return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0] * (1.0 - ROUNDING))
 
 
 @inlined
-def scaled_gradient(sums, column, query):
-    """The scaled gradient of a combination, or a little more."""
-    inside, outside = sums[INSIDE, column], sums[OUTSIDE, column]
-    inverse = inverse_weight(query.weighting, inside + outside, inside, outside, -1.0, -1.0)
-    return abs(sums[POSITIVE, column] - sums[NEGATIVE, column]) * inverse
-
-
-@inlined
-def bound_below(sums, column, query):
-    """The bound of everything below a combination."""
-    inverse = largest_inverse_weight(query.weighting, query.min_df, sums[INSIDE, column], sums[OUTSIDE, column])
-    return max(sums[POSITIVE, column], sums[NEGATIVE, column]) * inverse
-
-
-@inlined
-def begin_anchor(anchor, walk, query, found):
+def begin_anchor(anchor, lowest, walk):
     """Sum what an anchor shares with the columns after it, if a combination with one of them can matter."""
-    lowest = lowest_of_use(query, found)
     n_touched = 0
     if walk.bounds[anchor] > lowest:
         n_touched = add_shared(anchor, walk.database, lowest / walk.inverses[anchor], walk.sums, walk.touched)
@@ -617,10 +602,11 @@ def begin_anchor(anchor, walk, query, found):
 
 
 @njit
-def offer_touched(anchor, walk, items, query, found):
+def offer_touched(anchor, lowest, walk, items, query, found):
     """Offer the combinations of an anchor with the columns that it meets; returns whether that has been done.
 
-    If not, candidates have no room left; called again, it goes on where it stopped.
+    If not, candidates have no room left; called again, it goes on where it stopped. What is an array, or has some, is
+    not handed to an inlined function in the loop: references to it would be counted there.
     """
     place, sums, touched, chosen, below, first = (
         walk.place,
@@ -631,27 +617,32 @@ def offer_touched(anchor, walk, items, query, found):
         walk.first,
     )
     n_offered, n_touched, n_below = place[N_OFFERED], place[N_TOUCHED], place[N_BELOW]
+    label, min_gradient, min_df, weighting = query.label, query.min_gradient, query.min_df, query.weighting
+    floor = found.floor[0]
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
     for t in range(max(n_offered - 1, 0), n_touched):
         other = touched[t]
+        positive, negative = sums[POSITIVE, other], sums[NEGATIVE, other]
+        inside, outside = sums[INSIDE, other], sums[OUTSIDE, other]
         if t >= n_offered:
-            scaled = scaled_gradient(sums, other, query)
-            if scaled > lowest_of_use(query, found):
-                if scaled < found.floor[0] * (1.0 - ROUNDING):
+            scaled = abs(positive - negative) * inverse_weight(weighting, inside + outside, inside, outside, -1.0, -1.0)
+            if scaled > lowest:
+                if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
                     # little too high.
-                    count_violation(scaled, query, found)
+                    count_violation(scaled, label, min_gradient, found)
                 else:
                     a, b, c = (item, chosen[other], -1) if first < 0 else (first, item, chosen[other])
-                    offer_combination(a, b, c, items, query, found)
-                    if is_full(found):
+                    if offer_combination(a, b, c, items, query, found):
                         place[N_OFFERED] = t + 1
                         place[N_BELOW] = n_below
                         return False
-        if to_deepen and bound_below(sums, other, query) > lowest_of_use(query, found):
-            below[n_below] = other
-            n_below += 1
+        if to_deepen:
+            inverse = largest_inverse_weight(weighting, min_df, inside, outside)
+            if max(positive, negative) * inverse > lowest:
+                below[n_below] = other
+                n_below += 1
         clear(sums, other)
     place[N_OFFERED] = 0
     place[N_BELOW] = n_below
@@ -662,11 +653,12 @@ def offer_touched(anchor, walk, items, query, found):
 def advance(walk, items, query, found):
     """Offer every combination of a label that no bound rules out, from where the walk stopped; returns why it stops."""
     place = walk.place
+    lowest = lowest_of_use(query, found)
     while place[ANCHOR] < walk.anchors.shape[0]:
         anchor = walk.anchors[place[ANCHOR]]
         if place[N_OFFERED] == 0:
-            begin_anchor(anchor, walk, query, found)
-        if not offer_touched(anchor, walk, items, query, found):
+            begin_anchor(anchor, lowest, walk)
+        if not offer_touched(anchor, lowest, walk, items, query, found):
             return FULL
         place[ANCHOR] += 1
         if place[N_BELOW] > 1:
