@@ -286,7 +286,7 @@ def mean_rows(rows: Sequence[Result]) -> list[list[str]]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> str:
-    """The mean of paired differences, with the middle 95 % of resamples of the tasks."""
+    """The mean of paired differences, with the middle 95% of resamples of the tasks."""
     gained = ours - theirs
     rng = np.random.default_rng(0)
     means = gained[rng.integers(len(gained), size=(RESAMPLES, len(gained)))].mean(axis=1)

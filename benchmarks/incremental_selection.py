@@ -70,7 +70,7 @@ STEP = {"trec_questions": 1, "spooky_authors": 2}
 #: which a fit ends, in units of the objective at zero weights.
 GRADIENT, GAP = 0.1, 1e-3
 
-#: What the paper says of its own data, as far as it could be had: 83 % compression, 100-best ten times cheaper.
+#: What the paper says of its own data, as far as it could be had: 83% compression, 100-best ten times cheaper.
 PAPER_COMPRESSION, PAPER_SPEED_UP = 0.83, 10.0
 #: The least that the axis of scores spans.
 SCORE_SPAN = 0.1
@@ -371,7 +371,7 @@ pairs of column and label, and a column is in the model if one of its pairs is.
 
 Settings are chosen on dev by macro-F1, with {USUAL} pairs a round; the model is trained on train alone, and scored
 once on test. (C below 0.5 was added to TREC's grid because of dev, but after its test score had been seen too: with
-the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples
+the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95% of {RESAMPLES:,} bootstrap resamples
 of the test documents, paired where two methods are compared (in bold type: 0 is outside); they do not cover what
 another training set or choice would have changed. An *iteration* is a round of search, selection and optimisation; in
 the full space there is one (L-BFGS: its own). CPU seconds are those of one fit on one thread, from the matrix of
@@ -463,7 +463,7 @@ def claim_rows(name: str, scores: Scores) -> Iterator[list[str]]:
         compression = scores.compression("l1")
         bounds = (PAPER_COMPRESSION - COMPRESSION_MARGIN, PAPER_COMPRESSION + COMPRESSION_MARGIN)
         verdict = verdict_of(compression, *bounds)
-        yield [name, "ℓ1 leaves out about 83 % of the features", f"{compression:.1%}", verdict]
+        yield [name, "ℓ1 leaves out about 83% of the features", f"{compression:.1%}", verdict]
     for method in INCREMENTAL:
         one, many = cell_name(method, 1), cell_name(method, USUAL)
         if len(scores.scored([one, many])) == 2:

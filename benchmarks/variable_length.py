@@ -601,7 +601,7 @@ tuned, the choice; imports, reading and compilation are not counted, nor is pred
 the process held when that began, prediction included, of both rows of a family (C fixed and tuned), which share a
 process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams met* says how
 many there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the
-ascent; a process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95 % of 1,000 paired bootstrap resamples of
+ascent; a process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95% of 1,000 paired bootstrap resamples of
 the test documents; peers are compared at the n that did best on the documents held out.
 
 The claims: (1) running time is nearly constant in n: here, at most {CONSTANT:g} times as long at any length as at
