@@ -709,7 +709,7 @@ def show(path: Path, sets: Sequence[str]) -> None:
         parses = LANGUAGES[name].parses
         header = [
             "method", "training events", "accuracy, %", *(["heads, %"] if parses else []), "CPU s, one fit",
-            "with choice", "MB above start", "features (members)", "events/s", "C or epochs",
+            "with choice", "MB above start", "features (members)", "events/s", "l1, C or epochs",
         ]  # fmt: skip
         print_table(f"Dependency analysis, {name}", header, rows_of(results, parses))
         print(f"\n{summary(next(iter(results.values()))['counts'])}")
