@@ -67,7 +67,7 @@ Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1
 train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch on dev is
 kept. `ours` gets train and dev together and makes its own folds; *with syntax* it has the blocks of
 configs/default.cfg, on English sets, its seconds and documents a second with parsing. Where a set has no dev, every
-tenth document of train is. Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples of the test documents;
+tenth document of train is. Intervals are the middle 95% of {RESAMPLES:,} bootstrap resamples of the test documents;
 they do not cover what another training set would have changed.
 
 CPU seconds are those from texts to the final model, with the choice of settings, without imports, compilation and

@@ -1,4 +1,4 @@
-"""Products of words at one C and along a path, from texts to the certificate, beside enumeration and liblinear.
+"""Combinations of words at one L1 strength and along a path, to the certificate, beside enumeration and liblinear.
 
 python benchmarks/combinations.py --data DATA [--peers]
 
@@ -48,15 +48,15 @@ def products(texts: list[str], targets: np.ndarray, degree: int) -> Any:
     )
 
 
-def one_c(data: Path, degree: int, l1: float) -> Iterator[dict[str, Any]]:
-    """Grafting at one C."""
+def one_strength(data: Path, degree: int, l1: float) -> Iterator[dict[str, Any]]:
+    """Grafting at one L1 strength."""
     from spacy_graft.graft.settings import Grafting
 
     yield from fitted(data, degree, Grafting(l1=l1, n_best=None, tol=TOL))
 
 
 def path(data: Path, degree: int, ratio: float) -> Iterator[dict[str, Any]]:
-    """20 values of C from C_max down to a share of it."""
+    """20 L1 strengths from ``l1_max`` down to a share of it."""
     from spacy_graft.graft.settings import GraftingPath
 
     plain: dict[str, Any] = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False, "balance": 0.0}
@@ -85,7 +85,7 @@ def fitted(data: Path, degree: int, learner: Any) -> Iterator[dict[str, Any]]:
 
 
 def enumeration(data: Path, l1: float) -> Iterator[dict[str, Any]]:
-    """All pairs of at least C documents, which loses nothing, then liblinear."""
+    """All pairs of at least ``l1`` documents, which loses nothing, then liblinear."""
     import warnings
 
     import scipy.sparse
@@ -155,14 +155,14 @@ def main(
     """Print the table."""
     pin_threads()
     rows = [
-        row(f"degree {degree}, C = {l1:g}", measured(one_c, data, degree, l1, repeat=repeat))
+        row(f"degree {degree}, l1 = {l1:g}", measured(one_strength, data, degree, l1, repeat=repeat))
         for degree, l1 in ((1, 10.0), (2, 10.0), (3, 10.0), (2, 3.0))
     ]
     for ratio in (0.1, 0.03):
         run = measured(path, data, 2, ratio, repeat=repeat)
-        rows.append(row(f"degree 2, 20 values of C down to {ratio:g} C_max", run))
+        rows.append(row(f"degree 2, 20 values of l1 down to {ratio:g} l1_max", run))
     if peers:
-        rows.append(row("degree 2, C = 10, pairs of 10 documents and liblinear", measured(enumeration, data, 10.0)))
+        rows.append(row("degree 2, l1 = 10, pairs of 10 documents and liblinear", measured(enumeration, data, 10.0)))
     print_table("Products of words, movie_reviews train", HEADER, rows)
 
 

@@ -13,11 +13,12 @@ both are here, F1 (β = 1) and F2 (β = 2). Neither class of a pair is *the* pos
 mean of the two counts.
 
 Whether products have a chance depends on the scale of the values, since the penalty is the same for all features: of
-two words worth 0.06 the product is worth 0.004. So three kinds of values are tried (:data:`KINDS`): tf-idf with
+two words of value 0.06 the product has the value 0.004. So three kinds of values are tried (:data:`KINDS`): tf-idf with
 documents of length 1, as is usual; tf-idf with the largest value of each document 1; presence.
 
-Each method chooses its C by cross-validation on the training part; the test part is scored once. Results are stored
-task by task in combinations_documents.json.gz beside this file, so that a second run does only what is missing.
+Each method chooses its strength (C of the SVM, or L1 strength) by cross-validation on the training part; the test part
+is scored once. Results are stored task by task in combinations_documents.json.gz beside this file, so that a second run
+does only what is missing.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ TEST_SHARE, FOLDS, MIN_DF = 0.2, 5, 2
 #: What the names of tasks begin with, and the kinds of values.
 SOURCES = ("newsgroups", "reuters")
 KINDS = {"length": "tf-idf, length 1", "largest": "tf-idf, largest value 1", "presence": "presence"}
-#: C of the SVM; C of L1 in units of C_max of the originals.
+#: C of the SVM (scikit-learn's); L1 strengths in units of ``l1_max`` of the items.
 SVM_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 L1_GRID = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 RESAMPLES = 10_000
@@ -117,7 +118,7 @@ MEASURES = {"f1": "F1", "f2": "F2", "accuracy": "accuracy"}
 
 
 def largest_gradient(values: Values, labels: np.ndarray) -> float:
-    """C_max of the originals: the smallest C whose model is empty."""
+    """``l1_max`` of the items: the smallest L1 strength whose model is empty."""
     return float(np.abs(values.T @ (labels - labels.mean())).max())
 
 
@@ -209,7 +210,7 @@ def score(gold: np.ndarray, predicted: np.ndarray, beta: float) -> float:
 
 
 def chosen_c(method: Svm | L1, folds: Sequence[Fold], limit: float) -> tuple[float, list[float]]:
-    """The C of the best F1 over all folds together, of equal ones the strongest; and those that took too long."""
+    """The strength of the best F1 over all folds, of equal ones the strongest; and those that took too long."""
     best, best_score, skipped = method.grid[0], -1.0, []
     for c in method.grid:
         try:
@@ -240,7 +241,7 @@ def measure(pair: Pair, kind: str, limit: float) -> Result:
 
 
 def outcome(method: Svm | L1, whole: Fold, folds: Sequence[Fold], limit: float) -> Result:
-    """One method: C chosen, trained on the whole training part, scored on test."""
+    """One method: strength chosen, trained on the whole training part, scored on test."""
     start = time.process_time()
     c, skipped = chosen_c(method, folds, limit)
     chosen_at = time.process_time()
@@ -286,7 +287,7 @@ def mean_rows(rows: Sequence[Result]) -> list[list[str]]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> str:
-    """The mean of paired differences, with the middle 95 % of resamples of the tasks."""
+    """The mean of paired differences, with the middle 95% of resamples of the tasks."""
     gained = ours - theirs
     rng = np.random.default_rng(0)
     means = gained[rng.integers(len(gained), size=(RESAMPLES, len(gained)))].mean(axis=1)
@@ -317,7 +318,7 @@ def print_tables(results: Result) -> None:
             told = [title, f"{source} ({len(rows)})"]
             means += [[*told, *row] for row in mean_rows(rows)]
             differences += [[*told, *row] for row in difference_rows(rows)]
-    measures = [*MEASURES.values(), "features", "with products", "C / C_max or C, median"]
+    measures = [*MEASURES.values(), "features", "with products", "l1 / l1_max or C, median"]
     costs = ["ms a fit", "CPU s with choice", "largest gap / F(0)"]
     print_table("Combinations of words: means over tasks", ["values", "tasks", "method", *measures, *costs], means)
     header = ["values", "tasks", "difference", "F1", "F2", "better / same / worse (F1)"]

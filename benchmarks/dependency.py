@@ -12,7 +12,7 @@ of what is between them. The questions are those of a parser that has made no mi
 Japanese (UD_Japanese-GSD): units are bunsetsu, and the parser is that of Sassano (2004) for languages whose heads
 follow: a unit whose head is not b stays on the stack, and the last unit takes what is left without being asked about.
 Bunsetsu boundaries are not in the train file; a rule over part-of-speech tags and relations finds them in all three
-files alike (:func:`continues`), which agrees with the labels of the dev and test files on 98.7 and 98.6 % of the words.
+files alike (:func:`continues`), which agrees with the labels of the dev and test files on 98.7 and 98.6% of the words.
 The head of a bunsetsu is the one that its only arc to the outside leads to. Left out are sentences with a bunsetsu of
 several such arcs or whose head precedes it, with crossing arcs, and with a root that is not last.
 
@@ -709,7 +709,7 @@ def show(path: Path, sets: Sequence[str]) -> None:
         parses = LANGUAGES[name].parses
         header = [
             "method", "training events", "accuracy, %", *(["heads, %"] if parses else []), "CPU s, one fit",
-            "with choice", "MB above start", "features (members)", "events/s", "C or epochs",
+            "with choice", "MB above start", "features (members)", "events/s", "l1, C or epochs",
         ]  # fmt: skip
         print_table(f"Dependency analysis, {name}", header, rows_of(results, parses))
         print(f"\n{summary(next(iter(results.values()))['counts'])}")

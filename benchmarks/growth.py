@@ -41,7 +41,7 @@ def grown(data: Path, megabytes: int) -> tuple[list[str], list[str]]:
 
 
 def trained(data: Path, megabytes: int, l1: float) -> Iterator[dict[str, Any]]:
-    """Index and fit at a C in proportion to the documents; two labels (computers or not)."""
+    """Index and fit at an L1 strength in proportion to the documents; two labels (computers or not)."""
     from ours import character_stream, compile_kernels, to_the_end, training_data
 
     from spacy_graft.graft.settings import Grafting
@@ -76,9 +76,9 @@ def main(
             f"{report['n_active']:,}", f"{report['rounds']}", f"{report['relative_gap']:.0e}",
         ])  # fmt: skip
         size *= 2
-    header = ("M characters", "documents", "C", "CPU s", "µs a character", "of it index (wall s)", "MB above start",
+    header = ("M characters", "documents", "l1", "CPU s", "µs a character", "of it index (wall s)", "MB above start",
               "bytes a character", "distinct columns", "features", "rounds", "gap / F(0)")  # fmt: skip
-    print_table("Growth: characters of any length, C = documents / 1000", header, rows)
+    print_table("Growth: characters of any length, l1 = documents / 1000", header, rows)
 
 
 if __name__ == "__main__":

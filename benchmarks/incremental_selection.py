@@ -70,7 +70,7 @@ STEP = {"trec_questions": 1, "spooky_authors": 2}
 #: which a fit ends, in units of the objective at zero weights.
 GRADIENT, GAP = 0.1, 1e-3
 
-#: What the paper says of its own data, as far as it could be had: 83 % compression, 100-best ten times cheaper.
+#: What the paper says of its own data, as far as it could be had: 83% compression, 100-best ten times cheaper.
 PAPER_COMPRESSION, PAPER_SPEED_UP = 0.83, 10.0
 #: The least that the axis of scores spans.
 SCORE_SPAN = 0.1
@@ -192,7 +192,7 @@ def ours(train: Part, settings: Settings, n_best: int = USUAL) -> tuple[Any, Res
 
 
 def learner(settings: Settings, n_best: int) -> Any:
-    """L1 if C is given, L2 if a ridge is, else without a penalty; the full space if there is no threshold."""
+    """L1 if its strength is given, L2 if a ridge is, else no penalty; the full space if there is no threshold."""
     from spacy_graft import Grafting
 
     if "l1" in settings:
@@ -369,22 +369,22 @@ spooky_authors every second training sentence is taken, so that adding one pair 
 the same documents are one column. *Compression* is the share of these columns that a model leaves out; grafting adds
 pairs of column and label, and a column is in the model if one of its pairs is.
 
-Settings are chosen on dev by macro-F1, with {USUAL} pairs a round; the model is trained on train alone, and scored
-once on test. (C below 0.5 was added to TREC's grid because of dev, but after its test score had been seen too: with
-the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95 % of {RESAMPLES:,} bootstrap resamples
-of the test documents, paired where two methods are compared (in bold type: 0 is outside); they do not cover what
-another training set or choice would have changed. An *iteration* is a round of search, selection and optimisation; in
-the full space there is one (L-BFGS: its own). CPU seconds are those of one fit on one thread, from the matrix of
-features to the weights, and in *with choice* those of all settings tried; †: some took more than {CHOICE_LIMIT:g} s
-and were not considered.
+Settings are chosen on dev by macro-F1, with {USUAL} pairs a round; the model is trained on train alone, and scored once
+on test. (L1 strengths below 0.5 were added to TREC's grid because of dev, but after its test score had been seen too:
+with the first grid ℓ1 had 0.869 there, 0.007 under ℓ2.) Intervals are the middle 95% of {RESAMPLES:,} bootstrap
+resamples of the test documents, paired where two methods are compared (in bold type: 0 is outside); they do not cover
+what another training set or choice would have changed. An *iteration* is a round of search, selection and optimisation;
+in the full space there is one (L-BFGS: its own). CPU seconds are those of one fit on one thread, from the matrix of
+features to the weights, and in *with choice* those of all settings tried; †: some took more than {CHOICE_LIMIT:g} s and
+were not considered.
 
 - **mle**, **std**: all features, no penalty; *std* with columns divided by their standard deviation, not centred
   (`penalty_weights = "standard"` is not that: it is the same as to multiply by it). Where the likelihood has a maximum
-  the two have the same. Here it has none (‡: the model tells all documents of a label from all others, or a feature has
-  documents of one label alone): weights grow until gradients are under {GRADIENT} documents, and what they are by then
-  depends on the way there. So scikit-learn's L-BFGS stands beside ours.
+  the two have the same. Here it has none (‡: the model separates all documents of a label from all others, or a feature
+  has documents of one label alone): weights grow until gradients are under {GRADIENT} documents, and what they are by
+  then depends on the way there. So scikit-learn's L-BFGS stands beside ours.
 - **ℓ0**: features of so many training documents, then mle. **ℓ2**: all features, β Σ w² (*ridge*).
-- **ℓ1**: grafting under C Σ |w| (*l1*) to a duality gap of {GAP:g} of the objective at zero weights.
+- **ℓ1**: grafting under l1 Σ |w| to a duality gap of {GAP:g} of the objective at zero weights.
 - **ℓ2-ifs**, **mle-ifs**: grafting that adds what has a gradient above a threshold, and keeps it.
 """
 
@@ -463,7 +463,7 @@ def claim_rows(name: str, scores: Scores) -> Iterator[list[str]]:
         compression = scores.compression("l1")
         bounds = (PAPER_COMPRESSION - COMPRESSION_MARGIN, PAPER_COMPRESSION + COMPRESSION_MARGIN)
         verdict = verdict_of(compression, *bounds)
-        yield [name, "ℓ1 leaves out about 83 % of the features", f"{compression:.1%}", verdict]
+        yield [name, "ℓ1 leaves out about 83% of the features", f"{compression:.1%}", verdict]
     for method in INCREMENTAL:
         one, many = cell_name(method, 1), cell_name(method, USUAL)
         if len(scores.scored([one, many])) == 2:

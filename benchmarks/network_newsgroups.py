@@ -415,7 +415,7 @@ def accuracy_rows(results: Results) -> list[list[str]]:
 
 
 def difference(results: Results, one: str, other: str, size: int) -> str:
-    """Mean of the paired differences in points, and its 95 % interval by Student's t."""
+    """Mean of the paired differences in points, and its 95% interval by Student's t."""
     gained = 100.0 * (results.of_draws(size, one, "accuracy") - results.of_draws(size, other, "accuracy"))
     reach = student.ppf(0.975, DRAWS - 1) * gained.std(ddof=1) / np.sqrt(DRAWS)
     return f"{gained.mean():+.1f} ({gained.mean() - reach:+.1f} to {gained.mean() + reach:+.1f})"
@@ -445,7 +445,7 @@ def tables(results: Results) -> str:
     with contextlib.redirect_stdout(out):
         header = ["method", *sizes]
         print_table(f"Accuracy in %, mean ± standard deviation of {DRAWS} draws", header, accuracy_rows(results))
-        title = "Paired differences in points, with 95 % intervals over draws"
+        title = "Paired differences in points, with 95% intervals over draws"
         print_table(title, ["difference", *sizes], difference_rows(results))
         print_table("Settings chosen; CPU seconds of a fit with its test", header, setting_rows(results))
     return out.getvalue()

@@ -55,7 +55,7 @@ MIN_DF, MEMBER_DF, MEMBER_SCORE = 5, 50, 0.25
 TOKEN = r"\w+(?:'\w+)*"
 RIDGES, STRONGEST_RIDGE = (0.1, 1.0, 10.0), 100.0
 ALPHAS, GAMMAS = (1.0, 10.0, 100.0, 1000.0), (1.0, 100.0)
-#: C in units of the smallest C whose model is empty.
+#: L1 strengths in units of ``l1_max``.
 L1_GRID, L1_ALPHAS = (0.5, 0.3, 0.1, 0.05), (0.03, 0.1, 0.3, 1.0, 10.0)
 CONFIDENCE = 0.95
 HERE = Path(__file__).parent
@@ -76,9 +76,10 @@ smaller ones being parts of larger ones; {DRAWS} draws a size. All other reviews
 1,960. Values are presence. Features are words (Figure 3: and pairs of adjacent words) of at least {MIN_DF} reviews of
 the three domains.
 
-Ridge, α, γ, C are chosen for each method and size by mean accuracy on {DEVELOPMENT}, whose own figures are therefore
-flattered and marked with an asterisk; {" and ".join(TESTED)} have no part in it. Networks know all reviews of the three
-domains, test reviews too, but no labels: for the number of reviews of a feature, and for correlation.
+Ridge, α, γ and the L1 strength are chosen for each method and size by mean accuracy on {DEVELOPMENT}, whose own figures
+are therefore flattered and marked with an asterisk; {" and ".join(TESTED)} have no part in it. Networks know all
+reviews of the three domains, test reviews too, but no labels: for the number of reviews of a feature, and for
+correlation.
 
 * **Ridge**: every feature has a weight of its own. The library's own ridge takes features of the same training reviews
   for one, named by the first of them; with two reviews that leaves three features of 140 words. That is *ridge, equal

@@ -262,7 +262,7 @@ class Ours(Peer):
         component = nlp.add_pipe(factory, config=self.configs[config])
         report = fit(nlp, examples(task, nlp, part), None if dev is None else examples(task, nlp, dev))
         model = OursModel(task, nlp, component)
-        model.chosen = f"{'' if config == 'default' else f'{config}, '}C/C_max = {report.l1_ratio:.4f}"
+        model.chosen = f"{'' if config == 'default' else f'{config}, '}l1/l1_max = {report.l1_ratio:.4f}"
         return model
 
     def train(self, task: Task) -> Model:

@@ -1,4 +1,4 @@
-"""One C, from Python strings to the certificate, beside enumeration and liblinear or celer.
+"""One L1 strength, from Python strings to the certificate, beside enumeration and liblinear or celer.
 
 python benchmarks/training.py --data DATA [--peers] [--newsgroups]
 """
@@ -99,15 +99,15 @@ def main(
     rows = []
     for unit, l1, longest in (("characters", 10.0, 8), ("characters", 1.0, 8), ("words", 10.0, 5), ("words", 1.0, 5)):
         run = measured(ours, data, "movie_reviews", unit, l1, repeat=repeat)
-        rows.append(row(f"{unit}, any length, C = {l1:g}", run))
+        rows.append(row(f"{unit}, any length, l1 = {l1:g}", run))
         if peers:
             for solver in ("liblinear", "celer"):
                 run = measured(enumeration, data, "movie_reviews", unit, l1, longest, solver)
-                rows.append(row(f"scikit-learn + {solver}, {unit} 1 to {longest}, C = {l1:g}", run))
-    print_table("One C on movie_reviews train", HEADER, rows)
+                rows.append(row(f"scikit-learn + {solver}, {unit} 1 to {longest}, l1 = {l1:g}", run))
+    print_table("One L1 strength on movie_reviews train", HEADER, rows)
     if newsgroups:
         run = measured(ours, data, "20newsgroups_bydate", "characters", 3.0)
-        print_table("20newsgroups train, multinomial", HEADER, [row("characters, any length, C = 3", run)])
+        print_table("20newsgroups train, multinomial", HEADER, [row("characters, any length, l1 = 3", run)])
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ TASKS = (
     f"{CHINESE}/characters", f"{IMDB}/words", f"{IMDB}/characters",
 )  # fmt: skip
 LENGTHS = ("1", "3", "5", "any")
-#: C of L1 in the sum convention, from the strongest penalty on; liblinear's is 1 / C. C of the SVM likewise.
+#: L1 strengths, from the strongest on; liblinear's C is 1 / ``l1``. C of the SVM, from the strongest penalty on.
 L1_GRID, L1_FIXED = (10.0, 3.0, 1.0, 0.3, 0.1), 1.0
 SVM_GRID, SVM_FIXED = (0.001, 0.003, 0.01, 0.1, 1.0), 1.0
 #: CPU seconds of a cell after which nothing more is begun; and a process that is in one long call is killed, in units
@@ -67,10 +67,10 @@ METHODS = {
     "slr": "SLR",
     "slr-fine": "SLR, stop at 0.0005",
     "slr-cv": "SLR, iterations by CV",
-    "l1": "L1 grafting, C = 1",
-    "l1-tuned": "L1 grafting, C tuned",
-    "liblinear": "liblinear L1, C = 1",
-    "liblinear-tuned": "liblinear L1, C tuned",
+    "l1": "L1 grafting, l1 = 1",
+    "l1-tuned": "L1 grafting, l1 tuned",
+    "liblinear": "liblinear L1, l1 = 1",
+    "liblinear-tuned": "liblinear L1, l1 tuned",
     "svm": "linear SVM, C = 1",
     "svm-tuned": "linear SVM, C tuned",
 }
@@ -108,7 +108,7 @@ def units(text: str, unit: str) -> str:
 
 
 def held_out(part: Part) -> np.ndarray:
-    """Every tenth document, by which C is chosen."""
+    """Every tenth document, by which strengths are chosen."""
     return np.arange(len(part.labels)) % 10 == 9
 
 
@@ -143,7 +143,7 @@ def limit_cpu() -> None:
 def chosen_c(
     grid: Sequence[float], asked: np.ndarray, predict: Callable[[float], np.ndarray], clock: Clock
 ) -> tuple[float, Result]:
-    """The C of the best macro-F1 on the documents held out, of equal ones the strongest penalty; what was found."""
+    """The strength of the best macro-F1 on the documents held out, of equal ones the strongest; what was found."""
     best, best_score, tried = grid[0], -1.0, 0
     for c in grid:
         if clock.late():
@@ -202,7 +202,7 @@ class Ours:
         return totals.argmax(axis=1)
 
     def row(self, fit: Any, seconds: float, test: Part) -> Result:
-        """What is told of a fit."""
+        """Figures of a fit."""
         solution = fit.solution()
         lengths = [len(term.symbols) for (term,) in solution.terms]
         return {
@@ -257,7 +257,7 @@ def ascent(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
 
 
 def grafting(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
-    """L1 over the n-grams, none of them written down: with one C, and with the best of several."""
+    """L1 over the n-grams, none of them written down: with one L1 strength, and with the best of several."""
     from spacy_graft.graft.settings import Grafting
 
     train, test = read(data, task, "train"), read(data, task, "test")
@@ -282,7 +282,7 @@ def grafting(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
 
 
 def enumerated(data: Path, task: str, n: str, method: str) -> Iterator[Any]:
-    """The n-grams written down by ``CountVectorizer``, then liblinear: with one C, and with the best of several."""
+    """The n-grams written down by ``CountVectorizer``, then liblinear: one strength, and the best of several."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
@@ -442,12 +442,12 @@ def by_length(stored: Result, methods: Sequence[str], key: str, form: str) -> Ta
     return ["task", "method", *(f"n = {n}" for n in LENGTHS)], rows
 
 
-#: Header, key and form of what is told of every row.
+#: Header, key and format of the columns of the full tables.
 DETAILS = (
     ("CPU s", "seconds", ".2f"), ("of it enumeration", "enumeration", ".2f"), ("MB above start", "megabytes", ",.0f"),
     ("columns", "columns", ",d"), ("iterations", "iterations", ",d"), ("features", "features", ",d"),
     ("longer than 5", "long", ",d"), ("longest", "longest", ",d"), ("micro-F1", "micro", ".3f"),
-    ("macro-F1", "macro", ".3f"), ("C", "chosen", "g"),
+    ("macro-F1", "macro", ".3f"), ("l1 or C", "chosen", "g"),
 )  # fmt: skip
 
 
@@ -494,7 +494,7 @@ def top_features(stored: Result, method: str) -> Table:
         for side, label in zip(row.get("top", ()), labels_of(task)[::-1], strict=False):
             shown = ", ".join(f"`{readable(name, task)}` {weight:+.2f}" for name, weight, _ in side)
             rows.append([task, label, shown])
-    return ["task", "speaks for", "features"], rows
+    return ["task", "label", "features"], rows
 
 
 def readable(name: str, task: str) -> str:
@@ -591,18 +591,18 @@ hotel reviews (its dev belongs to train). N-grams of words (lower case, without 
 (lower case, single blanks) of up to n units, present or not; those that occur in a single document as well.
 
 SLR is `CoordinateAscent` (stop at 0.005, threshold by training error). L1 grafting and liblinear L1 have the same
-objective (C in the sum convention, liblinear's is 1 / C; C = {L1_FIXED:g}, or the best of
+objective (liblinear's C is 1 / l1; l1 = {L1_FIXED:g}, or the best of
 {", ".join(f"{c:g}" for c in L1_GRID)}); the linear SVM is `LinearSVC` (C = {SVM_FIXED:g}, or the best of
-{", ".join(f"{c:g}" for c in SVM_GRID)}). The peers get n-grams written down by `CountVectorizer`. A C that is tuned is
-the best in macro-F1 on every tenth training document, then the model is trained again on all.
+{", ".join(f"{c:g}" for c in SVM_GRID)}). The peers get n-grams written down by `CountVectorizer`. A tuned strength
+is the best in macro-F1 on every tenth training document, then the model is trained again on all.
 
-CPU seconds are those from texts to the final model on one thread, with the index or the enumeration and, where C is
-tuned, the choice; imports, reading and compilation are not counted, nor is prediction. Memory is the peak above what
-the process held when that began, prediction included, of both rows of a family (C fixed and tuned), which share a
-process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams met* says how
-many there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the choice or the
-ascent; a process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95 % of 1,000 paired bootstrap resamples of
-the test documents; peers are compared at the n that did best on the documents held out.
+CPU seconds are those from texts to the final model on one thread, with the index or the enumeration and, where the
+strength is tuned, the choice; imports, reading and compilation are not counted, nor is prediction. Memory is the peak
+above what the process held when that began, prediction included, of both rows of a family (strength fixed and tuned),
+which share a process. A dash: not measured; for the peers at any length because that cannot be enumerated (*n-grams
+met* says how many there would be, each as often as it is met). A dagger: the limit of {LIMIT:g} CPU seconds cut off the
+choice or the ascent; a process is killed at {KILLED * LIMIT:g}. Intervals are the middle 95% of 1,000 paired bootstrap
+resamples of the test documents; peers are compared at the n that did best on the documents held out.
 
 The claims: (1) running time is nearly constant in n: here, at most {CONSTANT:g} times as long at any length as at
 n = 3. (2) It is an order of magnitude below that of methods that enumerate: {MAGNITUDE:g} times, they at n = 5, ours at

@@ -27,7 +27,7 @@ Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
 #: Names of the classes of AG News, which are numbers in the files.
 AG_NEWS = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
-#: If there is no dev split, it is one in so many training documents of each label.
+#: Without a dev split, one in this many training documents of each label becomes dev.
 HELD_OUT = 10
 
 

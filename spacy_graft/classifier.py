@@ -60,7 +60,7 @@ class GraftClassifier:
         The learner: at one L1 strength, along a path (the last point is the model), or without a penalty. By default
         ``Grafting(l1=1.0)``.
     degree : int
-        1: items only. 2 or 3: also combinations of at most so many items.
+        1: items only. 2 or 3: also combinations of at most this many items.
     min_df : int
         Least number of documents of an item or combination.
     combination_penalty_factor : float

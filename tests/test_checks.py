@@ -12,6 +12,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, make_records, one_hot, train_fully
 from spacy_graft import check_corpus, checks, estimate_memory, label_errors
+from spacy_graft.checks import memory
 
 #: Runs a check of a pipeline.
 Check = Callable[..., Any]
@@ -180,6 +181,16 @@ def test_memory_is_extrapolated(nlp: Language, examples: list[Example]) -> None:
     assert (scaled.n_documents, scaled.n_measured) == (1200, 120)
     assert scaled.blocks[0].n_symbols == 10 * measured.blocks[0].n_symbols
     assert scaled.peak_bytes == 10 * measured.peak_bytes
+
+
+def test_building_an_index_takes_more_without_a_cut_off(nlp: Language, examples: list[Example]) -> None:
+    def building(min_df: int) -> float:
+        words = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": min_df}}
+        estimate = estimate_memory(make_nlp(features=words), examples)
+        return (estimate.peak_bytes - estimate.total_bytes) / estimate.blocks[0].n_symbols
+
+    assert building(1) == memory.BYTES_PER_SYMBOL_MIN_DF_1
+    assert building(2) == memory.BYTES_PER_SYMBOL
 
 
 def test_memory_of_combinations(nlp: Language, examples: list[Example]) -> None:

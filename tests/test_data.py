@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def test_movie_reviews_in_characters_of_any_length() -> None:
-    """Below what liblinear reaches with lengths 1 to 8, 696.05 (sum convention, C = 10)."""
+    """Below what liblinear reaches with lengths 1 to 8, 696.05 (``l1`` = 10)."""
     with gzip.open(MOVIE_REVIEWS, "rt", encoding="utf8") as lines:
         records = [json.loads(line) for line in lines]
     targets = np.eye(2)[[int(record["label"] == "pos") for record in records]]

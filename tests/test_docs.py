@@ -7,6 +7,7 @@ reader's corpus or model (:data:`STAND_INS`), there are small ones in their plac
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -73,6 +74,11 @@ def blocks_of(page: Path) -> list[Block]:
     assert language is None, f"{page.name}: a block is not closed"
     assert len(blocks) == len(ANY_PYTHON.findall(text)), f"{page.name}: a block is indented, or fenced by other marks"
     return blocks
+
+
+def words_of_lines(text: str) -> list[list[str]]:
+    """The words of each line: columns are aligned by spaces, whose number is not compared."""
+    return [line.split() for line in text.splitlines()]
 
 
 @Language.component("graft_docs_syntax")
@@ -158,8 +164,17 @@ def test_blocks_run_and_print_what_stands_there(
         exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), module.__dict__)
         printed = capsys.readouterr().out
         if block.printed is not None and not stands_in:
-            assert printed.split() == block.printed.split(), f"{page.name}, line {block.line}"
+            assert words_of_lines(printed) == words_of_lines(block.printed), f"{page.name}, line {block.line}"
     assert not waiting, f"{page.name} has no Python under {', '.join(waiting)}"
+
+
+def test_the_readme_runs_in_a_fresh_process(tmp_path: Path) -> None:
+    """As a reader would run it: nothing has been imported before, and the output is the same to the letter."""
+    block = next(block for block in blocks_of(REPOSITORY / "README.md") if block.printed is not None)
+    shown = subprocess.run(
+        [sys.executable, "-c", block.code], capture_output=True, encoding="utf-8", check=True, cwd=tmp_path
+    )
+    assert shown.stdout == block.printed
 
 
 def test_the_set_up_lines_are_there() -> None:

@@ -230,7 +230,7 @@ def test_path_is_the_same_as_single_fits_and_its_points_are_certified():
     assert path.report.l1_max == pytest.approx(single.report.l1_max)
 
 
-def test_c_max_is_where_the_model_becomes_empty():
+def test_l1_max_is_where_the_model_becomes_empty():
     texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
     data = training_data(texts, targets)
     l1_max = start(Grafting(l1=1e6), data).report.l1_max
@@ -289,7 +289,7 @@ def test_path_stops_before_more_features_than_allowed():
 
 @pytest.mark.parametrize("limit", [20, 35, 50])
 def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
-    """And that model is the optimum of its own C."""
+    """And that model is the optimum of its own L1 strength."""
     rng = np.random.default_rng(8)
     texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
     targets = np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]]
@@ -391,7 +391,7 @@ def test_nothing_to_learn_is_an_empty_model_with_the_base_rate(learner, texts, t
 
 
 @pytest.mark.parametrize("texts", [["ab", "ab c", "cd", "cd a"], ["", "", "", ""]])
-def test_before_the_first_point_stands_the_optimum_at_c_max(texts):
+def test_before_the_first_point_stands_the_optimum_at_l1_max(texts):
     """Which is empty, and stays where the first point has too many features or there is nothing to learn."""
     fit = start(GraftingPath(**{**PLAIN, "max_features": 1}), training_data(texts, np.eye(2)[[0, 0, 1, 1]]))
     assert fit.report.objective == pytest.approx(4 * np.log(2))

@@ -17,6 +17,7 @@ import pytest
 import spacy
 
 from conftest import run
+from spacy_graft.checks import memory
 from spacy_graft.classifier import GraftClassifier
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.bags import Bags, Vocabulary
@@ -274,14 +275,29 @@ print((status("VmHWM") - before) / len(large.symbols))
     return float(run("-c", program, min_df).stdout)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("min_df", [1, 3])
-def test_the_peak_of_building(min_df: int) -> None:
+def claims_of_building() -> dict[bool, tuple[int, int]]:
+    """Least and most bytes a symbol that the page claims for the peak of building, by whether ``min_df`` is 1."""
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     claimed = re.search(r"Building an index takes (\d+) to (\d+) bytes a symbol at its peak, (\d+) to (\d+) with", text)
     assert claimed
-    least, most = map(int, claimed.groups()[2:] if min_df == 1 else claimed.groups()[:2])
+    least, most, least_of_1, most_of_1 = map(int, claimed.groups())
+    return {False: (least, most), True: (least_of_1, most_of_1)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("min_df", [1, 3])
+def test_the_peak_of_building(min_df: int) -> None:
+    least, most = claims_of_building()[min_df == 1]
     assert least <= peak_of_building(min_df) <= most
+
+
+def test_estimates_use_the_largest_figures_of_the_page() -> None:
+    building = claims_of_building()
+    assert building[False][1] == memory.BYTES_PER_SYMBOL
+    assert building[True][1] == memory.BYTES_PER_SYMBOL_MIN_DF_1
+    assert CLAIMS["fit over one block of n-grams", "document and label"][1] == memory.BYTES_PER_DOCUMENT_LABEL
+    assert CLAIMS["Descent, other penalty weights", "node"][1] == memory.BYTES_PER_NODE
+
 
 
 # search

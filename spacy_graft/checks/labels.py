@@ -23,7 +23,7 @@ from .corpus import example_name, positive_labels
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-#: Each of so many parts of the corpus is held out once. Finding errors does not take the best model.
+#: Number of parts of the corpus, each of which is held out once. Finding errors does not take the best model.
 N_HELD_OUT_FOLDS = 5
 #: Settings of the short path of these models.
 MAX_STEPS, L1_MIN_RATIO, MAX_FEATURES = 6, 0.01, 2000

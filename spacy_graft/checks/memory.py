@@ -20,10 +20,11 @@ from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
 
-#: Bytes per symbol while an index is built (docs/architecture.md).
-BYTES_PER_SYMBOL = 50
+# The largest figures of docs/architecture.md, section Memory.
+#: Bytes per symbol while an index is built, and for a block with ``min_df`` 1.
+BYTES_PER_SYMBOL, BYTES_PER_SYMBOL_MIN_DF_1 = 60, 140
 #: Bytes per document and label: targets, scores, residuals and other arrays.
-BYTES_PER_DOCUMENT_LABEL = 49
+BYTES_PER_DOCUMENT_LABEL = 57
 #: Bytes per node that a search needs besides the index.
 BYTES_PER_NODE = 12
 
@@ -137,8 +138,13 @@ def component_memory(
     ]
     indexed = sum(size.n_bytes + BYTES_PER_NODE * size.n_nodes for size in sizes)
     total = indexed + n_documents * len(labels) * BYTES_PER_DOCUMENT_LABEL
-    peak = total + BYTES_PER_SYMBOL * max(size.n_symbols for size in sizes)
+    peak = total + max(building_bytes(size, component.blocks[size.block].min_df) for size in sizes)
     return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
+
+
+def building_bytes(size: BlockSize, min_df: int) -> int:
+    """Return the memory that building the index of a block takes at its peak."""
+    return size.n_symbols * (BYTES_PER_SYMBOL_MIN_DF_1 if min_df == 1 else BYTES_PER_SYMBOL)
 
 
 def training_data(component: TextCatGraft, examples: list[Example], labels: list[str]) -> TrainingData:

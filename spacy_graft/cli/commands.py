@@ -21,6 +21,6 @@ def make_app(name: str, help: str, **options: Any) -> typer.Typer:
 
 def add_command(app: typer.Typer, name: str, command: Callable[..., None], examples: str, **options: Any) -> None:
     """Add a command, with examples at the end of its help."""
-    # \b tells click to keep the line breaks.
+    # click keeps the line breaks of a paragraph that begins with \b.
     epilog = f"\b\nExamples:\n{indent(examples.strip(), '  ')}"
     app.command(name, epilog=epilog, **{"no_args_is_help": True, **options})(with_exit_codes(command))

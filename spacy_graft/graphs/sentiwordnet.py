@@ -65,7 +65,7 @@ class SentiWordNet:
     min_df : int
         Least number of documents of a member. Values above 1 need a vocabulary with documents.
     neighbours : int
-        Words are sorted by their scores, and each has an edge to so many before and after it; 0 for none. Words of
+        Words are sorted by their scores, and each has an edge to this many before it and after it; 0 for none. Words of
         score 0 are left out.
     tolerance : float
         Largest difference of the scores of such neighbours.
