@@ -299,7 +299,6 @@ def test_estimates_use_the_largest_figures_of_the_page() -> None:
     assert CLAIMS["Descent, other penalty weights", "node"][1] == memory.BYTES_PER_NODE
 
 
-
 # search
 
 
