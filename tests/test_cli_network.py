@@ -137,7 +137,7 @@ def test_edge_lists_with_and_without_a_corpus(edges: Path, train: Path, output: 
 
 
 def test_corpora_of_documents_with_lemmas(tmp_path: Path, output: Path) -> None:
-    blank = spacy.blank("en")
+    blank = spacy.blank("xx")
     docs = [Doc(blank.vocab, ["Boats", "kindled"], lemmas=["boat", "kindle"]), Doc(blank.vocab, ["a"], lemmas=["ship"])]
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
     (tmp_path / "edges.tsv").write_text("boat kindle\tship\t1\nBoats\tship\t1\n")

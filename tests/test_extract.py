@@ -58,7 +58,7 @@ texts = st.one_of(st.sampled_from(TEXTS), st.text(max_size=40), st.text(alphabet
 def annotated() -> Doc:
     """A document with every attribute that a pipeline may set, some with different values."""
     doc = Doc(
-        spacy.blank("en").vocab,
+        spacy.blank("xx").vocab,
         words=["The", "cats", "\n", "sat", "."],
         spaces=[True, False, False, False, False],
         tags=["DT", "NNS", "_SP", "VBD", "."],

@@ -94,7 +94,7 @@ TEXTS = [
     " ".join(random.Random(i).choices("the cat sat on a mat and saw the dog that ran to it".split(), k=20))
     for i in range(200)
 ]
-NLP = spacy.blank("en")
+NLP = spacy.blank("xx")
 DOCS = [NLP.make_doc(text) for text in TEXTS]
 LABELS = 3
 TARGETS = np.eye(LABELS)[np.arange(len(TEXTS)) % LABELS]

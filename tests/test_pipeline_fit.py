@@ -161,7 +161,7 @@ def test_folds_take_turns_within_each_label(blank: Language) -> None:
 
 
 def test_components_before_annotate_and_are_left_alone() -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     ruler = nlp.add_pipe("attribute_ruler")
     ruler.add(patterns=[[{"LOWER": "salt"}]], attrs={"POS": "NOUN"})  # type: ignore[attr-defined]
     ruler.add(patterns=[[{"LOWER": {"NOT_IN": ["salt"]}}]], attrs={"POS": "VERB"})  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ def test_nothing_is_shown_where_there_is_no_terminal(
     ],
 )
 def test_there_must_be_one_component(names: list[str], message: str, examples: list[Example]) -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     for name in names:
         nlp.add_pipe("textcat_graft", name=name)
     with pytest.raises(ValueError, match=message):

@@ -65,7 +65,7 @@ def test_several_components() -> None:
 
 
 def test_a_pipeline_without_graft_components() -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("textcat")
     lines, _ = log(nlp, [info_of(nlp, cats_score=1.0)])
     assert lines[0].split() == ["E", "#", "LOSS", "TEXTCAT", "CATS_SCORE", "SCORE"]

@@ -97,7 +97,7 @@ def test_a_feature_of_unlabelled_documents_gets_a_weight(
 ) -> None:
     name = "TokenAttributes" if attributes else "TokenNgrams"
     blocks = {"words": {"@graft_features": f"spacy_graft.{name}.v1", "attr": "LOWER", "min_df": 2}}
-    nlp, builder = spacy.blank("en"), Recorder("salt", "paprika")
+    nlp, builder = spacy.blank("xx"), Recorder("salt", "paprika")
     nlp.add_pipe("textcat_graft", config={"features": blocks, "learner": RIDGE})
     more = [make_example(nlp, text, {}) for text in ("paprika and salt", "more paprika with salt", "rare salt")]
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder, unlabelled=more)
@@ -116,7 +116,7 @@ def test_a_feature_of_unlabelled_documents_gets_a_weight(
 
 def test_values_that_depend_on_rarity_are_known_of_training_documents_only(train_records: list[Record]) -> None:
     words = {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "LOWER", "value": "tf_idf"}
-    nlp, builder = spacy.blank("en"), Recorder("salt", "spoon")
+    nlp, builder = spacy.blank("xx"), Recorder("salt", "spoon")
     nlp.add_pipe("textcat_graft", config={"features": {"words": words}, "learner": RIDGE})
     more = [make_example(nlp, "paprika and salt", {})]
     spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder, unlabelled=more)
@@ -129,7 +129,7 @@ def test_values_that_depend_on_rarity_are_known_of_training_documents_only(train
 def test_a_word_with_its_part_of_speech_is_a_vertex_of_two_symbols(train_records: list[Record]) -> None:
     spacy.tokens.Token.set_extension("tagged", getter=lambda token: f"{token.lower_} NOUN", force=True)
     words = {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "_.tagged"}
-    nlp, builder = spacy.blank("en"), Recorder("salt NOUN", "spoon NOUN")
+    nlp, builder = spacy.blank("xx"), Recorder("salt NOUN", "spoon NOUN")
     nlp.add_pipe("textcat_graft", config={"features": {"words": words}, "learner": RIDGE})
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records), network=builder)
     assert ("salt", "NOUN") in builder.vocabularies[0].numbers
@@ -188,7 +188,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
     path = edge_list(tmp_path / "edges.tsv", ["salt\tspoon\t1"])
     for name, records in (("train", train_records), ("dev", dev_records)):
         docs = spacy.tokens.DocBin()
-        blank = spacy.blank("en")
+        blank = spacy.blank("xx")
         for record in records:
             doc = blank.make_doc(record["text"])
             doc.cats = one_hot(record["label"])
@@ -232,7 +232,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
 def test_refusals(train_records: list[Record], config: Any, options: Any, message: str) -> None:
     nlp = make_nlp()
     if config:
-        nlp = spacy.blank("en")
+        nlp = spacy.blank("xx")
         nlp.add_pipe("textcat_graft", config={"features": WORDS, "learner": PATH, **config})
     examples = make_examples(nlp, train_records)
     with pytest.raises((ValueError, FileNotFoundError), match=message):

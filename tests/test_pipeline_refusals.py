@@ -172,12 +172,12 @@ def test_explaining_a_label_there_is_not(fitted: Language) -> None:
 
 
 def test_errors_of_a_document_go_to_the_error_handler(fitted: Language) -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("textcat_graft", source=fitted)
     seen: list[str] = []
     nlp.set_error_handler(lambda name, component, docs, error: seen.append(name))  # type: ignore[arg-type, return-value]
     component: Any = nlp.get_pipe("textcat_graft")
-    component.model, model = spacy.blank("en"), component.model
+    component.model, model = spacy.blank("xx"), component.model
     try:
         assert list(nlp.pipe(["a", "b"])) == []
     finally:

@@ -165,7 +165,7 @@ def test_any_text(fitted: Language, text: str, style: str, page: bool) -> None:
             word.replace("\x00", "␀").replace("\x07", "␇").replace("\u202e", "�") for word in text.split()
         ]
         (document,) = [attrs for attrs in elements.of("div") if attrs.get("class") == "text"]
-        assert (document["dir"], document["lang"]) == ("auto", "en")
+        assert (document["dir"], document["lang"]) == ("auto", fitted.lang)
     if text in ("", " ", "nothing"):
         assert not [attrs for attrs in elements.of("mark") if "title" in attrs]
     assert "\x00" not in html
@@ -212,7 +212,9 @@ def test_label_and_probabilities(fitted: Language) -> None:
     assert isinstance(component, TextCatGraft)
     whole = component.explain(doc)
     # The language of the text is the only thing that an explanation does not know.
-    assert spacy_graft.render(whole) == spacy_graft.render(doc, component).replace(' lang="en">', ' lang="">')
+    assert spacy_graft.render(whole) == spacy_graft.render(doc, component).replace(
+        f' lang="{fitted.lang}">', ' lang="">'
+    )
     assert whole._repr_html_() == spacy_graft.render(whole)
     text = checked(spacy_graft.render(doc, component)).text
     for label, probability in doc.cats.items():
@@ -441,7 +443,9 @@ def test_errors_of_render(fitted: Language, blank: Language) -> None:
         spacy_graft.render(doc, blank)
     with pytest.raises(ValueError, match="not str"):
         spacy_graft.render(doc, "textcat_graft")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"shows a document: .*, not English\. A model is shown by style='global'"):
+    with pytest.raises(
+        ValueError, match=r"shows a document: .*, not MultiLanguage\. A model is shown by style='global'"
+    ):
         spacy_graft.render(fitted)
     with pytest.raises(ValueError, match=r"shows a model: .*, not Doc\."):
         spacy_graft.render(doc, fitted, style="global")
