@@ -130,15 +130,8 @@ def test_search_finds_what_enumeration_finds(
         keys,
     )
 
-    def name_of(code):
-        """The simplest name of the column: a short room may be full of others as good before that is met."""
-        column = matrix[:, members(code)].prod(axis=1)
-        simplest = next(name for name, its in zip(naive.names, naive.columns, strict=True) if (its == column).all())
-        assert members(code) == simplest or search_type is SmallRoom
-        return simplest
-
     pairs = {
-        (name_of(code), y): ratio
+        (members(code), y): ratio
         for code, y, ratio in zip(found.nodes, found.labels, found.scaled_gradients, strict=True)
     }
     assert len(pairs) == min(wanted, len(expected))
