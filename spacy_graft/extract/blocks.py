@@ -28,12 +28,10 @@ class BlockKind(Enum):
     COMBINATIONS = "combinations of the items of other blocks"
 
 
-class NgramBlock(Protocol):
-    """One sequence of symbols a document; its features are the n-grams of the sequence, of any length.
+class DeclaredBlock(Protocol):
+    """What every block declares.
 
     A block is an immutable value without state of the documents: it may be compared, hashed, pickled and shared.
-    Symbols are integers. Their *names* are strings, and are what a saved model keeps: a block must give the same
-    symbol for a name in every process.
 
     Attributes
     ----------
@@ -42,12 +40,8 @@ class NgramBlock(Protocol):
         Display name of the features: "character n-gram", "attribute".
     min_df : int
         Least number of documents of a feature, at least 1.
-    max_length : int or None
-        Longest n-gram in symbols, None: any length.
     penalty_factor : float
         Factor of the penalty weights λ of the block's features, above 0.
-    dtype : type
-        ``np.uint32`` (code points) or ``np.uint64`` (values of a token attribute).
     """
 
     @property
@@ -60,10 +54,20 @@ class NgramBlock(Protocol):
     def min_df(self) -> int: ...
 
     @property
-    def max_length(self) -> int | None: ...
-
-    @property
     def penalty_factor(self) -> float: ...
+
+
+class DocumentReader(DeclaredBlock, Protocol):
+    """What blocks that read documents have in common.
+
+    Symbols are integers. Their *names* are strings, and are what a saved model keeps: a block must give the same
+    symbols for names in every process.
+
+    Attributes
+    ----------
+    dtype : type
+        Of symbols: ``np.uint32`` (code points) or ``np.uint64`` (hashes and values of attributes).
+    """
 
     @property
     def dtype(self) -> type[np.unsignedinteger]: ...
@@ -72,71 +76,57 @@ class NgramBlock(Protocol):
         """Raise a ValueError if the document lacks an annotation that the block needs."""
 
     def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the symbols of a document: ``dtype``, 1-D. No n-gram holds the code point 0."""
+        """Return the symbols of a document.
+
+        For n-grams (n_symbols,), where the code point 0 is a break; for items (n_occurrences, width), a row for each
+        occurrence.
+        """
+
+    def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
+        """Return the name of each symbol; of items, those of one item."""
+
+    def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
+        """Return the symbols of names, the inverse of ``names``, which are added to ``strings``: ``dtype``, 1-D.
+
+        The names may be those of several items, one after the other. Raise a ValueError if there can be no such names.
+        """
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the text of an n-gram or item for display."""
+
+
+class NgramBlock(DocumentReader, Protocol):
+    """One sequence of symbols a document; its features are the n-grams of the sequence, of any length.
+
+    Attributes
+    ----------
+    max_length : int or None
+        Longest n-gram in symbols, None: any length.
+    """
+
+    @property
+    def max_length(self) -> int | None: ...
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends, in characters: int32 (n_symbols, 2)."""
 
-    def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
-        """Return the name of each symbol."""
 
-    def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
-        """Return the symbol of each name, the inverse of ``names``; raise a ValueError if there is none."""
-
-    def text(self, names: Sequence[str]) -> str:
-        """Return the text of an n-gram for display."""
-
-
-class ItemBlock(Protocol):
-    """A bag of named items a document.
-
-    A block is an immutable value without state of the documents: it may be compared, hashed, pickled and shared.
-    An item is a fixed number of symbols. Their *names* are strings, and are what a saved model keeps: a block must
-    give the same symbols for names in every process.
+class ItemBlock(DocumentReader, Protocol):
+    """A bag of named items a document. An item is a fixed number of symbols.
 
     Attributes
     ----------
-    kind : BlockKind
-    feature_kind : str
-        Display name of the features: "character n-gram", "attribute".
-    min_df : int
-        Least number of documents of an item, at least 1.
-    penalty_factor : float
-        Factor of the penalty weights λ of the block's items, above 0.
     value : {"binary", "log_count", "tf_idf"}
         Value of an item in a document, in [0, 1].
     width : int
         Symbols of an item.
-    dtype : type
-        ``np.uint64``.
     """
-
-    @property
-    def kind(self) -> BlockKind: ...
-
-    @property
-    def feature_kind(self) -> str: ...
-
-    @property
-    def min_df(self) -> int: ...
-
-    @property
-    def penalty_factor(self) -> float: ...
 
     @property
     def value(self) -> ItemValue: ...
 
     @property
     def width(self) -> int: ...
-
-    @property
-    def dtype(self) -> type[np.unsignedinteger]: ...
-
-    def check(self, doc: Doc) -> None:
-        """Raise a ValueError if the document lacks an annotation that the block needs."""
-
-    def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the items of a document: uint64 (n_occurrences, width), a row for each occurrence."""
 
     def places(self, doc: Doc) -> np.ndarray:
         """Return the places of each row of ``symbols``: int32 (n_occurrences, k, 2).
@@ -145,54 +135,23 @@ class ItemBlock(Protocol):
         the whole document.
         """
 
-    def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
-        """Return the names of the symbols of one item: ``width`` strings."""
 
-    def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
-        """Return the symbols of names, the inverse of ``names``, which are added to ``strings``: uint64, 1-D.
-
-        The names may be those of several items, one after the other. Raise a ValueError if an item cannot have them.
-        """
-
-    def text(self, names: Sequence[str]) -> str:
-        """Return the text of an item for display."""
-
-
-class CombinationBlock(Protocol):
+class CombinationBlock(DeclaredBlock, Protocol):
     """Combinations of the items of other blocks. The block reads no documents itself.
 
     Attributes
     ----------
-    kind : BlockKind
-    feature_kind : str
-        Display name of the features.
     of : sequence of str
         Names of the blocks whose items are combined.
     degree : int
         Largest number of items in a combination: 2 or 3.
-    min_df : int
-        Least number of documents of a combination, at least 1.
-    penalty_factor : float
-        Factor of the penalty weights λ of the combinations, above 0.
     """
-
-    @property
-    def kind(self) -> BlockKind: ...
-
-    @property
-    def feature_kind(self) -> str: ...
 
     @property
     def of(self) -> Sequence[str]: ...
 
     @property
     def degree(self) -> int: ...
-
-    @property
-    def min_df(self) -> int: ...
-
-    @property
-    def penalty_factor(self) -> float: ...
 
 
 #: Blocks that read documents, and all blocks.
