@@ -26,12 +26,11 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
-#: Compilation is not an example's fault; ``quick`` is for runs without the compiler. Both try the same examples each
-#: time, so that a change is judged by what it changes; ``search`` looks for new ones.
+#: Compilation is not an example's fault; ``quick`` is for runs without the compiler or without slow tests. Both try the
+#: same examples each time, so that a change is judged by what it changes; ``search`` looks for new ones.
 settings.register_profile("graft", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("search", deadline=None, max_examples=500)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "graft"))
 
 REPOSITORY = Path(__file__).parents[1]
 CONFIG = REPOSITORY / "configs" / "ngrams.cfg"
@@ -52,6 +51,12 @@ PATH: dict[str, Any] = {
 WORDS = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2}}
 
 Record = dict[str, Any]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples hypothesis tries; test modules, which may want fewer, are imported later."""
+    profile = "quick" if "not slow" in config.option.markexpr else "graft"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
 def make_records(n: int, seed: int = 0) -> list[Record]:

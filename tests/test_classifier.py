@@ -109,6 +109,7 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         GraftClassifier().fit(X, y)
 
 
+@pytest.mark.slow
 def test_sets_are_read_in_the_same_order_in_every_process():
     code = (
         "from spacy_graft import GraftClassifier\n"

@@ -173,6 +173,7 @@ def test_classify_writes_a_compressed_file(pipeline: Path, texts: Path, tmp_path
     assert [path.name for path in output.parent.iterdir()] == ["out.jsonl.gz"]
 
 
+@pytest.mark.slow
 def test_classify_reads_standard_input_in_processes(pipeline: Path, texts: Path) -> None:
     one = lines_of(call("classify", pipeline, texts))
     code = f"import sys; sys.argv = ['x', 'classify', {str(pipeline)!r}, {str(texts)!r}, '--n-process', '2'];"
@@ -204,6 +205,7 @@ def test_a_text_that_the_pipeline_fails_on(pipeline: Path, tmp_path: Path, on_er
     assert f"{path}, line 2: [E088]" in line
 
 
+@pytest.mark.slow
 def test_classify_uses_constant_memory(fitted: Language) -> None:
     n_read = 0
 
@@ -227,6 +229,7 @@ def test_classify_uses_constant_memory(fitted: Language) -> None:
     assert len(fitted.vocab.strings) <= n_words + 1
 
 
+@pytest.mark.slow
 def test_a_closed_output_pipe(pipeline: Path, tmp_path: Path) -> None:
     texts = write_jsonl(tmp_path / "texts.jsonl", make_records(3000))
     code = f"""
@@ -304,6 +307,7 @@ def test_path(pipeline: Path) -> None:
     assert "1,200" in call("path", pipeline, "--format", "table").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize(("name", "magic"), [("plot.png", b"\x89PNG"), ("plot.svg", b"<?xml")])
 def test_path_is_plotted(pipeline: Path, tmp_path: Path, name: str, magic: bytes) -> None:
@@ -450,6 +454,7 @@ def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
 # init-config
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["--exclusive", "--multilabel"])
 def test_init_config_writes_a_config_that_trains(corpus: Path, tmp_path: Path, kind: str) -> None:
     config = tmp_path / "config.cfg"
@@ -626,6 +631,7 @@ def test_wrong_usage(pipeline: Path) -> None:
     call("classify", pipeline, code=2)
 
 
+@pytest.mark.slow
 def test_commands_are_added_to_spacy(pipeline: Path) -> None:
     code = f"import sys; sys.argv = ['spacy', 'graft', 'features', {str(pipeline)!r}, '--top', '1']; {SPACY}"
     assert json.loads(run("-c", code).stdout)["block"] == "words"

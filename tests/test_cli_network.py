@@ -348,6 +348,7 @@ def test_help_lists_the_commands() -> None:
     assert all(f"  {command} " in printed for command in COMMANDS)
 
 
+@pytest.mark.slow
 def test_commands_are_added_to_spacy(edges: Path, output: Path) -> None:
     run("-m", "spacy", "graft", "network", "edge-list", output, "--path", edges)
     assert FeatureGraph.from_disk(output).n_vertices == 5

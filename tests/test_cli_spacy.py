@@ -15,6 +15,9 @@ from spacy.tokens import DocBin
 from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
 from spacy_graft.pipeline.textcat import TextCatGraft
 
+pytestmark = pytest.mark.slow
+
+
 Training = tuple[Path, subprocess.CompletedProcess[str]]
 TITLES = ["E", "#", "LOSS TEXTC...", "L1/MAX", "FEATURES", "GAP", "CATS_SCORE", "SCORE"]
 

@@ -303,6 +303,7 @@ def test_blocks_that_read_words():
     assert not reads_words(CharacterNgrams())
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_at_import():
     modules = ["registry", "extract.characters", "extract.tokens", "extract.lengths", "model.sparse_linear"]
     imports = "; ".join(f"import spacy_graft.{module}" for module in modules)

@@ -651,6 +651,7 @@ def test_attributes_with_strings():
     assert not has_strings("LENGTH")
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_at_import():
     modules = ["arcs", "attributes", "metadata"]
     imports = "; ".join(f"import spacy_graft.extract.{module}" for module in modules)

@@ -52,6 +52,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), "utf8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "module", "old", "new", "rows"),
     [
@@ -80,6 +81,7 @@ def test_edits_of_other_files_are_seen(
     assert not after & before
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_of_code_that_is_edited_meanwhile(copy: Path, tmp_path: Path) -> None:
     source = copy / "extract" / "kernels.py"
     meanwhile = f"import spacy_graft.extract.kernels\nopen({str(source)!r}, 'a').write('# more')\n"

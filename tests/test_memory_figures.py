@@ -284,6 +284,7 @@ def claims_of_building() -> dict[bool, tuple[int, int]]:
     return {False: (least, most), True: (least_of_1, most_of_1)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("min_df", [1, 3])
 def test_the_peak_of_building(min_df: int) -> None:

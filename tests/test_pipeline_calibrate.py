@@ -212,6 +212,7 @@ def test_a_model_without_thresholds_is_loaded(several: Language, tmp_path: Path)
     assert component_of(make_nlp(MULTILABEL)).from_disk(tmp_path).thresholds == dict.fromkeys(TELLING, 0.5)
 
 
+@pytest.mark.slow
 def test_find_threshold_goes_by_the_threshold_of_the_component(several: Language, tmp_path: Path) -> None:
     several.to_disk(tmp_path / "model")
     DocBin(docs=[example.reference for example in dev_of(several)]).to_disk(tmp_path / "dev.spacy")

@@ -70,6 +70,7 @@ def test_a_path_on_few_documents_is_gone_down_to_its_end(nlp: Language, examples
     assert report.l1_ratio == pytest.approx(0.05)
 
 
+@pytest.mark.slow
 def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[Record]) -> None:
     """Cross-validation by hand, with the public component."""
     nlp = make_nlp()
@@ -92,6 +93,7 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
     assert report.l1_ratio == pytest.approx(chosen)
 
 
+@pytest.mark.slow
 def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
     nlp = make_nlp(learner={**PATH, "refit": [1e3, 1.0]})
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records))

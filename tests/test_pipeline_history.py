@@ -175,6 +175,7 @@ def test_a_damaged_history_is_none(fitted: Language, saved: Any, expected: list[
     assert component.predict([damaged.make_doc("salt")]).shape == (1, 3)
 
 
+@pytest.mark.slow
 def test_spacy_train_leaves_the_scores_on_dev(training: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     output, result = training
     rows = [line.split() for line in result.stdout.splitlines() if re.match(r"\s*\d+\s+\d+\s", line)]

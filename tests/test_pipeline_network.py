@@ -184,6 +184,7 @@ def test_a_config_names_the_network_and_the_pipeline_does_without_it(
     assert again("salt").cats == nlp("salt").cats
 
 
+@pytest.mark.slow
 def test_spacy_train_with_a_network(train_records: list[Record], dev_records: list[Record], tmp_path: Path) -> None:
     path = edge_list(tmp_path / "edges.tsv", ["salt\tspoon\t1"])
     for name, records in (("train", train_records), ("dev", dev_records)):

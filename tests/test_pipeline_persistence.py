@@ -156,6 +156,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes_share_the_work(model: Path, tmp_path: Path, method: str) -> None:
     script = tmp_path / "shared.py"
@@ -179,6 +180,7 @@ print(hash("a string"), hashlib.sha256(nlp.get_pipe("textcat_graft").model.to_by
 """
 
 
+@pytest.mark.slow
 def test_hash_seeds_do_not_matter(tmp_path: Path, train_records: list[Record]) -> None:
     import json
 

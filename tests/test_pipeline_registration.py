@@ -65,6 +65,7 @@ def test_numba_waits_for_its_first_use(found: dict[str, bool]) -> None:
     assert not found["numba after add_pipe"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("registry", ["readers", "loggers", "architectures", "scorers"])
 def test_functions_are_found_before_there_is_a_pipeline(registry: str) -> None:
     """A config's sections are resolved before its language is: each entry point must do alone."""

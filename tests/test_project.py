@@ -13,6 +13,9 @@ import srsly
 
 from conftest import REPOSITORY, make_records, run, write_jsonl
 
+pytestmark = pytest.mark.slow
+
+
 PROJECT = srsly.read_yaml(REPOSITORY / "project.yml")
 COMMANDS = {command["name"]: command for command in PROJECT["commands"]}
 

@@ -234,6 +234,7 @@ def rows(corpus: tuple[Path, str]) -> Rows:
     }
 
 
+@pytest.mark.slow
 def test_corpus_has_three_files_and_prints_a_table(corpus: tuple[Path, str]) -> None:
     folder, output = corpus
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -287,6 +288,7 @@ def test_texts_are_prose(rows: Rows) -> None:
     assert not [label for label in labels if f"scipy.{label}" in text]
 
 
+@pytest.mark.slow
 def test_corpus_does_not_depend_on_the_hash_seed(corpus: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = corpus
     env = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONWARNINGS": "always"}
@@ -316,6 +318,7 @@ def test_stripped_docstrings_are_one_line(tmp_path: Path) -> None:
     assert "-OO" in done.stderr
 
 
+@pytest.mark.slow
 def test_unwritable_output_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     path = tmp_path / "file"

@@ -169,6 +169,7 @@ def test_bars_have_one_width(length: float, mark: float, expected: str) -> None:
     assert importlib.import_module("evaluate").bar(length, mark) == expected
 
 
+@pytest.mark.slow
 def test_evaluate_takes_several_labels(tmp_path: Path) -> None:
     code = f"""
 from conftest import make_nlp, make_records, train_fully

@@ -138,6 +138,7 @@ def test_treebanks_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [token.lemma_ for token in second] == ["fine"]
 
 
+@pytest.mark.slow
 def test_missing_treebanks_are_one_line(tmp_path: Path) -> None:
     result = run(SCRIPTS / "treebank.py", tmp_path / "none", tmp_path / "out", check=False)
     assert result.returncode == 1
@@ -173,6 +174,7 @@ def test_scores_count_words_of_the_same_characters(blank: Language, monkeypatch:
     assert set(same.values()) == {1.0}
 
 
+@pytest.mark.slow
 def test_the_workflow_makes_a_wheel(tmp_path: Path) -> None:
     """From a treebank of three sentences, with a config that only takes a few steps."""
     data = tmp_path / "treebank"
