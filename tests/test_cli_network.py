@@ -111,6 +111,7 @@ def test_sentiwordnet(sentiwordnet: Path, train: Path, output: Path) -> None:
     assert FeatureGraph.from_disk(output).to_bytes() == expected.to_bytes()
 
 
+@pytest.mark.slow
 def test_cooccurrence_counts_all_documents(train: Path, tmp_path: Path, output: Path) -> None:
     more = tmp_path / "more.txt.gz"
     more.write_bytes(gzip.compress(b"Boat lamp\n" * 7))

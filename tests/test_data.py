@@ -17,6 +17,7 @@ MOVIE_REVIEWS = Path(__file__).parents[2] / "shared" / "data" / "movie_reviews" 
 
 pytestmark = [
     pytest.mark.data,
+    pytest.mark.slow,
     pytest.mark.skipif(not MOVIE_REVIEWS.exists(), reason="the data sets are not there"),
 ]
 
