@@ -168,6 +168,7 @@ def test_blocks_run_and_print_what_stands_there(
     assert not waiting, f"{page.name} has no Python under {', '.join(waiting)}"
 
 
+@pytest.mark.slow
 def test_the_readme_runs_in_a_fresh_process(tmp_path: Path) -> None:
     """As a reader would run it: nothing has been imported before, and the output is the same to the letter."""
     block = next(block for block in blocks_of(REPOSITORY / "README.md") if block.printed is not None)
