@@ -59,6 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses the model of ``spacy train``, or data sets, is slow as well."""
+    for item in items:
+        if "training" in getattr(item, "fixturenames", ()) or item.get_closest_marker("data"):
+            item.add_marker(pytest.mark.slow)
+
+
 def make_records(n: int, seed: int = 0) -> list[Record]:
     """Labelled texts, the labels in turn."""
     rng = random.Random(seed)
