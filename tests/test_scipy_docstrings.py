@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from types import ModuleType
 

@@ -20,6 +20,8 @@ from spacy.training import Example
 
 from conftest import REPOSITORY, Record, make_example, make_records, run, write_jsonl
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = REPOSITORY / "scripts"
 SPLITS = ("train", "dev", "test")
 
