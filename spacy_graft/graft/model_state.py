@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,14 +21,27 @@ REFIT_ACCURACY = 1e-5
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model along the way: pairs, where their rows come from, intercepts, scores and residuals."""
+    """A model along the way: what the rest of a :class:`ModelState` follows from.
 
-    active: Active
+    Memory: 8 bytes a document and label, 40 a pair.
+
+    Attributes
+    ----------
+    blocks, nodes : int64 (rows)
+        Where each row comes from (:class:`~spacy_graft.graft.space.FeatureSpace`).
+    rows, labels : int64 (pairs)
+    weights : float64 (pairs)
+    intercepts : float64 (labels)
+    scores : float64 (labels, documents)
+    """
+
     blocks: np.ndarray
     nodes: np.ndarray
+    rows: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
     intercepts: np.ndarray
     scores: np.ndarray
-    residuals: np.ndarray
 
 
 class ModelState:
@@ -189,17 +202,20 @@ class ModelState:
 
     def checkpoint(self) -> Checkpoint:
         """What :meth:`restore` needs to come back to the present model."""
-        active = replace(self._active, weights=self._active.weights.copy())
+        active, space = self._active, self.space
         return Checkpoint(
-            active, self.space.blocks, self.space.nodes, self._intercepts.copy(), self._scores.copy(), self._residuals
-        )
+            space.blocks, space.nodes, active.rows, active.labels,
+            active.weights.copy(), self._intercepts.copy(), self._scores.copy(),
+        )  # fmt: skip
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Come back to an earlier model."""
-        self._active = replace(checkpoint.active, weights=checkpoint.active.weights.copy())
-        self.space.set_rows(checkpoint.blocks, checkpoint.nodes)
+        """Come back to an earlier model, of this state or of one over the same space."""
+        rows, labels, space = checkpoint.rows, checkpoint.labels, self.space
+        space.set_rows(checkpoint.blocks, checkpoint.nodes)
+        penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
+        self._active = Active(*space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
         self._intercepts, self._scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
-        self._residuals = checkpoint.residuals
+        self._residuals = self._residuals_of_scores()
         self._follow_network()
 
     def solution(self) -> Solution:

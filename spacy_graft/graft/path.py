@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
 
 from .data import TrainingData
+from .model_state import Checkpoint
+from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
 from .solution import Solution
@@ -49,6 +54,38 @@ class PathFit:
             self._next_point()
         self._solution = None
         self.report.finished = self.ended and self.n_refits == len(self.learner.later_refits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The present step in plain values and arrays, for :meth:`resume`; the report is without network and seconds.
+
+        Memory: as of a :class:`Checkpoint`, and 8 bytes a feature and label.
+        """
+        solution = self.solution()
+        return {
+            "step": [self.n_points, self.n_refits, self.ended],
+            "report": {**asdict(self.report), "network": None, "seconds": {}},
+            "model": vars(self._kept),
+            "progress": self.rounds.state.space.progress,
+            "weights": solution.weights,
+            "intercepts": solution.intercepts,
+        }
+
+    def resume(self, saved: Mapping[str, Any]) -> None:
+        """Go to a step of another fit of the same learner on the same corpus; what follows is the same to the bit.
+
+        Parameters
+        ----------
+        saved : dict
+            From :meth:`to_dict`.
+        """
+        self.n_points, self.n_refits, self.ended = saved["step"]
+        live = self.rounds.report
+        self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
+        self._kept = Checkpoint(**saved["model"])
+        self.rounds.resume(self._kept, saved["progress"], replace(self.report, refit=None, finished=False))
+        self._solution = replace(
+            self.rounds.state.solution(), weights=saved["weights"], intercepts=saved["intercepts"]
+        )
 
     def _next_point(self) -> None:
         self.n_points += 1

@@ -6,6 +6,8 @@ search gives the certificate of the model as well.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..search.request import SearchRequest
 from .certificate import Certificate
 from .data import TrainingData
@@ -106,6 +108,21 @@ class Rounds:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
         self.state.restore(checkpoint)
+
+    def resume(self, checkpoint: Checkpoint, progress: np.ndarray, report: Report) -> None:
+        """Go on as other rounds over the same corpus would, from a point that they reached (:meth:`optimise`).
+
+        Parameters
+        ----------
+        checkpoint : Checkpoint
+        progress : int64 (n, 2)
+            Of their space (:attr:`~spacy_graft.graft.space.FeatureSpace.progress`).
+        report : Report
+            At the point.
+        """
+        self.restore(checkpoint)
+        self.state.space.resume(progress)
+        self.report = report
 
     def refitted(self, strength: float) -> Solution:
         """The features of the model under an L2 penalty of this strength alone; the state stays as it is."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..extract.terms import SymbolTerm
-from ..index.columns import Columns, concatenated
+from ..index.columns import Columns, concatenated, reordered
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
+from ..search.search import Search
 from ..solve.active import Active
-from .parts import Part, VertexPart
+from .parts import IndexedPart, Part, VertexPart
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,20 @@ class FeatureSpace:
         """Of how many items the largest combination is made; 1 without combinations."""
         return max((part.degree for part in self.parts), default=1)
 
+    @property
+    def progress(self) -> np.ndarray:
+        """Of each search over n-grams, :attr:`~spacy_graft.search.search.Search.progress`: int64 (n, 2)."""
+        return np.array([search.progress for search in self._searches], np.int64).reshape(-1, 2)
+
+    def resume(self, progress: np.ndarray) -> None:
+        """Go on as another space over the same corpus would whose :attr:`progress` this is."""
+        for search, (n_passes, coarse_min_df) in zip(self._searches, progress.tolist(), strict=True):
+            search.resume(n_passes, coarse_min_df)
+
+    @property
+    def _searches(self) -> list[Search]:
+        return [part.search for part in self.parts if isinstance(part, IndexedPart) and part.search is not None]
+
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
@@ -110,6 +125,11 @@ class FeatureSpace:
         for b, part in enumerate(self.parts):
             rows = np.flatnonzero(blocks == b)
             part.set_rows(nodes[rows], rows)
+
+    def columns(self) -> Columns:
+        """The columns of all rows."""
+        by_part = concatenated([part.columns(self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)])
+        return reordered(by_part, np.argsort(np.argsort(self.blocks, kind="stable")))
 
     def rows_of(self, blocks: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Rows of active nodes (int64)."""

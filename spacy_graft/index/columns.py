@@ -20,3 +20,12 @@ def concatenated(parts: Sequence[Columns]) -> Columns:
     if any(len(of_part) for _, _, of_part in parts):
         values += [of_part if len(of_part) else np.ones(len(entries)) for _, entries, of_part in parts]
     return starts, np.concatenate(documents), np.concatenate(values)
+
+
+def reordered(columns: Columns, order: np.ndarray) -> Columns:
+    """The columns in another order (int64)."""
+    starts, documents, values = columns
+    lengths = np.diff(starts)[order]
+    new_starts = np.concatenate([[0], np.cumsum(lengths)])
+    entries = np.arange(new_starts[-1]) + np.repeat(starts[order] - new_starts[:-1], lengths)
+    return new_starts, documents[entries], values[entries] if len(values) else values

@@ -40,6 +40,7 @@ def fit(
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | None = None,
+    checkpoints: str | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
 
@@ -64,6 +65,8 @@ def fit(
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, optional
         Additional documents for the network; their labels are not used.
+    checkpoints : str, optional
+        A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
 
     Returns
     -------
@@ -86,7 +89,12 @@ def fit(
     train = list(annotated_before(nlp, component, examples))
     # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
     component.initialize(lambda: train)
-    options: dict[str, Any] = {"labels": component.labels, "network": network, "network_max_length": network_max_length}
+    options: dict[str, Any] = {
+        "labels": component.labels,
+        "network": network,
+        "network_max_length": network_max_length,
+        "checkpoints": checkpoints,
+    }
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
         options["unlabelled"] = lambda _: annotated_unlabelled

@@ -23,6 +23,7 @@ from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
 from ..graft.report import Report
+from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
@@ -156,6 +157,7 @@ class TextCatGraft(TrainablePipe):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        checkpoints: str | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
 
@@ -175,14 +177,18 @@ class TextCatGraft(TrainablePipe):
         unlabelled : callable, optional
             A reader from ``@readers`` that returns additional documents, called with ``nlp``. They are passed to the
             builder, and their features can be vertices, which get their weights from the network.
+        checkpoints : str, optional
+            A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
+            that was interrupted goes on from the last one when the same command is run again, to the same model. You
+            can delete the folder when training has ended.
 
         Raises
         ------
         TypeError
             If ``get_examples`` is not callable.
         ValueError
-            If there are no examples, there are too few labels, an option of the network is invalid, or there are
-            ``unlabelled`` documents without a network.
+            If there are no examples, there are too few labels, an option of the network is invalid, there are
+            ``unlabelled`` documents without a network, or ``checkpoints`` for a learner that has none.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -198,7 +204,8 @@ class TextCatGraft(TrainablePipe):
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
-        self.training = self._new_training(source if has_annotation else None, network_source)
+        corpus_source = source if has_annotation else None
+        self.training = self._new_training(corpus_source, network_source, self._checkpoint_folder(checkpoints))
 
     def _network_source(
         self,
@@ -247,10 +254,21 @@ class TextCatGraft(TrainablePipe):
             )
 
     def _new_training(
-        self, source: Callable[[], Examples] | None = None, network: NetworkSource | None = None
+        self,
+        source: Callable[[], Examples] | None = None,
+        network: NetworkSource | None = None,
+        checkpoint_folder: Path | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source, network)
+        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source, network, checkpoint_folder)
+
+    def _checkpoint_folder(self, folder: str | None) -> Path | None:
+        if folder is not None and not isinstance(self.learner, GraftingPath):
+            raise ValueError(
+                f"[{self.name}] Checkpoints are of the steps of spacy_graft.GraftingPath.v1, but the learner is "
+                f"{type(self.learner).__name__}. Remove checkpoints from [initialize.components.{self.name}]."
+            )
+        return None if folder is None else Path(folder)
 
     def update(
         self,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -14,9 +15,11 @@ from spacy.util import minibatch
 
 from ..graft.report import Report
 from ..graft.start import Fit, start
+from .checkpoints import Checkpoints
 from .corpus import ExtractedCorpus
 
 if TYPE_CHECKING:
+    from ..graft.path import PathFit
     from .network import NetworkSource
 
 Examples = Iterable[Example]
@@ -42,6 +45,9 @@ class Training:
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
+    checkpoint_folder : Path, optional
+        Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
+        training of the same corpus.
 
     Attributes
     ----------
@@ -58,14 +64,17 @@ class Training:
         learner: Any,
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
+        checkpoint_folder: Path | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.network = network
+        self.checkpoint_folder = checkpoint_folder
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.losses: dict[str, float] = {}
         self._source = source
+        self._checkpoints: Checkpoints | None = None
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
@@ -119,6 +128,9 @@ class Training:
         data = self.corpus.training_data()
         if self.network is not None:
             data = replace(data, network=self.network(data))
+        if self.checkpoint_folder is not None:
+            component = self.corpus.reader.component
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
         fit = start(self.learner, data)
         self._n_fitted = len(self.corpus)
         self.reports = []
@@ -129,8 +141,21 @@ class Training:
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
         if not fit.finished:
-            fit.step()
+            if self._checkpoints is None:
+                fit.step()
+            else:
+                self._saved_step(cast("PathFit", fit), self._checkpoints)
             self.reports.append(fit.report.copy())
+
+    def _saved_step(self, fit: PathFit, checkpoints: Checkpoints) -> None:
+        """Take a step from its checkpoint, or do and save it."""
+        step = len(self.reports) + 1
+        saved = checkpoints.load(step)
+        if saved is not None:
+            fit.resume(saved)
+        else:
+            fit.step()
+            checkpoints.save(step, fit.to_dict())
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:

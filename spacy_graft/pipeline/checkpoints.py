@@ -1,0 +1,107 @@
+"""Checkpoints: the steps of a fit in files, from which another process goes on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import warnings
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import srsly
+
+from .. import __version__
+from .._numba import digest_at_start
+from ..digests import digest_of
+from ..files import writing
+from ..graft.data import TrainingData
+from ..model.table import unpack_message
+
+#: Packages whose version can change the last bits of a model.
+NUMERIC_PACKAGES = ("numpy", "scipy", "numba")
+SEAL_BYTES = sha256().digest_size
+
+
+@dataclass
+class Checkpoints:
+    """The steps of one fit, a file each, in a folder of its own.
+
+    A file appears whole or not at all. If it cannot be written, training goes on without checkpoints.
+
+    Disk: for each step about 8 bytes a training document and label, and 100 a feature.
+
+    Attributes
+    ----------
+    component : str
+        Its name, for messages.
+    folder : Path
+    broken : bool
+        Whether a file could not be written.
+    """
+
+    component: str
+    folder: Path
+    broken: bool = False
+
+    @classmethod
+    def of_fit(cls, component: str, folder: Path, learner: Any, data: TrainingData) -> Checkpoints:
+        """The checkpoints of a fit, in a folder inside of ``folder`` that is named by all that the result depends on.
+
+        So fits of other documents, settings or versions never meet, and the same command finds its own.
+        """
+        versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
+        return cls(component, folder / digest_of([__version__, digest_at_start(), versions, learner, reportless(data)]))
+
+    def load(self, step: int) -> Any:
+        """The state that was saved after a step, or None.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged.
+        """
+        path = self._path(step)
+        try:
+            sealed = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if sha256(sealed[SEAL_BYTES:]).digest() != sealed[:SEAL_BYTES]:
+            raise ValueError(
+                f"[{self.component}] The checkpoint {path} is damaged. Delete it, and training goes on from the one "
+                f"before."
+            )
+        return unpack_message(sealed[SEAL_BYTES:])
+
+    def save(self, step: int, state: dict[str, Any]) -> None:
+        """Write the state after a step.
+
+        Warns
+        -----
+        UserWarning
+            If it cannot be written.
+        """
+        if self.broken:
+            return
+        content = srsly.msgpack_dumps(state)
+        try:
+            with writing(self._path(step)) as file:
+                file.write(sha256(content).digest())
+                file.write(content)
+        except OSError as error:
+            self.broken = True
+            warnings.warn(
+                f"[{self.component}] The checkpoint of step {step} cannot be written ({error}). Training goes on "
+                f"without checkpoints: if it is interrupted, it is resumed from the last one in {self.folder}.",
+                stacklevel=2,
+            )
+
+    def _path(self, step: int) -> Path:
+        return self.folder / f"step-{step:04}"
+
+
+def reportless(data: TrainingData) -> TrainingData:
+    """The data without what the builder of a network reports, which may have times and paths."""
+    if data.network is None:
+        return data
+    return replace(data, network=replace(data.network, graph=replace(data.network.graph, report={})))

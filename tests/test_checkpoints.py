@@ -1,0 +1,219 @@
+"""Training that is interrupted goes on from its last checkpoint, to the same model bit by bit."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import CONFIG, PATH, Record, make_examples, make_nlp, make_records, run
+from spacy_graft import files
+from spacy_graft.graft.data import TrainingData
+from spacy_graft.graft.path import PathFit
+from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.graft.start import start
+from spacy_graft.pipeline.checkpoints import Checkpoints
+from spacy_graft.pipeline.textcat import TextCatGraft
+from strategies import training_data
+
+REFITS = {**PATH, "refit": [2.0, 0.5]}
+N_STEPS = PATH["steps"] + 2
+#: What `spacy train` is killed in.
+KILLED = """
+import os, signal, sys
+from spacy_graft.graft.path import PathFit
+step, n_steps = PathFit.step, [0]
+def killed(fit):
+    n_steps[0] += 1
+    if n_steps[0] == {at}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    step(fit)
+PathFit.step = killed
+from spacy.cli import setup_cli
+setup_cli()
+"""
+
+
+def path_fit(learner: GraftingPath, data: TrainingData) -> PathFit:
+    fit = start(learner, data)
+    assert isinstance(fit, PathFit)
+    return fit
+
+
+def assert_same_step(state: dict[str, Any], other: dict[str, Any]) -> None:
+    assert state["step"] == other["step"]
+    assert state["report"] == other["report"]
+    for name in ("weights", "intercepts", "progress"):
+        np.testing.assert_array_equal(state[name], other[name])
+    for name, values in state["model"].items():
+        np.testing.assert_array_equal(values, other["model"][name])
+
+
+@pytest.mark.parametrize("max_features", [None, 15])
+def test_every_step_of_a_path_can_be_gone_on_from(max_features):
+    """Late steps too, whose searches sum over a coarse tree; and after a point that was filled up."""
+    rng = np.random.default_rng(8)
+    texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
+    data = training_data(texts, np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]], min_df=2)
+    learner = GraftingPath(l1_min_ratio=1e-3, steps=6, ridge=1.0, max_features=max_features, refit=(2.0, 0.5), tol=1e-7)
+    fit = path_fit(learner, data)
+    states = [fit.to_dict()]
+    while not fit.finished:
+        fit.step()
+        states.append(fit.to_dict())
+    assert states[-1]["progress"][0, 1] > 0
+    for number, state in enumerate(states):
+        other = path_fit(learner, data)
+        other.resume(state)
+        for expected in states[number:]:
+            assert_same_step(other.to_dict(), expected)
+            other.step()
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def trained(folder: Path | None, records: Iterable[Record], n_steps: int = N_STEPS, **config: Any) -> TextCatGraft:
+    """A component after some steps of training."""
+    nlp = make_nlp(learner={**REFITS, **config})
+    examples = make_examples(nlp, records)
+    component = component_of(nlp)
+    component.initialize(lambda: examples, nlp=nlp, checkpoints=None if folder is None else str(folder))
+    for _ in range(n_steps):
+        update(nlp, examples)
+    return component
+
+
+def update(nlp: Language, examples: list[Example]) -> None:
+    nlp.update(examples[:8])
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Has an entry for each step that is computed and not read from a checkpoint."""
+    done: list[Any] = []
+    step = PathFit.step
+
+    def counted(fit: PathFit) -> None:
+        done.append(fit)
+        step(fit)
+
+    monkeypatch.setattr(PathFit, "step", counted)
+    return done
+
+
+@pytest.mark.parametrize("interrupted_after", [0, 1, 4, N_STEPS - 1, N_STEPS])
+def test_an_interrupted_training_ends_with_the_same_model(
+    tmp_path: Path, train_records: list[Record], steps: list[Any], interrupted_after: int
+) -> None:
+    expected = trained(None, train_records)
+    trained(tmp_path, train_records, n_steps=interrupted_after)
+    steps.clear()
+    resumed = trained(tmp_path, train_records)
+    assert len(steps) == N_STEPS - interrupted_after
+    assert resumed.to_bytes() == expected.to_bytes()
+    assert resumed.history == expected.history
+
+
+def test_fits_of_other_documents_or_settings_have_checkpoints_of_their_own(
+    tmp_path: Path, train_records: list[Record], steps: list[Any]
+) -> None:
+    trained(tmp_path, train_records)
+    for records, config in ((train_records[1:], {}), (make_records(120, seed=5), {}), (train_records, {"ridge": 1.0})):
+        steps.clear()
+        trained(tmp_path, records, **config)
+        assert len(steps) == N_STEPS
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_damaged_checkpoint_is_refused_and_can_be_deleted(
+    tmp_path: Path, train_records: list[Record], steps: list[Any]
+) -> None:
+    expected = trained(tmp_path, train_records)
+    (last,) = tmp_path.glob(f"*/step-{N_STEPS:04}")
+    sealed = last.read_bytes()
+    for damaged in (b"", sealed[:-1], sealed[:100], sealed[:-1] + bytes([sealed[-1] ^ 1])):
+        last.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"\[textcat_graft\] The checkpoint .*{last.name} is damaged. Delete it"):
+            trained(tmp_path, train_records)
+    last.unlink()
+    steps.clear()
+    assert trained(tmp_path, train_records).to_bytes() == expected.to_bytes()
+    assert len(steps) == 1
+
+
+def test_training_goes_on_where_checkpoints_cannot_be_written(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.warns(UserWarning, match=r"step 1 cannot be written \(.*No space left") as caught:
+        component = trained(tmp_path, train_records)
+    assert len(caught) == 1
+    assert not list(tmp_path.glob("*/*"))
+    monkeypatch.undo()
+    assert component.to_bytes() == trained(None, train_records).to_bytes()
+
+
+def test_only_paths_have_checkpoints(tmp_path: Path, train_records: list[Record]) -> None:
+    with pytest.raises(ValueError, match=r"steps of spacy_graft.GraftingPath.v1, but the learner is Grafting\."):
+        nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+        component_of(nlp).initialize(lambda: make_examples(nlp, train_records), checkpoints=str(tmp_path))
+
+
+def test_fit_takes_checkpoints(tmp_path: Path, train_records: list[Record], steps: list[Any]) -> None:
+    """Those of the folds of cross-validation included."""
+    bytes_of_models = []
+    for _ in range(2):
+        nlp = make_nlp()
+        spacy_graft.fit(nlp, make_examples(nlp, train_records), checkpoints=str(tmp_path))
+        bytes_of_models.append(component_of(nlp).to_bytes())
+    assert bytes_of_models[0] == bytes_of_models[1]
+    assert len(steps) == len(list(tmp_path.glob("*/step-*")))
+
+
+@pytest.mark.slow
+def test_spacy_train_goes_on_after_it_was_killed(corpus: Path, tmp_path: Path) -> None:
+    """The same command again; its models have the same bytes as without the accident."""
+    command = ["train", CONFIG, "--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"]
+    command += ["--training.max_steps", 4, "--components.textcat_graft.learner.steps", 4]
+    run("-m", "spacy", *command, "--output", tmp_path / "whole")
+    command += ["--paths.checkpoints", tmp_path / "checkpoints", "--output", tmp_path / "killed"]
+    killed = run("-c", KILLED.format(at=1), *command, check=False)
+    assert killed.returncode == -9
+    killed = run("-c", KILLED.format(at=3), *command, check=False)
+    assert killed.returncode == -9
+    assert len(list(tmp_path.glob("checkpoints/*/step-*"))) == 2
+    run("-m", "spacy", *command)
+    for name in ("model-best", "model-last"):
+        whole, resumed = (tmp_path / folder / name / "textcat_graft" for folder in ("whole", "killed"))
+        assert {p.name: p.read_bytes() for p in whole.iterdir()} == {p.name: p.read_bytes() for p in resumed.iterdir()}
+
+
+def test_a_checkpoint_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is being written when the process dies has another name."""
+    checkpoints = Checkpoints("textcat_graft", tmp_path / "fit")
+    names: list[str] = []
+
+    def noted(file: IO[bytes] | int) -> None:
+        names.extend(path.name for path in (tmp_path / "fit").iterdir())
+
+    monkeypatch.setattr(files.os, "fsync", noted)
+    checkpoints.save(1, {"a": 1})
+    assert names
+    assert "step-0001" not in names
+    assert checkpoints.load(1) == {"a": 1}
+    assert checkpoints.load(2) is None
