@@ -169,9 +169,10 @@ def test_training_goes_on_where_checkpoints_cannot_be_written(
 
 
 def test_only_paths_have_checkpoints(tmp_path: Path, train_records: list[Record]) -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    examples = make_examples(nlp, train_records)
     with pytest.raises(ValueError, match=r"steps of spacy_graft.GraftingPath.v1, but the learner is Grafting\."):
-        nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
-        component_of(nlp).initialize(lambda: make_examples(nlp, train_records), checkpoints=str(tmp_path))
+        component_of(nlp).initialize(lambda: examples, checkpoints=str(tmp_path))
 
 
 def test_fit_takes_checkpoints(tmp_path: Path, train_records: list[Record], steps: list[Any]) -> None:

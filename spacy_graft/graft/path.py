@@ -83,9 +83,7 @@ class PathFit:
         self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
         self._kept = Checkpoint(**saved["model"])
         self.rounds.resume(self._kept, saved["progress"], replace(self.report, refit=None, finished=False))
-        self._solution = replace(
-            self.rounds.state.solution(), weights=saved["weights"], intercepts=saved["intercepts"]
-        )
+        self._solution = replace(self.rounds.state.solution(), weights=saved["weights"], intercepts=saved["intercepts"])
 
     def _next_point(self) -> None:
         self.n_points += 1

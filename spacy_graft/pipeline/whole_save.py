@@ -1,0 +1,96 @@
+"""The callback ``spacy_graft.WholeSave.v1``: ``spacy train`` writes its pipelines whole or not at all."""
+
+from __future__ import annotations
+
+import copy
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+
+from ..messages import listed
+from .components import graft_components
+
+#: Bytes of a block of most file systems.
+BLOCK = 4096
+
+
+def whole_save() -> Callable[[Language], Language]:
+    """Make the callback for ``[training] before_to_disk``.
+
+    With it, a pipeline replaces the one before when all of it has been written. If it cannot be written, the one before
+    stays and training ends with a message of one line. A pipeline with a graft component that was interrupted before
+    its first training step is not written.
+    """
+    return saved_whole
+
+
+def saved_whole(nlp: Language) -> Language:
+    """The same pipeline, with another ``to_disk``."""
+    saved = copy.copy(nlp)
+    saved.to_disk = partial(save_whole, nlp)  # type: ignore[method-assign]
+    return saved
+
+
+def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
+    """Write a pipeline into a new folder, which then takes the place of ``path``.
+
+    Parameters
+    ----------
+    nlp : Language
+    path : str or Path
+    **options
+        As for ``Language.to_disk``.
+
+    Raises
+    ------
+    SystemExit
+        If it cannot be written: ``spacy train`` is a command, which ends with the message and no traceback.
+    """
+    path = Path(path)
+    untrained = [name for name, component in graft_components(nlp).items() if component.report is None]
+    if untrained:
+        print(f"{path} is not written: {listed(untrained)} has not done a training step.", file=sys.stderr)
+        return
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        nlp.to_disk(temporary, **options)
+        require_room(temporary, path)
+        replace_folder(path, temporary)
+    except OSError as error:
+        raise SystemExit(
+            f"The pipeline cannot be written to {path}: {error.strerror or error}. What was there before is unchanged."
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def require_room(written: Path, path: Path) -> None:
+    """Raise an OSError if there is no room for the copy that ``spacy train`` makes of its best pipeline.
+
+    It first deletes the best pipeline so far, and would leave half of one.
+    """
+    needed = size_of(written) - size_of(path.with_name("model-best"))
+    free = shutil.disk_usage(written).free
+    if free < needed:
+        raise OSError(f"a copy for model-best needs {needed:,} bytes, but only {free:,} are free")
+
+
+def size_of(folder: Path) -> int:
+    """The bytes that a folder takes on disk, where each file is blocks of 4 KiB; 0 if there is none."""
+    return sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in folder.rglob("*") if path.is_file())
+
+
+def replace_folder(path: Path, new: Path) -> None:
+    """Put a new folder in the place of another, which is deleted."""
+    old = new.with_name(f"{new.name}.old")
+    if path.exists():
+        os.replace(path, old)
+    os.replace(new, path)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,120 @@
+"""What ``spacy train`` writes is whole: a full disk or an interruption leaves the pipeline from before, or none."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.util import registry
+
+from conftest import CONFIG, Record, make_examples, make_nlp, run, train_fully
+from spacy_graft.pipeline import whole_save
+from spacy_graft.pipeline.whole_save import saved_whole
+
+TEXT = "the soup of the day"
+INTERRUPTED = """
+import os, signal
+from spacy_graft.graft.path import PathFit
+PathFit.step = lambda fit: os.kill(os.getpid(), signal.SIGINT)
+from spacy.cli import setup_cli
+setup_cli()
+"""
+#: No file can be larger than this, as on a disk that is full.
+LIMITED = """
+import resource
+from spacy.language import Language
+to_disk = Language.to_disk
+def limited(*arguments, **options):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+    to_disk(*arguments, **options)
+Language.to_disk = limited
+from spacy.cli import setup_cli
+setup_cli()
+"""
+
+
+@pytest.fixture(scope="module")
+def before(train_records: list[Record]) -> Language:
+    """Another trained pipeline."""
+    return train_fully(make_nlp(), train_records[:60])
+
+
+def raise_full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_the_callback_is_registered() -> None:
+    assert registry.callbacks.get("spacy_graft.WholeSave.v1")() is saved_whole
+
+
+def test_a_pipeline_takes_the_place_of_the_one_before(fitted: Language, before: Language, tmp_path: Path) -> None:
+    for nlp in (before, fitted):
+        saved_whole(nlp).to_disk(tmp_path / "model-last")
+        assert spacy.load(tmp_path / "model-last")(TEXT).cats == nlp(TEXT).cats
+    assert os.listdir(tmp_path) == ["model-last"]
+
+
+@pytest.mark.parametrize("with_one_before", [True, False])
+def test_a_full_disk_leaves_the_pipeline_from_before(
+    fitted: Language, before: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_one_before: bool
+) -> None:
+    if with_one_before:
+        saved_whole(before).to_disk(tmp_path / "model-last")
+    monkeypatch.setattr(type(fitted.get_pipe("textcat_graft")), "to_disk", raise_full)
+    with pytest.raises(SystemExit, match=r"cannot be written to .*model-last: No space left on device\. What was"):
+        saved_whole(fitted).to_disk(tmp_path / "model-last")
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["model-last"] * with_one_before
+    if with_one_before:
+        assert spacy.load(tmp_path / "model-last")(TEXT).cats == before(TEXT).cats
+
+
+def test_there_is_room_for_the_copy_of_the_best_pipeline(
+    fitted: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``spacy train`` deletes its best pipeline before it copies the new one: half a copy would be all that is left."""
+    monkeypatch.setattr(whole_save.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    with pytest.raises(SystemExit, match=r"a copy for model-best needs [\d,]+ bytes, but only 10 are free"):
+        saved_whole(fitted).to_disk(tmp_path / "model-last")
+    assert not os.listdir(tmp_path)
+    # What is deleted makes room.
+    fitted.to_disk(tmp_path / "model-best")
+    saved_whole(fitted).to_disk(tmp_path / "model-last")
+    assert sorted(os.listdir(tmp_path)) == ["model-best", "model-last"]
+
+
+def test_an_untrained_pipeline_is_not_written(
+    train_records: list[Record], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nlp = make_nlp()
+    nlp.initialize(lambda: make_examples(nlp, train_records))
+    saved_whole(nlp).to_disk(tmp_path / "model-last")
+    assert not os.listdir(tmp_path)
+    assert "model-last is not written: 'textcat_graft' has not done a training step." in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_spacy_train_that_is_interrupted_at_once_leaves_no_model(corpus: Path, tmp_path: Path) -> None:
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+    result = run("-c", INTERRUPTED, "train", CONFIG, *paths, "--output", tmp_path / "out", check=False)
+    assert result.returncode != 0
+    assert "Traceback" not in result.stderr
+    assert "is not written: 'textcat_graft' has not done a training step." in result.stderr
+    assert not os.listdir(tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="limits the size of files as POSIX does")
+def test_spacy_train_that_cannot_write_ends_with_one_line(corpus: Path, tmp_path: Path) -> None:
+    paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
+    result = run("-c", LIMITED, "train", CONFIG, *paths, "--output", tmp_path / "out", check=False)
+    assert result.returncode == 1
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith(f"The pipeline cannot be written to {tmp_path / 'out' / 'model-last'}: File too large.")
+    assert not os.listdir(tmp_path / "out")
