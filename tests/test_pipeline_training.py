@@ -385,29 +385,33 @@ def component_config(nlp: Language) -> dict[str, Any]:
     return config
 
 
-def test_resumed_training_restarts_with_a_warning(model: Path, train_records: list[Record]) -> None:
+def test_a_model_without_its_corpus_is_not_trained_further(model: Path, train_records: list[Record]) -> None:
     nlp = spacy.load(model)
     component = component_of(nlp)
-    spy = spied(nlp)
+    before = component.to_bytes()
     nlp.resume_training()
-    examples = make_examples(nlp, train_records[:10])
-    with pytest.warns(UserWarning, match=r"\[textcat_graft\] The documents .* are not kept"):
-        nlp.update(examples)
-    assert component.labels == ("food", "music", "sport")
-    assert spy.data[0].n_documents == 10
-    nlp.update(examples)  # and says it once
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] It cannot be trained on more .*Set keep_corpus = true"):
+        nlp.update(make_examples(nlp, train_records[:10]))
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The label 'war' cannot be added: .*Nothing is changed"):
+        component.add_label("war")
+    assert component.to_bytes() == before
 
 
 def test_training_a_sourced_component(model: Path, tmp_path: Path, train_records: list[Record]) -> None:
-    write_jsonl(tmp_path / "train.jsonl", train_records)
+    """It is refused; unless its corpus is kept: then it is extended."""
+    write_jsonl(tmp_path / "train.jsonl", train_records[90:])
     write_jsonl(tmp_path / "dev.jsonl", train_records)
     config = training_config(spacy.load(model), tmp_path)
     config["components"] = {"textcat_graft": {"source": str(model)}}
-    with pytest.warns(UserWarning, match="are not kept with it"):
-        nlp = train(init_nlp(config))[0]
-    training = component_of(nlp).training
-    assert training is not None
-    assert len(training.corpus) == len(train_records)
+    with pytest.raises(ValueError, match="are not kept with it"):
+        train(init_nlp(config))
+    train_fully(make_nlp(keep_corpus=True), train_records[:90]).to_disk(tmp_path / "kept")
+    config["nlp"]["lang"] = "xx"
+    config["components"] = {"textcat_graft": {"source": str(tmp_path / "kept")}}
+    component = component_of(train(init_nlp(config))[0])
+    assert component.corpus is not None
+    assert len(component.corpus) == len(train_records)
+    assert component.predict([]).shape == (0, 3)
 
 
 def test_initializing_again_begins_with_new_labels(fitted: Language, tmp_path: Path) -> None:
@@ -437,8 +441,6 @@ def test_labels_added_by_hand_come_first(nlp: Language, examples: list[Example])
     nlp.initialize(lambda: examples)
     assert component.labels == ("sport", "food", "music")
     assert component.add_label("food") == 0
-    with pytest.raises(ValueError, match=r"The label 'war' cannot be added to an initialized component"):
-        component.add_label("war")
 
 
 def test_example_weight_two_is_the_document_twice(train_records: list[Record]) -> None:

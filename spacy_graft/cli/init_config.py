@@ -142,6 +142,8 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     config["training"].update(TRAINING_SETTINGS)
     config["training"]["score_weights"] = {"cats_score": 1.0}
     config.pop("pretraining", None)
+    config["paths"]["checkpoints"] = None
+    config["initialize"]["components"][name] = {"checkpoints": "${paths.checkpoints}"}
     if syntax is not None:
         add_syntax(config, syntax, load_syntax(syntax, lang))
     return config
@@ -177,6 +179,7 @@ TRAINING_SETTINGS: dict[str, Any] = {
     "max_epochs": 0,
     "dropout": 0.0,
     "accumulate_gradient": 1,
+    "before_to_disk": {"@callbacks": "spacy_graft.WholeSave.v1"},
     "logger": {"@loggers": "spacy_graft.ConsoleLogger.v1", "progress_bar": False},
     "batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 64, "get_length": None},
     "optimizer": {"@optimizers": "Adam.v1"},

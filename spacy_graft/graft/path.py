@@ -9,7 +9,7 @@ from typing import Any
 
 from .data import TrainingData
 from .model_state import Checkpoint
-from .report import Report
+from .report import Position, Report
 from .rounds import Rounds
 from .settings import GraftingPath
 from .solution import Solution
@@ -39,9 +39,12 @@ class PathFit:
         return self.report.finished
 
     @property
-    def position(self) -> tuple[int, int]:
-        """How far the path is, in a way that paths over other documents share: (0, point), then (1, refit)."""
-        return (1, self.n_refits) if self.n_refits else (0, self.n_points)
+    def position(self) -> Position:
+        return self.report.position
+
+    def has_reached(self, position: Position) -> bool:
+        """Whether the path is at a position, or at its end before a position that is a point."""
+        return self.position == position or (self.ended and position[0] == 0)
 
     def step(self) -> None:
         """The next point of the path; after the last, its next refit; then nothing."""
@@ -53,6 +56,7 @@ class PathFit:
         else:
             self._next_point()
         self._solution = None
+        self.report.points, self.report.refits = self.n_points, self.n_refits
         self.report.finished = self.ended and self.n_refits == len(self.learner.later_refits)
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Of a path: (0, point), then (1, refit).
+Position = tuple[int, int]
+
 
 @dataclass
 class Report:
@@ -30,6 +33,8 @@ class Report:
         ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
+    points, refits : int
+        Steps of a path: points, and refits of the last of them.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -58,6 +63,8 @@ class Report:
     relative_gap: float = float("inf")
     max_violation: float = 0.0
     refit: float | None = None
+    points: int = 0
+    refits: int = 0
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
@@ -67,6 +74,11 @@ class Report:
     network: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
+
+    @property
+    def position(self) -> Position:
+        """How far a path is, in a way that paths over other documents share."""
+        return (1, self.refits) if self.refits else (0, self.points)
 
     @property
     def iterations(self) -> int:

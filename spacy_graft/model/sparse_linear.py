@@ -149,6 +149,14 @@ def set_weights(
     model.set_param("b", cast(Floats1d, np.array(intercepts, np.float64)))
 
 
+def append_label(model: SparseLinearT, intercept: float) -> None:
+    """Give the model one more label, without weights."""
+    weights, intercepts = parameters(model)
+    column = np.zeros((len(weights), 1))
+    model.set_param("W", cast(Floats2d, np.hstack([weights, column])))
+    model.set_param("b", cast(Floats1d, np.append(intercepts, intercept)))
+
+
 def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
     """Return the scores of all labels: float64 (n_documents, n_labels)."""
     weights, intercepts = parameters(model)

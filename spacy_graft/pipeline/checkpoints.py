@@ -12,7 +12,6 @@ from typing import Any
 import srsly
 
 from .. import __version__
-from .._numba import digest_at_start
 from ..digests import digest_of
 from ..files import writing
 from ..graft.data import TrainingData
@@ -50,6 +49,8 @@ class Checkpoints:
 
         So fits of other documents, settings or versions never meet, and the same command finds its own.
         """
+        from .._numba import digest_at_start  # loads the compiler
+
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
         return cls(component, folder / digest_of([__version__, digest_at_start(), versions, learner, reportless(data)]))
 

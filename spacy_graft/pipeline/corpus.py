@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from hashlib import blake2b
+from struct import pack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -17,11 +22,16 @@ from ..graft.data import TrainingData
 from ..messages import listed
 from .targets import Target, TargetReader
 
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
 
 class ExtractedCorpus:
     """Symbols and targets of the examples added so far; documents are not kept.
 
-    Memory: the symbols (4 bytes a character, 8 a token and attribute), and 9 bytes a document and label.
+    Memory: the symbols (4 bytes a character, 8 a token and attribute), and 9 bytes a document and label. When it is
+    saved (:meth:`to_dict`): 1 byte a character of texts in Latin script and 2 in others, 2 or 4 a token and attribute,
+    and 9 bytes a document and label.
 
     Parameters
     ----------
@@ -68,6 +78,70 @@ class ExtractedCorpus:
     def _symbols_of(block: ReadingBlock, doc: Doc) -> np.ndarray:
         block.check(doc)
         return block.symbols(doc)
+
+    def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
+        """The same documents for a component with more labels, which the documents say nothing of.
+
+        Exclusive labels that a document does not have are 0; others are unknown.
+        """
+        n_new = len(reader.labels) - len(self.reader.labels)
+        corpus = copy(self)
+        corpus.reader = reader
+        corpus._targets = [
+            replace(
+                target,
+                values=np.append(target.values, np.zeros(n_new)),
+                known=np.append(target.known, np.full(n_new, reader.exclusive)),
+            )
+            for target in self._targets
+        ]
+        return corpus
+
+    def to_dict(self, strings: StringStore) -> dict[str, Any]:
+        """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings.
+
+        Parameters
+        ----------
+        strings : StringStore
+            Of the vocab of the documents.
+        """
+        n, n_labels = len(self), len(self.reader.labels)
+        return {
+            "symbols": {name: packed(block, self._joined(name), strings) for name, block in self.reading.items()},
+            "lengths": np.array(self._lengths, np.uint32),
+            "targets": np.array([target.values for target in self._targets]).reshape(n, n_labels),
+            "known": np.array([target.known for target in self._targets], np.uint8).reshape(n, n_labels),
+            "weights": np.array([target.weight for target in self._targets]),
+            "seen": np.array(sorted(self._seen), np.uint64),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, saved: Mapping[str, Any], blocks: Mapping[str, Block], reader: TargetReader, strings: StringStore
+    ) -> ExtractedCorpus:
+        """The corpus that :meth:`to_dict` wrote, of a component with the same blocks and labels.
+
+        Parameters
+        ----------
+        saved : dict
+        blocks : mapping of str to block
+        reader : TargetReader
+        strings : StringStore
+            Strings of the symbols are added to it.
+
+        Raises
+        ------
+        ValueError
+            If a block cannot have the symbols.
+        """
+        corpus = cls(blocks, reader)
+        for name, block in corpus.reading.items():
+            corpus._symbols[name] = unpacked(block, saved["symbols"][name], strings)
+        corpus._lengths = saved["lengths"].tolist()
+        columns = saved["targets"], saved["known"].astype(np.bool_), saved["weights"].tolist()
+        corpus._targets = [Target(*of_document) for of_document in zip(*columns, strict=True)]
+        corpus._seen = set(saved["seen"].tolist())
+        return corpus
 
     def training_data(self) -> TrainingData:
         """Return all documents as input of the learners.
@@ -132,5 +206,32 @@ class ExtractedCorpus:
 
 
 def fingerprint(example: Example, target: Target) -> int:
-    """A hash that is equal for examples with the same text and target."""
-    return hash((example.reference.text, target.values.tobytes(), target.known.tobytes(), target.weight))
+    """A 64-bit hash that is equal for examples with the same text and target, in every process."""
+    text = example.reference.text.encode("utf-8", "surrogatepass")
+    digest = blake2b(target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight), digest_size=8)
+    digest.update(text)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def packed(block: ReadingBlock, stream: Stream, strings: StringStore) -> dict[str, Any]:
+    """The symbols of a block in plain values and arrays, as narrow as they can be."""
+    counts = np.diff(stream.starts).astype(np.uint32)
+    if block.dtype is np.uint32:
+        return {"counts": counts, "codes": narrow(stream.symbols), "names": []}
+    distinct, codes = np.unique(stream.symbols, axis=0, return_inverse=True)
+    names = [name for symbols in distinct for name in block.names(np.atleast_1d(symbols), strings)]
+    return {"counts": counts, "codes": narrow(codes.reshape(-1)), "names": names}
+
+
+def unpacked(block: ReadingBlock, saved: Mapping[str, Any], strings: StringStore) -> list[np.ndarray]:
+    """The symbols of each document, which :func:`packed` was given."""
+    symbols = saved["codes"].astype(block.dtype)
+    if block.dtype is not np.uint32:
+        distinct = block.values(saved["names"], strings)
+        symbols = (distinct.reshape(-1, block.width) if is_item_block(block) else distinct)[saved["codes"]]
+    return np.split(symbols, np.cumsum(saved["counts"].astype(np.int64))[:-1]) if len(saved["counts"]) else []
+
+
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers in the smallest unsigned type that holds them."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))

@@ -27,6 +27,7 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "features": None,
     "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1"},
     "threshold": 0.5,
+    "keep_corpus": False,
 }
 SCORE_WEIGHTS: dict[str, float | None] = {
     "cats_score": 1.0,
@@ -55,6 +56,7 @@ def make_textcat_graft(
     learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
+    keep_corpus: bool,
 ) -> TextCatGraft:
     """Make a classifier with mutually exclusive labels.
 
@@ -71,6 +73,8 @@ def make_textcat_graft(
         Not used, since exactly one label is predicted.
     scorer : callable, optional
         From ``@scorers``.
+    keep_corpus : bool
+        Whether symbols and targets of the training documents are saved with the model, so that it can be extended.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def make_textcat_graft(
     ValueError
         If there are no blocks, or a block or the learner is invalid.
     """
-    return make_component(TextCatGraft, nlp, name, features, learner, threshold, scorer)
+    return make_component(TextCatGraft, nlp, name, features, learner, threshold, scorer, keep_corpus)
 
 
 @Language.factory(
@@ -97,6 +101,7 @@ def make_textcat_graft_multilabel(
     learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
+    keep_corpus: bool,
 ) -> TextCatGraftMultilabel:
     """Make a classifier with independent labels, any number of which can apply to a document.
 
@@ -112,6 +117,8 @@ def make_textcat_graft_multilabel(
         The probability from which a label is predicted, unless ``spacy_graft.calibrate`` set a threshold for the label.
     scorer : callable, optional
         From ``@scorers``.
+    keep_corpus : bool
+        Whether symbols and targets of the training documents are saved with the model, so that it can be extended.
 
     Returns
     -------
@@ -122,7 +129,7 @@ def make_textcat_graft_multilabel(
     ValueError
         If there are no blocks, or a block or the learner is invalid.
     """
-    return make_component(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer)
+    return make_component(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer, keep_corpus)
 
 
 def make_component(
@@ -133,6 +140,7 @@ def make_component(
     learner: Any,
     threshold: float,
     scorer: Callable[..., dict[str, Any]] | None,
+    keep_corpus: bool,
 ) -> ComponentT:
     """Check the settings and make a component of either class; the arguments are those of the factories."""
     blocks = blocks_of(default_features()) if features is None else features
@@ -145,6 +153,7 @@ def make_component(
         learner=learner,
         threshold=threshold,
         scorer=scorer,
+        keep_corpus=keep_corpus,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..graft.report import Report
+from ..graft.report import Position, Report
 from ..graft.settings import GraftingPath
 from ..graft.start import Fit
 from .components import graft_component
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 #: fewer than MIN_HELD_OUT documents there is no cross-validation.
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 
-#: A position on a path (see :attr:`spacy_graft.graft.path.PathFit.position`).
-Position = tuple[int, int]
 START_OF_PATH: Position = (0, 0)
 
 
@@ -104,10 +102,10 @@ def fit(
         else:
             position = cross_validated_position(component, train, options, progress)
             for last in training_steps(component, train, options, progress, "all documents: "):
-                if position is not None and has_reached(last, position):
+                if position is not None and path_of(last).has_reached(position):
                     break
             component.set_solution(last.solution(), last.report)
-    component.training = None
+    component.end_training()
     assert component.report is not None
     return component.report
 
@@ -211,12 +209,6 @@ def predict_along_path(
             component.set_solution(fit.solution(), fit.report)
             probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
     return probabilities
-
-
-def has_reached(fit: Fit, position: Position) -> bool:
-    """Whether a path is at a position, or at its end before a position that is a point."""
-    path = path_of(fit)
-    return path.position == position or (path.ended and position[0] == 0)
 
 
 def path_of(fit: Fit) -> PathFit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from weakref import WeakSet
 
 import numpy as np
+from scipy.special import logsumexp
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -27,11 +27,11 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.sparse_linear import parameters, set_solution
+from ..model.sparse_linear import append_label, parameters, set_solution
 from . import history
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
-from .training import Examples, Training, annotated
+from .training import Examples, ResumedTraining, Training, annotated
 
 if TYPE_CHECKING:
     from thinc.types import Floats2d
@@ -63,13 +63,16 @@ class TextCatGraft(TrainablePipe):
         The probability from which a label is predicted; not used for exclusive labels.
     scorer : callable, optional
         From ``@scorers``.
+    keep_corpus : bool
+        Whether the symbols and targets of the training documents are kept and saved with the model, so that
+        :meth:`update` and :meth:`add_label` can extend it. The texts can be read from what is saved.
 
     Attributes
     ----------
     exclusive : bool
         Whether labels are mutually exclusive.
     training : Training, optional
-        Corpus and fit during training. Set it to None to free their memory.
+        Corpus and fit during training. :meth:`end_training` frees their memory.
     report : Report, optional
         The report of the step that produced the weights; None if the component is not trained. It is saved without
         ``seconds``, so that two trainings write the same files.
@@ -87,6 +90,7 @@ class TextCatGraft(TrainablePipe):
         learner: Any,
         threshold: float,
         scorer: Callable[..., dict[str, Any]] | None,
+        keep_corpus: bool = False,
     ) -> None:
         self.vocab = vocab
         self.model = model
@@ -95,6 +99,8 @@ class TextCatGraft(TrainablePipe):
         self.learner = learner
         self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
         self.scorer = scorer
+        self.keep_corpus = keep_corpus
+        self._kept_corpus: ExtractedCorpus | None = None
         LIVE_COMPONENTS.add(self)
         self.training: Training | None = None
         self.report: Report | None = None
@@ -109,7 +115,11 @@ class TextCatGraft(TrainablePipe):
         return self.labels
 
     def add_label(self, label: str) -> int:
-        """Add a label before the component is initialized.
+        """Add a label.
+
+        Before the component is trained, it is one of the labels to come. Afterwards, what is known of the training
+        documents is extended: none of them has the label if labels are exclusive, otherwise it is unknown. Until the
+        next training step, the label is predicted as if it applied to half a document.
 
         Parameters
         ----------
@@ -123,22 +133,35 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         ValueError
-            If the label is new and the component is initialized, or if it is not a string.
+            If it is not a non-empty string; or if the component is trained and its training documents are not kept.
         """
         if label in self.labels:
             return 0
-        if self.is_initialized:
-            raise ValueError(
-                f"[{self.name}] The label {label!r} cannot be added to an initialized component. Initialize it again, "
-                f"with examples of all labels or with [initialize.components.{self.name}] labels. Its labels: "
-                f"{listed(self.labels)}."
-            )
+        if self.is_trained and self.corpus is None:
+            raise self._cannot_extend(f"The label {label!r} cannot be added")
         self._append_label(label)
+        if self.is_initialized:
+            self._extend_to_labels()
         return 1
 
-    def _append_label(self, label: str) -> None:
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
+    def _extend_to_labels(self) -> None:
+        """Give the last label a column of weights in the model, and targets in the corpus."""
+        append_label(self.model, self._intercept_of_no_document() if self.is_trained else 0.0)
+        reader = TargetReader(self.name, self.labels, self.exclusive)
+        if self.training is not None:
+            self.training.set_reader(reader)
+        elif self._kept_corpus is not None:
+            self.training = self._resumed_training()
+            self.training.set_reader(reader)
+
+    def _intercept_of_no_document(self) -> float:
+        """What a label without a positive document gets until it is trained: about half a document in all."""
+        n_documents = 0 if self.corpus is None else len(self.corpus)
+        return float(logsumexp(parameters(self.model)[1]) - np.log(2.0 * n_documents + 1.0))
+
+    def _append_label(self, label: Any) -> None:
+        if not isinstance(label, str) or not label:
+            raise ValueError(f"[{self.name}] Labels are non-empty strings, but one is {label!r}.")
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
 
@@ -146,6 +169,28 @@ class TextCatGraft(TrainablePipe):
     def is_initialized(self) -> bool:
         """Whether the model has weights, or at least intercepts."""
         return bool(self.model.has_param("b"))
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether there has been a training step."""
+        return self.report is not None
+
+    @property
+    def corpus(self) -> ExtractedCorpus | None:
+        """The training documents so far, as symbols and targets; None if they are not kept."""
+        return self._kept_corpus if self.training is None else self.training.corpus
+
+    def end_training(self) -> None:
+        """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
+        self._kept_corpus = self.corpus if self.keep_corpus else None
+        self.training = None
+
+    def _cannot_extend(self, what: str) -> ValueError:
+        return ValueError(
+            f"[{self.name}] {what}: the documents that this component was trained on are not kept with it, and a model "
+            f"of other documents alone would replace it. Nothing is changed. Set keep_corpus = true in "
+            f"[components.{self.name}] before training, or initialize it again with old and new documents."
+        )
 
     def initialize(
         self,
@@ -196,6 +241,7 @@ class TextCatGraft(TrainablePipe):
         found = self._labels_of(get_examples) if labels is None else labels
         self.cfg["labels"] = []
         self.model.attrs[HISTORY] = []
+        self._kept_corpus = None
         for label in dict.fromkeys([*added_before, *found]):
             self._append_label(label)
         has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
@@ -280,6 +326,10 @@ class TextCatGraft(TrainablePipe):
     ) -> dict[str, float]:
         """Add examples that are not in the corpus, and compute the loss.
 
+        A component that was trained before is extended: it must have kept its training documents (``keep_corpus``), and
+        each step trains again on all documents, old and new, to the same point of the path. Give all new examples in
+        one call, since each call takes as long as a training.
+
         Parameters
         ----------
         examples : iterable of Example
@@ -299,12 +349,8 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         ValueError
-            If the component is not initialized, or an annotation is invalid.
-
-        Warns
-        -----
-        UserWarning
-            If a trained component that was loaded is trained again, which replaces its model.
+            If the component is not initialized, an annotation is invalid, or the component is trained and its training
+            documents are not kept.
         """
         losses = {} if losses is None else losses
         examples = list(examples)
@@ -321,13 +367,16 @@ class TextCatGraft(TrainablePipe):
         return losses
 
     def _resumed_training(self) -> Training:
-        if self.model.attrs["features"].n_features:
-            warnings.warn(
-                f"[{self.name}] The documents that this component was trained on are not kept with it. Training "
-                f"restarts with the documents of update and replaces the current model.",
-                stacklevel=3,
+        if self.report is None:
+            return self._new_training()
+        if self._kept_corpus is None:
+            raise self._cannot_extend("It cannot be trained on more documents")
+        if self.report.network is not None:
+            raise ValueError(
+                f"[{self.name}] It cannot be trained on more documents: it was trained with a network of features, "
+                f"which is not kept with it. Nothing is changed. Initialize it again with old and new documents."
             )
-        return self._new_training()
+        return ResumedTraining(self._kept_corpus, self.learner, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -342,6 +391,7 @@ class TextCatGraft(TrainablePipe):
         fit = self.training.step()
         if fit is not None:
             self.set_solution(fit.solution(), fit.report)
+            self._kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(fit)
 
     def set_solution(self, solution: Solution, report: Report) -> None:
@@ -594,6 +644,10 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)
+
+    def _intercept_of_no_document(self) -> float:
+        n_documents = 0 if self.corpus is None else len(self.corpus)
+        return -float(np.log(2.0 * n_documents + 1.0))
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)

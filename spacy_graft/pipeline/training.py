@@ -17,6 +17,7 @@ from ..graft.report import Report
 from ..graft.start import Fit, start
 from .checkpoints import Checkpoints
 from .corpus import ExtractedCorpus
+from .targets import TargetReader
 
 if TYPE_CHECKING:
     from ..graft.path import PathFit
@@ -100,6 +101,12 @@ class Training:
             corpus.add(example)
         self.corpus, self._source = corpus, None
 
+    def set_reader(self, reader: TargetReader) -> None:
+        """Go on with more labels: the fit is started again."""
+        self.corpus = self.corpus.with_labels(reader)
+        self.fit = None
+        self._n_fitted = self._n_at_last_step = 0
+
     def step(self) -> Fit | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
@@ -156,6 +163,43 @@ class Training:
         else:
             fit.step()
             checkpoints.save(step, fit.to_dict())
+
+
+class ResumedTraining(Training):
+    """Training that extends a model to more documents, or more labels, of which it has the corpus.
+
+    A step trains again on all documents, up to where the model was: the same point of a path, or the end of another
+    fit. It does so whenever there are new documents or labels, so that the model is always that of all documents.
+
+    Parameters
+    ----------
+    corpus : ExtractedCorpus
+        Of the model.
+    learner : settings of a learner
+    report : Report
+        Of the model.
+    """
+
+    def __init__(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> None:
+        super().__init__(corpus, learner)
+        self._report = report
+        self._n_fitted = len(corpus)
+
+    def step(self) -> Fit | None:
+        if len(self.corpus) == self._n_fitted:
+            return None
+        self.fit = None
+        self.fit = self._started_fit()
+        while not self.fit.finished and not self._has_caught_up(self.fit):
+            self._step(self.fit)
+        return self.fit
+
+    def _has_caught_up(self, fit: Fit) -> bool:
+        """Whether a path is where that of the model was; other fits are done when they have finished."""
+        if not self._report.points:
+            return False
+        path = cast("PathFit", fit)
+        return path.has_reached(self._report.position)
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
