@@ -1,0 +1,231 @@
+"""A trained model is extended to more documents and labels, or stays what it is."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.vocab import Vocab
+
+import spacy_graft
+from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, train_fully
+from spacy_graft.digests import digest_of
+from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+#: A block of every kind of symbols: hashes of strings, numbers, code points, rows of several symbols.
+BLOCKS: dict[str, Any] = {
+    **WORDS,
+    "lengths": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LENGTH"},
+    "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "max_length": 3},
+    "bag": {"@graft_features": "spacy_graft.TokenAttributes.v1"},
+    "shapes": {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "SHAPE", "value": "tf_idf"},
+    "document": {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]},
+    "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["bag"]},
+}
+NEW_TEXTS = ["the wibble of the year", "a wibble and a wobble", "some more wobble than we had"]
+GRAFTING = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 2.0}
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def in_another_process(nlp: Language, folder: Path) -> Language:
+    """What another process would load: a pipeline with a vocab of its own."""
+    nlp.to_disk(folder / "model")
+    return spacy.load(folder / "model")
+
+
+def texts_of(records: Iterable[Record]) -> list[str]:
+    return [record["text"] for record in records]
+
+
+def probabilities(nlp: Language, texts: list[str]) -> np.ndarray:
+    return component_of(nlp).predict(nlp.make_doc(text) for text in texts)
+
+
+def features_of(nlp: Language) -> set[Any]:
+    return {(feature.text, feature.block, tuple(feature.weights.items())) for feature in component_of(nlp).features()}
+
+
+@pytest.mark.parametrize("learner", [PATH, GRAFTING], ids=["path", "one strength"])
+def test_an_extended_model_is_that_of_all_documents(
+    learner: dict[str, Any], train_records: list[Record], tmp_path: Path
+) -> None:
+    """Bit by bit, at the same point of the path."""
+    old, new = train_records[:60], train_records[60:]
+    nlp = make_nlp(learner=learner, keep_corpus=True)
+    report = spacy_graft.fit(nlp, make_examples(nlp, old), dev=make_examples(nlp, new))
+    nlp = in_another_process(nlp, tmp_path)
+    nlp.resume_training()
+    nlp.update(make_examples(nlp, new))
+
+    whole = make_nlp(learner=learner)
+    examples = make_examples(whole, train_records)
+    whole.initialize(lambda: examples)
+    while component_of(whole).report is None or not finished(component_of(whole), report.points):
+        whole.update(examples[:4])
+    assert features_of(nlp) == features_of(whole) != set()
+    np.testing.assert_array_equal(*(probabilities(p, texts_of(train_records)) for p in (nlp, whole)))
+
+
+def finished(component: TextCatGraft, points: int) -> bool:
+    report = component.report
+    assert report is not None
+    return report.points == points if points else report.finished
+
+
+def test_an_extended_model_can_be_extended_again(train_records: list[Record], tmp_path: Path) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
+    for begin in (40, 80):
+        nlp = in_another_process(nlp, tmp_path)
+        nlp.update(make_examples(nlp, train_records[begin : begin + 40]))
+        before = component_of(nlp).to_bytes()
+        # Documents that are known change nothing.
+        nlp.update(make_examples(nlp, train_records[:10]))
+        assert component_of(nlp).to_bytes() == before
+    whole = train_fully(make_nlp(), train_records)
+    assert features_of(nlp) == features_of(whole)
+
+
+@pytest.mark.parametrize("by", ["disk", "bytes", "pickle"])
+def test_the_corpus_travels_with_the_model(by: str, train_records: list[Record], tmp_path: Path) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:30])
+    if by == "disk":
+        other = in_another_process(nlp, tmp_path)
+    elif by == "bytes":
+        other = make_nlp(keep_corpus=True).from_bytes(nlp.to_bytes())
+    else:
+        other = pickle.loads(pickle.dumps(nlp))
+    corpora = [component_of(p).corpus for p in (nlp, other)]
+    assert corpora[0] is not None
+    assert corpora[1] is not None
+    assert digest_of(corpora[1].training_data()) == digest_of(corpora[0].training_data())
+
+
+def test_a_corpus_is_the_same_in_another_vocab(train_records: list[Record]) -> None:
+    nlp = make_nlp(features=BLOCKS)
+    examples = make_examples(nlp, train_records[:40])
+    for number, example in enumerate(examples):
+        example.predicted.user_data["source"] = f"source {number % 3}"
+    component = component_of(nlp)
+    component.initialize(lambda: examples)
+    assert component.training is not None
+    component.training.add_examples([])
+    corpus = component.training.corpus
+    expected = digest_of(corpus.training_data())
+    saved = srsly.msgpack_loads(srsly.msgpack_dumps(corpus.to_dict(nlp.vocab.strings)))
+    restored = ExtractedCorpus.from_dict(saved, corpus.blocks, corpus.reader, Vocab().strings)
+    assert digest_of(restored.training_data()) == expected
+    for example in examples:
+        restored.add_unseen(example)
+    assert len(restored) == len(examples)
+
+
+def test_what_is_kept_is_as_small_as_the_docs_say(train_records: list[Record]) -> None:
+    nlp = make_nlp(features={"characters": BLOCKS["characters"]}, keep_corpus=True)
+    nlp = train_fully(nlp, train_records)
+    without = make_nlp(features={"characters": BLOCKS["characters"]})
+    without = train_fully(without, train_records)
+    kept = len(component_of(nlp).to_bytes(exclude=["vocab"])) - len(component_of(without).to_bytes(exclude=["vocab"]))
+    n_characters = sum(len(text) + 2 for text in texts_of(train_records))
+    # Beside symbols and targets: 24 bytes a document for its length, weight and digest.
+    assert kept < n_characters + len(train_records) * (9 * 3 + 24) + 1000
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_label_is_added_to_a_trained_model(
+    factory: str, loaded: bool, train_records: list[Record], tmp_path: Path
+) -> None:
+    nlp = train_fully(make_nlp(factory, keep_corpus=True), train_records)
+    if loaded:
+        nlp = in_another_process(nlp, tmp_path)
+    component = component_of(nlp)
+    before = probabilities(nlp, texts_of(train_records))
+    assert component.add_label("new") == 1
+    assert component.add_label("new") == 0
+    assert component.labels == ("food", "music", "sport", "new")
+    assert component.model.get_dim("nO") == 4
+    after = probabilities(nlp, texts_of(train_records))
+    assert after[:, 3].sum() == pytest.approx(0.5, rel=0.9)
+    if component.exclusive:
+        np.testing.assert_allclose(after[:, :3] / after[:, :3].sum(axis=1, keepdims=True), before, rtol=1e-12)
+    else:
+        np.testing.assert_array_equal(after[:, :3], before)
+
+    cats = {"new": 1.0} if component.exclusive else {"food": 0.0, "music": 0.0, "sport": 0.0, "new": 1.0}
+    others = {**cats, "new": 0.0, "food": 1.0}
+    examples = [make_example(nlp, text, cats) for text in NEW_TEXTS * 3]
+    examples += [make_example(nlp, text, others) for text in ("salt of the year", "baked with more salt")]
+    nlp.update(examples)
+    assert component.report is not None
+    assert nlp(NEW_TEXTS[1]).cats["new"] > 0.5
+    assert nlp("salt").cats["new"] < 0.5
+    right = probabilities(nlp, texts_of(train_records))[:, :3].argmax(axis=1) == before.argmax(axis=1)
+    assert right.mean() > 0.9
+
+
+def test_a_label_can_be_added_before_the_first_step(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    examples = make_examples(nlp, train_records[:30])
+    nlp.initialize(lambda: examples)
+    component = component_of(nlp)
+    component.add_label("new")
+    assert nlp("salt").cats == dict.fromkeys(("food", "music", "sport", "new"), 0.25)
+    with pytest.warns(UserWarning, match="positive for 'new'"):
+        nlp.update(examples[:3])
+    assert set(nlp("salt").cats) == {"food", "music", "sport", "new"}
+
+
+@pytest.mark.parametrize("label", ["", 9, None])
+def test_labels_are_strings(label: Any) -> None:
+    with pytest.raises(ValueError, match="Labels are non-empty strings, but one is"):
+        component_of(make_nlp()).add_label(label)
+
+
+def test_without_its_corpus_a_model_stays_as_it_is(train_records: list[Record], tmp_path: Path) -> None:
+    """After ``fit`` and after loading; ``initialize`` begins again."""
+    nlp = make_nlp()
+    spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    for pipeline in (nlp, in_another_process(nlp, tmp_path)):
+        component = component_of(pipeline)
+        before = component.to_bytes()
+        examples = make_examples(pipeline, train_records[:5])
+        with pytest.raises(ValueError, match="It cannot be trained on more documents: .* Set keep_corpus = true"):
+            pipeline.update(examples)
+        with pytest.raises(ValueError, match="The label 'new' cannot be added: .* Nothing is changed"):
+            component.add_label("new")
+        assert component.to_bytes() == before
+        pipeline.initialize(lambda examples=examples: examples)  # type: ignore[misc]
+        pipeline.update(examples)
+
+
+def test_an_invalid_example_changes_nothing(train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:30])
+    component = component_of(nlp)
+    component.end_training()
+    before = component.to_bytes()
+    with pytest.raises(ValueError, match="sum to 2"):
+        nlp.update([make_example(nlp, "salt", {"food": 1.0, "music": 1.0})])
+    assert component.to_bytes() == before
+
+
+def test_a_model_with_a_network_is_not_extended_without_it(train_records: list[Record]) -> None:
+    nlp = make_nlp(keep_corpus=True, learner={**PATH, "steps": 2})
+    network = spacy_graft.registry.graft_graphs.get("spacy_graft.Cooccurrence.v1")()
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), network=network)
+    before = component_of(nlp).to_bytes()
+    with pytest.raises(ValueError, match="trained with a network of features, which is not kept"):
+        nlp.update(make_examples(nlp, train_records[:5]))
+    assert component_of(nlp).to_bytes() == before
