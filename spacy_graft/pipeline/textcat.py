@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
@@ -19,6 +19,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..explain.contributions import LabelExplanation
 from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
@@ -26,19 +27,17 @@ from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.sparse_linear import parameters, set_solution
-from . import history
+from ..model.snapshot import Snapshot
+from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
+from . import history, saving
 from .corpus import ExtractedCorpus
+from .saving import HISTORY, REPORT
 from .targets import TargetReader
 from .training import Examples, Training, annotated
 
 if TYPE_CHECKING:
-    from thinc.types import Floats2d
-
     from .network import NetworkSource
 
-#: Attributes of the model with the saved report and history.
-REPORT, HISTORY = "report", "history"
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
 
@@ -189,7 +188,6 @@ class TextCatGraft(TrainablePipe):
         added_before = () if self.is_initialized else self.labels
         found = self._labels_of(get_examples) if labels is None else labels
         self.cfg["labels"] = []
-        self.model.attrs[HISTORY] = []
         for label in dict.fromkeys([*added_before, *found]):
             self._append_label(label)
         has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
@@ -303,7 +301,7 @@ class TextCatGraft(TrainablePipe):
         return losses
 
     def _resumed_training(self) -> Training:
-        if self.model.attrs["features"].n_features:
+        if snapshot_of(self.model).features.n_features:
             warnings.warn(
                 f"[{self.name}] The documents that this component was trained on are not kept with it. Training "
                 f"restarts with the documents of update and replaces the current model.",
@@ -336,15 +334,15 @@ class TextCatGraft(TrainablePipe):
         report : Report
             The report of the same step, which is copied.
         """
-        self._set_solution(solution)
-        self.report = report.copy()
-        self.model.attrs[REPORT] = {**asdict(report), "seconds": {}}
+        steps = self.history
         if self.training is not None:
-            self.model.attrs[HISTORY] = history.history_of(self.training.reports, self.history)
+            steps = history.history_of(self.training.reports, steps)
+        self._set_solution(solution, {REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps})
+        self.report = report.copy()
 
-    def _set_solution(self, solution: Solution) -> None:
-        set_solution(self.model, solution, self.vocab.strings)
-        self.model.attrs[REPORT] = None
+    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
+        """Set a solution with its notes in one assignment; other threads see the model before or this one."""
+        set_solution(self.model, solution, self.vocab.strings, notes)
         self.report = None
 
     @property
@@ -355,7 +353,7 @@ class TextCatGraft(TrainablePipe):
         (relative) and ``refit`` of its :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of
         its first evaluation, or None. The list is a copy.
         """
-        return history.read_history(self.model.attrs.get(HISTORY))
+        return history.read_history(saving.notes_of(self).get(HISTORY))
 
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """Score examples; during training, the first ``cats_score`` of each step is added to the history.
@@ -374,16 +372,17 @@ class TextCatGraft(TrainablePipe):
             The scores; empty without a scorer.
         """
         scores: dict[str, Any] = super().score(examples, **kwargs)
-        steps, score = self.history, scores.get("cats_score")
-        if self.training is not None and score is not None and steps and steps[-1]["score"] is None:
+        steps: list[dict[str, Any]] = saving.notes_of(self).get(HISTORY, [])
+        score = scores.get("cats_score")
+        if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
+            # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-            self.model.attrs[HISTORY] = steps
         return scores
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""
-        for name, values in zip(("W", "b"), parameters(self.model), strict=True):
-            self.model.set_param(name, cast("Floats2d", values / divisor))
+        own = snapshot_of(self.model)
+        self.model.attrs[SNAPSHOT] = replace(own, weights=own.weights / divisor, intercepts=own.intercepts / divisor)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
@@ -475,29 +474,70 @@ class TextCatGraft(TrainablePipe):
         )
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> TextCatGraft:
-        super().from_bytes(bytes_data, exclude=exclude)
-        return self._loaded()
+        """Load what :meth:`to_bytes` wrote.
+
+        Parameters
+        ----------
+        bytes_data : bytes
+        exclude : iterable of str
+            Parts that stay as they are: ``cfg`` (labels and thresholds), ``model``, ``vocab``.
+
+        Returns
+        -------
+        TextCatGraft
+            The component itself.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are damaged, or of a component of another kind or with other blocks. The component stays what
+            it was.
+        """
+        saving.from_bytes(self, bytes_data, exclude)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Write the component as bytes, with a digest; while another thread trains, those of one step.
+
+        Parameters
+        ----------
+        exclude : iterable of str
+            Parts to leave out: ``cfg``, ``model``, ``vocab``.
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        ValueError
+            If labels are not different strings, or thresholds not numbers from 0 to 1.
+        """
+        return saving.to_bytes(self, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> TextCatGraft:
-        super().from_disk(path, exclude=exclude)
-        return self._loaded()
+        """Load what :meth:`to_disk` wrote; arguments, result and errors are those of :meth:`from_bytes`.
 
-    def _loaded(self) -> TextCatGraft:
-        """Reset the training, restore the report, and check that labels and weights fit."""
-        self.training = None
-        self.report = read_report(self.model.attrs.get(REPORT))
-        if self.is_initialized:
-            n_weights = len(self.model.get_param("b"))
-            if n_weights != len(self.labels):
-                raise ValueError(
-                    f"[{self.name}] The model has weights for {n_weights} labels, but the component has "
-                    f"{len(self.labels)} labels: {listed(self.labels)}. The files are from different models."
-                )
+        Raises
+        ------
+        FileNotFoundError
+            If a file is missing.
+        ValueError
+            If a file is damaged, or of another component or training; the message names the file.
+        """
+        saving.from_disk(self, Path(path), exclude)
         return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the component into a folder, as :meth:`to_bytes`.
+
+        If it cannot be written, a model that was in the folder before can still be loaded.
+        """
+        saving.to_disk(self, Path(path), exclude)
 
     def features(self) -> list[Feature]:
         """Return the features of the model, in the order of the rows of its weights."""
-        return features_of(self.model.attrs["features"], parameters(self.model)[0], self.blocks, self.labels)
+        return features_of(snapshot_of(self.model), self.labels)
 
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
         """Explain the prediction for a document.
@@ -520,7 +560,24 @@ class TextCatGraft(TrainablePipe):
             If there is no such label, the component has no weights, or the document lacks an annotation.
         """
         columns = {name: self.labels.index(name) for name in self.selected_labels(label)}
-        return explain_document(self.model, doc, self.predict([doc])[0], columns)
+        snapshot = snapshot_of(self.model)
+        return explain_document(snapshot, doc, self._probabilities_of(snapshot, doc), columns)
+
+    def explain_best(self, doc: Doc, label: str | None = None) -> tuple[LabelExplanation, dict[str, float]]:
+        """Explain one label, by default the most probable one; also return the probabilities of all labels.
+
+        Parameters and errors are those of :meth:`explain`.
+        """
+        self.selected_labels(label)
+        snapshot = snapshot_of(self.model)
+        row = self._probabilities_of(snapshot, doc)
+        column = int(row.argmax()) if label is None else self.labels.index(label)
+        explanation = explain_document(snapshot, doc, row, {self.labels[column]: column})
+        return explanation.best, dict(zip(self.labels, row.tolist(), strict=True))
+
+    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> np.ndarray:
+        row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
+        return row
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
         """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""
@@ -560,16 +617,12 @@ class TextCatGraftMultilabel(TextCatGraft):
         return [label for (label, least), p in zip(thresholds, probabilities, strict=True) if p >= least]
 
     def divide_scores(self, divisor: float) -> None:
+        self.cfg["thresholds"] = {}
         super().divide_scores(divisor)
-        self.cfg["thresholds"] = {}
 
-    def _set_solution(self, solution: Solution) -> None:
-        super()._set_solution(solution)
+    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
         self.cfg["thresholds"] = {}
-
-    def _loaded(self) -> TextCatGraft:
-        check_thresholds(self.name, self.cfg["thresholds"], self.labels)
-        return super()._loaded()
+        super()._set_solution(solution, notes)
 
     def _check_labels(self) -> None:
         self._require_labels()
@@ -579,29 +632,6 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
-
-
-def read_report(saved: Any) -> Report | None:
-    """Return a saved report, or None; keys that this version does not have are ignored."""
-    if not isinstance(saved, dict):
-        return None
-    return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
-
-
-def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> None:
-    """Raise a ValueError if these are not valid thresholds of these labels."""
-    if not isinstance(thresholds, dict):
-        raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, but must be numbers by label.")
-    for label, threshold in thresholds.items():
-        if label not in labels:
-            raise ValueError(
-                f"[{name}] There is a threshold for {label!r}, which is not a label. The labels: {listed(labels)}."
-            )
-        number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-        if not (number and 0.0 <= threshold <= 1.0):
-            raise ValueError(
-                f"[{name}] The threshold of {label!r} is {threshold!r}, but it must be a number from 0 to 1."
-            )
 
 
 def empty_solution(n_labels: int) -> Solution:
