@@ -74,7 +74,7 @@ def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with 
     print(f"tokenizer and model  {len(texts) / both:8.0f} documents/s  ({alone / both:.1%})")
     for name, block in BLOCKS.items():
         print(f"reading {name:<12} {best(lambda b=block: [b.symbols(doc) for doc in docs]) / len(docs) * 1e6:8.1f} µs")
-    building = best(lambda: compile_features(model.attrs["features"], BLOCKS, nlp.vocab.strings))
+    building = best(lambda: compile_features(model.attrs["snapshot"].features, BLOCKS, nlp.vocab.strings))
     print(f"building automata    {building * 1e3:8.1f} ms")
     with tempfile.TemporaryDirectory() as folder:
         model.to_disk(Path(folder, "model"))

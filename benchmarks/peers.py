@@ -234,7 +234,7 @@ class OursModel(SpacyModel):
     """Of ``spacy_graft``."""
 
     def n_features(self) -> int:
-        return int(self.component.model.attrs["features"].n_features)
+        return int(self.component.model.attrs["snapshot"].features.n_features)
 
 
 class Ours(Peer):

@@ -26,6 +26,8 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from spacy_graft.model.sealing import seal, unseal
+
 #: Compilation is not an example's fault; ``quick`` is for runs without the compiler or without slow tests. Both try the
 #: same examples each time, so that a change is judged by what it changes; ``search`` looks for new ones.
 settings.register_profile("graft", deadline=None, derandomize=True)
@@ -105,6 +107,14 @@ def make_nlp(factory: str = "textcat_graft", **config: Any) -> Language:
     nlp = spacy.blank("xx")
     nlp.add_pipe(factory, config={"features": WORDS, "learner": PATH, **config})
     return nlp
+
+
+def forged(data: bytes, **parts: Any) -> bytes:
+    """The bytes of a component with other parts, and a digest that fits; values become JSON, None leaves a part out."""
+    own, _ = unseal(data)
+    for name, value in parts.items():
+        own[name] = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return seal({name: part for name, part in own.items() if part != b"null"})
 
 
 def recorded(function: Callable[..., Any], calls: list[Any]) -> Callable[..., Any]:

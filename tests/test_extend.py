@@ -202,9 +202,9 @@ def test_without_its_corpus_a_model_stays_as_it_is(train_records: list[Record], 
         component = component_of(pipeline)
         before = component.to_bytes()
         examples = make_examples(pipeline, train_records[:5])
-        with pytest.raises(ValueError, match="It cannot be trained on more documents: .* Set keep_corpus = true"):
+        with pytest.raises(ValueError, match=r"It cannot be trained on more documents: .* Set keep_corpus = true"):
             pipeline.update(examples)
-        with pytest.raises(ValueError, match="The label 'new' cannot be added: .* Nothing is changed"):
+        with pytest.raises(ValueError, match=r"The label 'new' cannot be added: .* Nothing is changed"):
             component.add_label("new")
         assert component.to_bytes() == before
         pipeline.initialize(lambda examples=examples: examples)  # type: ignore[misc]

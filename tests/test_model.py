@@ -30,9 +30,8 @@ from spacy_graft.graft.solution import Solution
 from spacy_graft.model.sparse_linear import (
     SparseLinear,
     SparseLinearModel,
-    contributions,
-    ngram_occurrences,
     set_solution,
+    snapshot_of,
 )
 from spacy_graft.model.table import FORMAT, FeatureTable
 from spacy_graft.pipeline.registration import register_with_spacy
@@ -136,7 +135,7 @@ def test_scores_are_the_same_bits_in_any_batch(blank, some, mean_scale):
 def test_contributions_make_up_the_score(blank, text, mean_scale):
     model = make_model(mean_scale=mean_scale)
     doc = blank.make_doc(text)
-    features, values, weights, scale = contributions(model, doc)
+    features, values, weights, scale = snapshot_of(model).contributions(doc)
     np.testing.assert_array_equal(values, 1.0)
     np.testing.assert_array_equal(weights, model.get_param("W")[features])
     np.testing.assert_allclose(model.get_param("b") + scale * weights.sum(axis=0), model.predict([doc])[0])
@@ -146,7 +145,7 @@ def test_contributions_make_up_the_score(blank, text, mean_scale):
 def test_matches(blank, text):
     model = make_model()
     doc = blank.make_doc(text)
-    found = ngram_occurrences(model, doc)
+    found = snapshot_of(model).ngram_occurrences(doc)
     expected = set()
     for name, block in BLOCKS.items():
         rows = [k for k, feature in enumerate(ALL) if feature[0] == name]
@@ -155,7 +154,7 @@ def test_matches(blank, text):
         expected.update((rows[k], start, end) for k, start, end in occurrences)
     assert len(found) == len(expected)
     assert set(map(tuple, found.tolist())) == expected
-    assert contributions(model, doc)[0].tolist() == sorted({k for k, _, _ in expected})
+    assert snapshot_of(model).contributions(doc)[0].tolist() == sorted({k for k, _, _ in expected})
 
 
 def test_features_may_come_in_any_order(docs):
@@ -183,8 +182,8 @@ def test_no_features(docs):
     model = new_model()
     model.initialize(X=docs, Y=np.zeros((1, 3)))
     np.testing.assert_array_equal(model.predict(docs), np.zeros((len(docs), 3)))
-    assert ngram_occurrences(model, docs[0]).shape == (0, 3)
-    assert contributions(model, docs[0])[0].size == 0
+    assert snapshot_of(model).ngram_occurrences(docs[0]).shape == (0, 3)
+    assert snapshot_of(model).contributions(docs[0])[0].size == 0
 
 
 def test_no_documents():
@@ -219,9 +218,10 @@ def test_use_params(docs):
 @pytest.mark.parametrize("weights", [np.zeros((len(ALL) - 1, 2)), np.zeros((len(ALL), 3)), np.zeros(len(ALL))])
 def test_weights_of_other_features(docs, weights):
     model = make_model()
-    model.set_param("W", weights)
+    before = model.predict(docs)
     with pytest.raises(ValueError, match="do not belong together"):
-        model.predict(docs)
+        model.set_param("W", weights)
+    np.testing.assert_array_equal(model.predict(docs), before)
     with pytest.raises(ValueError, match="do not belong together"):
         make_model(weights=weights)
 
@@ -240,8 +240,8 @@ def test_annotation_is_needed_by_features_only(blank):
     model = make_model([*ALL, ("tags", ("DT",))], blocks=blocks)
     for use in (
         model.predict,
-        lambda docs: ngram_occurrences(model, docs[0]),
-        lambda docs: contributions(model, docs[0]),
+        lambda docs: snapshot_of(model).ngram_occurrences(docs[0]),
+        lambda docs: snapshot_of(model).contributions(docs[0]),
     ):
         with pytest.raises(ValueError, match="annotated with TAG"):
             use([doc])
@@ -288,10 +288,13 @@ def test_round_trip(docs, tmp_path, copier, mean_scale):
     assert model.to_bytes() == before  # what was compiled is not saved
     copied = copier(model, tmp_path)
     assert isinstance(copied, SparseLinearModel)
-    assert copied.attrs["matcher"] is not model.attrs["matcher"]
+    assert snapshot_of(copied).matcher is not snapshot_of(model).matcher
     assert copied.predict(docs).tobytes() == scores.tobytes()
     assert copied.to_bytes() == before
-    copied.get_param("W")[:] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        copied.get_param("W")[:] = 0.0
+    copied.set_param("W", np.zeros_like(copied.get_param("W")))
+    assert copied.predict(docs).tobytes() != scores.tobytes()
     assert model.predict(docs).tobytes() == scores.tobytes()
 
 
@@ -314,7 +317,7 @@ def test_can_from_bytes():
 
 
 def test_table_round_trip():
-    table = make_model().attrs["features"]
+    table = snapshot_of(make_model()).features
     loaded = FeatureTable.from_bytes(table.to_bytes())
     assert (loaded.blocks, loaded.ngrams, loaded.longest) == (table.blocks, table.ngrams, table.longest)
     assert loaded.ngrams[0] == ("not", "good")
@@ -421,8 +424,11 @@ MESSAGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda message: message["shims"][0].append(b"1"), "another model"),
     (lambda message: message["attrs"][0].clear(), "the wrong attributes: none"),
     (lambda message: message["attrs"][0].pop("mean_scale"), "the wrong attributes: 'features'"),
+    (lambda message: message["attrs"][0].pop("vocabularies"), "the wrong attributes: 'features'"),
     (attrs(blocks={}), "the wrong attributes: .*'blocks'"),
-    (attrs(matcher=1), "the wrong attributes: .*'matcher'"),
+    (attrs(snapshot=1), "the wrong attributes: .*'snapshot'"),
+    (attrs(notes=[]), r"its notes are not a map by name, but \[\]"),
+    (attrs(notes={1: 2}), "its notes are not a map by name"),
     (attrs(mean_scale=-1.0), "scale of document weights is -1.0"),
     (attrs(mean_scale=float("nan")), "scale of document weights is nan"),
     (attrs(mean_scale=float("inf")), "scale of document weights is inf"),
@@ -449,6 +455,7 @@ TABLES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda table: table.update(version=True), "no version number"),
     (lambda table: table.update(version=0), "no version number"),
     (lambda table: table.update(version=FORMAT + 1), "saved by a newer spacy_graft .*upgrade"),
+    (lambda table: table.update(version=FORMAT - 1), "saved by an older spacy_graft .*train the model again"),
     (lambda table: table.pop("df"), "'df' .* not a list of int"),
     (lambda table: table.update(df=7), "'df' .* not a list of int"),
     (lambda table: table["df"].pop(), "differ in length"),

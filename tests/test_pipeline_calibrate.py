@@ -18,7 +18,8 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, TELLING, Record, make_examples, make_nlp, make_records
+from conftest import PATH, TELLING, Record, forged, make_examples, make_nlp, make_records
+from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 MULTILABEL = "textcat_graft_multilabel"
@@ -197,19 +198,21 @@ def test_thresholds_are_saved(several: Language, tmp_path: Path) -> None:
     ],
 )
 def test_bad_thresholds_are_refused(several: Language, tmp_path: Path, thresholds: Any, message: str) -> None:
-    component_of(several).to_disk(tmp_path)
-    cfg = json.loads((tmp_path / "cfg").read_text())
-    (tmp_path / "cfg").write_text(json.dumps({**cfg, "thresholds": thresholds}))
-    with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] {message}"):
+    component = component_of(several)
+    data = forged(component.to_bytes(), cfg={**component.cfg, "thresholds": thresholds})
+    component.to_disk(tmp_path)
+    write_sealed(tmp_path, data)
+    with pytest.raises(ValueError, match=rf"model: \[{MULTILABEL}\] {message}"):
         component_of(make_nlp(MULTILABEL)).from_disk(tmp_path)
+    component.cfg["thresholds"] = thresholds
+    with pytest.raises(ValueError, match=rf"^\[{MULTILABEL}\] {message}"):
+        component.to_disk(tmp_path)
 
 
-def test_a_model_without_thresholds_is_loaded(several: Language, tmp_path: Path) -> None:
-    component_of(several).to_disk(tmp_path)
-    cfg = json.loads((tmp_path / "cfg").read_text())
-    del cfg["thresholds"]
-    (tmp_path / "cfg").write_text(json.dumps(cfg))
-    assert component_of(make_nlp(MULTILABEL)).from_disk(tmp_path).thresholds == dict.fromkeys(TELLING, 0.5)
+def test_a_model_without_thresholds_is_refused(several: Language) -> None:
+    cfg = {key: value for key, value in component_of(several).cfg.items() if key != "thresholds"}
+    with pytest.raises(ValueError, match="must have 'labels', 'threshold', 'thresholds'"):
+        component_of(make_nlp(MULTILABEL)).from_bytes(forged(component_of(several).to_bytes(), cfg=cfg))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 import spacy_graft
-from spacy_graft.model.sparse_linear import SparseLinear
+from spacy_graft.model.sparse_linear import SparseLinear, snapshot_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 FEATURES: dict[str, dict[str, Any]] = {
@@ -116,9 +116,10 @@ def test_the_products_that_decide_are_found(trained: Language) -> None:
 def test_scores_are_products_of_member_values(trained: Language) -> None:
     """Every feature is looked for by hand, and tf-idf done by hand."""
     component = component_of(trained)
-    table, weights = component.model.attrs["features"], component.model.get_param("W")
-    vocabulary = component.model.attrs["vocabularies"]["lemmas"]
-    assert set(component.model.attrs["vocabularies"]) == {"lemmas"}
+    snapshot = snapshot_of(component.model)
+    table, weights = snapshot.features, component.model.get_param("W")
+    vocabulary = snapshot.vocabularies["lemmas"]
+    assert set(snapshot.vocabularies) == {"lemmas"}
     for doc in map(trained, some_docs(trained)):
         values = {}
         for name, block in component.blocks.items():
@@ -331,19 +332,3 @@ def test_missing_vocabulary() -> None:
     data = edited(nlp, lambda tables: tables["vocabularies"].clear())
     with pytest.raises(ValueError, match="no vocabulary for block 'lemmas'"):
         SparseLinear(component_of(nlp).blocks).from_bytes(data)
-
-
-def test_models_of_the_first_format_are_read(trained: Language) -> None:
-    """They had neither members nor vocabularies."""
-    nlp = make_nlp({"words": FEATURES["words"]})
-    spacy_graft.fit(nlp, make_examples(nlp))
-
-    def edit(tables: dict[str, Any]) -> None:
-        tables["features"]["version"] = 1
-        del tables["features"]["members"]
-
-    message = srsly.msgpack_loads(edited(nlp, edit))
-    del message["attrs"][0]["vocabularies"]
-    model = SparseLinear(component_of(nlp).blocks).from_bytes(srsly.msgpack_dumps(message))
-    docs = some_docs(nlp)
-    np.testing.assert_array_equal(model.predict(docs), component_of(nlp).model.predict(docs))

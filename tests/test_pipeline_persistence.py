@@ -13,7 +13,8 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from conftest import PATH, WORDS, Record, make_nlp, run
+from conftest import PATH, WORDS, Record, forged, make_nlp, run
+from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 Copier = Callable[[Language, Path], Language]
@@ -121,9 +122,13 @@ def test_cfg_holds_what_the_scorer_takes(fitted: Language) -> None:
 
 
 def test_a_model_of_other_labels_is_refused(fitted: Language, tmp_path: Path) -> None:
+    data = forged(component_of(fitted).to_bytes(), cfg={"labels": ["food", "music"], "threshold": 0.5})
     component_of(fitted).to_disk(tmp_path / "component")
-    (tmp_path / "component" / "cfg").write_text('{"labels": ["food", "music"], "threshold": 0.5}')
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] The model has weights for 3 labels, .* 2 labels: 'food'"):
+    write_sealed(tmp_path / "component", data)
+    message = r"\[textcat_graft\] The model has weights for 3 labels, .* 2 labels: 'food'"
+    with pytest.raises(ValueError, match=message):
+        component_of(make_nlp()).from_bytes(data)
+    with pytest.raises(ValueError, match="component/model: " + message):
         component_of(make_nlp()).from_disk(tmp_path / "component")
 
 

@@ -8,8 +8,7 @@ from spacy.tokens import Doc
 from ..extract.bags import item_keys
 from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import SparseLinearT, as_reading_block, ngram_occurrences
-from ..model.table import FeatureTable
+from ..model.snapshot import Snapshot, as_reading_block
 from .contributions import Member, Span
 from .features import MEMBER_SEPARATOR
 
@@ -17,12 +16,12 @@ from .features import MEMBER_SEPARATOR
 class Evidence:
     """Finds the places of features in one document. Each block reads the document at most once."""
 
-    def __init__(self, model: SparseLinearT, doc: Doc) -> None:
+    def __init__(self, snapshot: Snapshot, doc: Doc) -> None:
         self.doc = doc
-        self.blocks = model.attrs["blocks"]
-        self.table: FeatureTable = model.attrs["features"]
+        self.blocks = snapshot.blocks
+        self.table = snapshot.features
         self.token_starts = np.array([token.idx for token in doc], np.int64)
-        occurrences = ngram_occurrences(model, doc)
+        occurrences = snapshot.ngram_occurrences(doc)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ..model.sparse_linear import SparseLinearT, contributions
+from ..model.snapshot import Snapshot
 from .contributions import Contribution, LabelExplanation, Member, places_of
 from .evidence import Evidence
 from .html.page import label_view
@@ -79,18 +79,16 @@ class Explanation:
         return pd.DataFrame(rows, columns=["label", *columns, "places"])
 
 
-def explain_document(
-    model: SparseLinearT, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]
-) -> Explanation:
+def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]) -> Explanation:
     """Explain the scores of labels for a document.
 
     Parameters
     ----------
-    model : Model
-        A ``spacy_graft.SparseLinear.v1`` with weights.
+    snapshot : Snapshot
+        Of a model.
     doc : Doc
     probabilities : float64 (n_labels)
-        Predicted probabilities of the document.
+        Probabilities of the document, predicted from the same snapshot.
     labels : mapping of str to int
         The labels to explain, with their columns of the weights.
 
@@ -98,9 +96,9 @@ def explain_document(
     -------
     Explanation
     """
-    intercepts = model.get_param("b")
-    rows, values, weights, scale = contributions(model, doc)
-    evidence = Evidence(model, doc)
+    intercepts = snapshot.intercepts
+    rows, values, weights, scale = snapshot.contributions(doc)
+    evidence = Evidence(snapshot, doc)
     found = [(evidence.of_feature(row), scale * value) for row, value in zip(rows.tolist(), values, strict=True)]
     return Explanation(
         doc.text,

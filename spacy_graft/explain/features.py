@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
-from ..model.sparse_linear import as_reading_block
-from ..model.table import FeatureTable
+from ..model.snapshot import Snapshot, as_reading_block
 
 #: Separates the members of a combination in its text.
 MEMBER_SEPARATOR = " × "
@@ -45,10 +42,9 @@ class Feature:
     weights: dict[str, float]
 
 
-def features_of(
-    table: FeatureTable, weights: np.ndarray, blocks: Mapping[str, Block], labels: Sequence[str]
-) -> list[Feature]:
-    """All features of a model, in the order of the rows of ``weights``: float64 (n_features, n_labels)."""
+def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
+    """All features of a model with these labels, in the order of the rows of its weights."""
+    table, blocks = snapshot.features, snapshot.blocks
     return [
         Feature(
             text=feature_text(blocks, table.terms(k)),
@@ -58,7 +54,7 @@ def features_of(
             df=int(table.df[k]),
             weights=dict(zip(labels, row, strict=True)),
         )
-        for k, row in enumerate(weights.tolist())
+        for k, row in enumerate(snapshot.weights.tolist())
     ]
 
 

@@ -1,4 +1,4 @@
-"""Checks of a saved model before it is loaded."""
+"""Reading a saved model: everything is checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -12,32 +12,56 @@ from spacy.strings import StringStore
 from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from .item_matching import ItemMatcher
-from .matching import rows_by_block, symbols_of
+from .matching import Blocks, rows_by_block, symbols_of
+from .snapshot import Snapshot, check_shapes
 from .table import FeatureTable, Vocabularies, damaged_model, unpack_message
 
 #: The parts of a serialised thinc model, with one entry a node.
 MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 
 #: Attributes that are never saved: a file must not replace them.
-TRANSIENT = {"blocks", "matcher"}
-#: An empty map in MessagePack: models of the first format have no vocabularies.
-EMPTY_MAP = b"\x80"
+TRANSIENT = {"blocks", "snapshot"}
+#: What a snapshot is saved as, beside its arrays.
+SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes")
 
 
-def check_message(message: Any, blocks: Mapping[str, Block]) -> None:
-    """Raise a ValueError unless this is what ``Model.to_dict`` gives for a sparse linear model over these blocks."""
+def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:
+    """Read what ``SparseLinearModel.to_dict`` gave.
+
+    Returns
+    -------
+    name : str
+    snapshot : Snapshot, optional
+        None if the model had no weights.
+    others : dict of str to bytes
+        Attributes that others have set, in MessagePack.
+
+    Raises
+    ------
+    ValueError
+        If it is anything but a sparse linear model over these blocks.
+    """
     node, attrs, params, shims = model_parts(message)
-    if not isinstance(node.get("name"), str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
-        raise damaged_model(f"it is another model, {node.get('name')!r}")
-    if TRANSIENT.intersection(attrs) or not {"features", "mean_scale"}.issubset(attrs):
+    name = node.get("name")
+    if not isinstance(name, str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
+        raise damaged_model(f"it is another model, {name!r}")
+    if TRANSIENT.intersection(attrs) or not set(attrs).issuperset(SNAPSHOT_ATTRS):
         raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
-    mean_scale = {attr: unpack_message(value) for attr, value in attrs.items()}["mean_scale"]
+    values = {attr: unpack_message(value) for attr, value in attrs.items()}
+    mean_scale, notes = values["mean_scale"], values["notes"]
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
         raise damaged_model(f"its scale of document weights is {mean_scale!r}")
+    if not isinstance(notes, dict) or not all(isinstance(key, str) for key in notes):
+        raise damaged_model(f"its notes are not a map by name, but {notes!r:.60}")
     features = FeatureTable.from_bytes(attrs["features"])
-    vocabularies = Vocabularies.from_bytes(attrs.get("vocabularies", EMPTY_MAP))
+    vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
     check_params(params, features)
     check_features(features, vocabularies, blocks)
+    others = {attr: value for attr, value in attrs.items() if attr not in SNAPSHOT_ATTRS}
+    if params["W"] is None:
+        return name, None, others
+    snapshot = Snapshot(blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes)
+    return name, snapshot, others
 
 
 def model_parts(message: Any) -> list[Any]:
@@ -61,15 +85,6 @@ def check_params(params: dict[str, Any], features: FeatureTable) -> None:
         if not np.isfinite(param).all():
             raise damaged_model(f"{name} has values that are not finite")
     check_shapes(features, params["W"], params["b"])
-
-
-def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
-    """Raise a ValueError unless weights have one row a feature and one column a label."""
-    if intercepts.ndim != 1 or weights.shape != (features.n_features, len(intercepts)):
-        raise ValueError(
-            f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has the shape "
-            f"{intercepts.shape}: they do not belong together."
-        )
 
 
 def check_features(features: FeatureTable, vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:

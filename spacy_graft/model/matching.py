@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from thinc.api import Model, serialize_attr
 
 from ..extract.blocks import Block, ReadingBlock, is_ngram_block
 from ..extract.streams import Stream
@@ -44,8 +43,8 @@ class CompiledFeatures:
 class Matcher:
     """Holds the compiled features of a model; compiles them at first use.
 
-    They are compiled again for other features and for another vocab, which maps names to symbols. They are not saved,
-    pickled or copied with the model.
+    They are compiled again for another vocab, which maps names to symbols. They are not saved, pickled or copied with
+    the model. Threads that come first at the same time may each compile them, to the same arrays.
     """
 
     def __init__(self) -> None:
@@ -53,19 +52,13 @@ class Matcher:
 
     def compiled(self, features: FeatureTable, blocks: Blocks, strings: StringStore) -> CompiledFeatures:
         """Return the compiled features."""
-        if self._compiled is None or self._compiled[0] is not features or self._compiled[1] is not strings:
-            self._compiled = features, strings, compile_features(features, blocks, strings)
-        return self._compiled[2]
+        known = self._compiled
+        if known is None or known[0] is not features or known[1] is not strings:
+            self._compiled = known = features, strings, compile_features(features, blocks, strings)
+        return known[2]
 
     def __reduce__(self) -> tuple[type[Matcher], tuple[()]]:
         return Matcher, ()
-
-
-@serialize_attr.register(Blocks)
-@serialize_attr.register(Matcher)
-def leave_out(_: Any, value: Any, name: str, model: Model) -> bytes:
-    """Signal to thinc that an attribute is not saved."""
-    raise TypeError(f"{name} is not saved")
 
 
 def compile_features(features: FeatureTable, blocks: Mapping[str, Block], strings: StringStore) -> CompiledFeatures:

@@ -1,25 +1,21 @@
-"""The thinc model: scores of documents, weights, serialisation."""
+"""The thinc model: holds a snapshot, answers thinc's questions about it, and is saved as one message."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.util import registry
-from thinc.api import Model, NumpyOps
-from thinc.types import Floats1d, Floats2d
+from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.blocks import Block, ReadingBlock
-from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream, stream_of
 from ..extract.terms import NamedTerm
-from .item_matching import add_item_scores
-from .loading import check_message, check_shapes
-from .matching import Blocks, CompiledFeatures, Matcher
-from .table import FeatureTable, Vocabularies, unpack_message
+from .loading import TRANSIENT, read_message
+from .matching import Blocks
+from .snapshot import Snapshot, as_reading_block
+from .table import FeatureTable, Vocabularies, pack_message, unpack_message
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -29,9 +25,74 @@ if TYPE_CHECKING:
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
+#: The attribute that holds the snapshot; None before the model has weights.
+SNAPSHOT = "snapshot"
+#: thinc's names of the parameters, and the fields of the snapshot that they are.
+PARAMETERS = {"W": "weights", "b": "intercepts"}
+
 
 class SparseLinearModel(Model[list[Doc], np.ndarray]):
-    """A thinc model that checks everything before it loads anything."""
+    """A thinc model whose parameters and number of labels are those of its snapshot."""
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What scores are computed from; None if the model has no weights yet."""
+        found: Snapshot | None = self.attrs[SNAPSHOT]
+        return found
+
+    def has_param(self, name: str) -> bool | None:
+        """Whether the model has a parameter; None if it has no weights yet."""
+        return super().has_param(name) if name not in PARAMETERS else None if self.snapshot is None else True
+
+    def get_param(self, name: str) -> Any:
+        """Return a parameter; ``W`` and ``b`` are read-only."""
+        if name not in PARAMETERS or self.snapshot is None:
+            return super().get_param(name)
+        values = getattr(self.snapshot, PARAMETERS[name]).view()
+        values.flags.writeable = False
+        return values
+
+    def set_param(self, name: str, value: Any) -> None:
+        """Replace the values of a parameter.
+
+        Raises
+        ------
+        ValueError
+            If the model has no weights yet, or they have another shape.
+        """
+        if name not in PARAMETERS:
+            super().set_param(name, value)
+        else:
+            fields: dict[str, Any] = {PARAMETERS[name]: value}
+            self.attrs[SNAPSHOT] = replace(snapshot_of(self), **fields)
+
+    def has_dim(self, name: str) -> bool | None:
+        """Whether a dimension is known; ``nO``, the number of labels, is so once the model has weights."""
+        return True if name == "nO" and self.snapshot is not None else super().has_dim(name)
+
+    def get_dim(self, name: str) -> int:
+        """Return a dimension; ``nO`` is the number of labels."""
+        return self.snapshot.n_labels if name == "nO" and self.snapshot is not None else super().get_dim(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model in plain values and arrays, for :meth:`to_bytes`; all of one snapshot."""
+        snapshot = self.snapshot
+        attrs: dict[str, bytes] = {}
+        for name, value in self.attrs.items():
+            if name in TRANSIENT:
+                continue
+            try:
+                attrs[name] = serialize_attr(value, value, name, self)
+            except TypeError:  # thinc's signal that an attribute is not saved
+                continue
+        table = FeatureTable.empty() if snapshot is None else snapshot.features
+        attrs["features"] = table.to_bytes()
+        attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
+        attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
+        attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
+        params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
+        node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
+        return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
 
     def from_bytes(self, bytes_data: bytes) -> SparseLinearModel:
         """Load what ``to_bytes`` wrote. Nothing in it is executed.
@@ -39,15 +100,18 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         Raises
         ------
         ValueError
-            If the bytes are damaged, of another model or of a newer version, or do not fit the blocks.
+            If the bytes are damaged, of another model or of another version, or do not fit the blocks. The model is
+            what it was before.
         """
         return self.from_dict(unpack_message(bytes_data))
 
     def from_dict(self, msg: dict[str, Any]) -> SparseLinearModel:
         """Load what ``to_dict`` gave, as :meth:`from_bytes`."""
-        check_message(msg, self.attrs["blocks"])
-        self.attrs["vocabularies"] = Vocabularies()
-        super().from_dict(msg)
+        name, snapshot, others = read_message(msg, self.attrs["blocks"])
+        attrs = {key: deserialize_attr(self.attrs.get(key), value, key, self) for key, value in others.items()}
+        self.name = name
+        self.attrs.update(attrs)
+        self.attrs[SNAPSHOT] = snapshot
         return self
 
     def _copy(self, seen: dict[int, Any] | None = None) -> SparseLinearModel:
@@ -75,22 +139,18 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
 
     Notes
     -----
-    Parameters ``W``, float64 (n_features, n_labels), and ``b``, float64 (n_labels). Attributes ``features`` (a
-    :class:`~spacy_graft.model.table.FeatureTable`), ``vocabularies`` of the blocks whose item values depend on one, and
-    ``mean_scale``: a_i is ``mean_scale / sqrt(document length)``, or 1 if ``mean_scale`` is 0.
+    Parameters ``W``, float64 (n_features, n_labels), and ``b``, float64 (n_labels), and all else that scores are
+    computed from, are those of the attribute ``snapshot`` (a :class:`~spacy_graft.model.snapshot.Snapshot`), which is
+    None before the model has weights. It is replaced as a whole, so that any number of threads may predict while one
+    trains.
     """
     return SparseLinearModel(
         "sparse_linear",
         forward,
         init=init,
-        params={"W": None, "b": None},
-        attrs={
-            "blocks": Blocks(blocks),
-            "matcher": Matcher(),
-            "features": FeatureTable.empty(),
-            "vocabularies": Vocabularies(),
-            "mean_scale": 0.0,
-        },
+        dims={"nO": None},
+        params=dict.fromkeys(PARAMETERS),
+        attrs={"blocks": Blocks(blocks), SNAPSHOT: None},
         ops=NumpyOps(),
     )
 
@@ -98,16 +158,26 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
 def init(model: SparseLinearT, X: Any = None, Y: np.ndarray | None = None) -> None:
     """Remove all features; ``Y``, float (n, n_labels), gives the number of labels."""
     if Y is not None:
-        set_weights(model, FeatureTable.empty(), np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1]), 0.0)
+        model.attrs[SNAPSHOT] = Snapshot.without_features(model.attrs["blocks"], Y.shape[1])
 
 
 def forward(model: SparseLinearT, docs: list[Doc], is_train: bool) -> tuple[np.ndarray, Callable[[Any], list[Any]]]:
     """Return scores; the callback does nothing, since the model is not trained by gradients."""
-    return scores(model, docs), lambda d_scores: []
+    return snapshot_of(model).scores(docs), lambda d_scores: []
 
 
-def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore) -> None:
-    """Set the features and weights that training found.
+def snapshot_of(model: SparseLinearT) -> Snapshot:
+    """Return the snapshot of a model; raise a ValueError if it has no weights yet."""
+    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    if snapshot is None:
+        raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
+    return snapshot
+
+
+def set_solution(
+    model: SparseLinearT, solution: Solution, strings: StringStore, notes: Mapping[str, Any] | None = None
+) -> None:
+    """Set the features and weights that training found, in one assignment.
 
     Parameters
     ----------
@@ -117,8 +187,23 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
         Its arrays are copied.
     strings : StringStore
         The strings of the vocab of the training documents.
+    notes : mapping of str to plain values, optional
+        What else is saved with these weights.
     """
     blocks: Blocks = model.attrs["blocks"]
+    model.attrs[SNAPSHOT] = Snapshot(
+        blocks,
+        named_features(solution, blocks, strings),
+        solution.weights,
+        solution.intercepts,
+        float(solution.mean_scale),
+        Vocabularies(solution.vocabularies),
+        dict(notes or {}),
+    )
+
+
+def named_features(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
+    """The features of a solution by name."""
 
     def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
         return tuple(
@@ -126,154 +211,10 @@ def set_solution(model: SparseLinearT, solution: Solution, strings: StringStore)
         )
 
     all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
-    features = FeatureTable(
+    return FeatureTable(
         tuple(solution.blocks),
         tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
         tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
         tuple(terms if len(terms) > 1 else () for terms in all_terms),
         np.array(solution.df, np.int32),
     )
-    set_weights(model, features, solution.weights, solution.intercepts, solution.mean_scale)
-    model.attrs["vocabularies"] = Vocabularies(solution.vocabularies)
-
-
-def set_weights(
-    model: SparseLinearT, features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray, mean_scale: float
-) -> None:
-    """Set features and weights, which are copied."""
-    check_shapes(features, weights, intercepts)
-    model.attrs["features"] = features
-    model.attrs["mean_scale"] = float(mean_scale)
-    model.attrs["vocabularies"] = Vocabularies()
-    model.set_param("W", cast(Floats2d, np.array(weights, np.float64, order="C")))
-    model.set_param("b", cast(Floats1d, np.array(intercepts, np.float64)))
-
-
-def append_label(model: SparseLinearT, intercept: float) -> None:
-    """Give the model one more label, without weights."""
-    weights, intercepts = parameters(model)
-    column = np.zeros((len(weights), 1))
-    model.set_param("W", cast(Floats2d, np.hstack([weights, column])))
-    model.set_param("b", cast(Floats1d, np.append(intercepts, intercept)))
-
-
-def scores(model: SparseLinearT, docs: Sequence[Doc]) -> np.ndarray:
-    """Return the scores of all labels: float64 (n_documents, n_labels)."""
-    weights, intercepts = parameters(model)
-    mean_scale: float = model.attrs["mean_scale"]
-    blocks: Blocks = model.attrs["blocks"]
-    totals = np.zeros((len(docs), len(intercepts)))
-    if not docs:
-        return totals
-    features = compiled_features(model, docs[0])
-    readers = reading_blocks(blocks, features)
-    words = next((block for block in readers.values() if reads_words(block)), WORDS)
-    streams = read_streams([*readers.values(), words] if mean_scale else readers.values(), docs)
-    for name, automaton in features.automata.items():
-        automaton.add_scores(streams[readers[name]], weights, totals)
-    if features.items.tables:
-        by_name = {name: streams[readers[name]] for name in features.items.tables}
-        add_item_scores(features.items.found(by_name, blocks, model.attrs["vocabularies"]), weights, totals)
-    if mean_scale:
-        totals *= (mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
-    return intercepts + totals
-
-
-def ngram_occurrences(model: SparseLinearT, doc: Doc) -> np.ndarray:
-    """Return every occurrence of every n-gram in a document.
-
-    Returns
-    -------
-    int64 (n_occurrences, 3)
-        The feature, its first symbol and one past its last in the stream of its block; the block's ``offsets`` map
-        symbols to characters. Block by block, in the order of ends.
-    """
-    found = [np.empty((0, 3), np.int64)]
-    features = compiled_features(model, doc)
-    blocks = reading_blocks(model.attrs["blocks"], features)
-    for name, automaton in features.automata.items():
-        found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
-    return np.concatenate(found)
-
-
-def item_features(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
-    """Return the items and combinations of a document (int64 rows, ascending), and their values (float64)."""
-    matcher = compiled_features(model, doc).items
-    if not matcher.tables:
-        return np.empty(0, np.int64), np.empty(0)
-    blocks: Blocks = model.attrs["blocks"]
-    readers = {name: as_reading_block(blocks[name]) for name in matcher.tables}
-    streams = {name: read_streams([block], [doc])[block] for name, block in readers.items()}
-    _, rows, values = matcher.found(streams, blocks, model.attrs["vocabularies"])
-    order = np.argsort(rows)
-    return rows[order], values[order]
-
-
-def contributions(model: SparseLinearT, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Return what the scores of a document are computed from: they are ``b + scale * values @ weights``.
-
-    Returns
-    -------
-    features : int64 (n)
-        The features of the document, ascending.
-    values : float64 (n)
-        Their values in it, without the document weight.
-    weights : float64 (n, n_labels)
-        Their weights.
-    scale : float
-        The document weight.
-    """
-    ngrams = np.unique(ngram_occurrences(model, doc)[:, 0])
-    others, values = item_features(model, doc)
-    features = np.concatenate([ngrams, others])
-    values = np.concatenate([np.ones(len(ngrams)), values])
-    order = np.argsort(features)
-    features, values = features[order], values[order]
-    mean_scale: float = model.attrs["mean_scale"]
-    scale = mean_scale / math.sqrt(document_length(doc)) if mean_scale else 1.0
-    return features, values, parameters(model)[0][features], scale
-
-
-def parameters(model: SparseLinearT) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``W`` and ``b`` as the kernels read them.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or they do not fit the features.
-    """
-    if not (model.has_param("W") and model.has_param("b")):
-        raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
-    weights = np.ascontiguousarray(model.get_param("W"), np.float64)
-    intercepts = np.asarray(model.get_param("b"), np.float64)
-    check_shapes(model.attrs["features"], weights, intercepts)
-    return weights, intercepts
-
-
-def compiled_features(model: SparseLinearT, doc: Doc) -> CompiledFeatures:
-    """Return the compiled features of the model for the vocab of a document."""
-    matcher: Matcher = model.attrs["matcher"]
-    return matcher.compiled(model.attrs["features"], model.attrs["blocks"], doc.vocab.strings)
-
-
-def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
-    """Return the blocks that have to read documents to match the features."""
-    return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}
-
-
-def as_reading_block(block: Block) -> ReadingBlock:
-    """Return a block that is known to read documents, typed as such."""
-    return cast("ReadingBlock", block)
-
-
-def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
-    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
-
-    A document is read for all blocks before the next, so that it stays in the processor cache.
-    """
-    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
-    for doc in docs:
-        for block, symbols in parts.items():
-            block.check(doc)
-            symbols.append(block.symbols(doc))
-    return {block: stream_of(block, symbols) for block, symbols in parts.items()}

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import srsly
-from thinc.api import Model, deserialize_attr, serialize_attr
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import NamedTerm
 
-#: Version of the saved format. Increase it when the format changes, and keep reading older ones. 1 had no members.
+#: Version of the saved format. Increase it when the format changes.
 FORMAT = 2
 
 ValueT = TypeVar("ValueT")
@@ -83,7 +82,7 @@ class FeatureTable:
         """Write the table as MessagePack."""
         members = [[(member.block, *member.symbols) for member in row] for row in self.members]
         columns = {"blocks": self.blocks, "ngrams": self.ngrams, "longest": self.longest, "members": members}
-        return srsly.msgpack_dumps({"version": FORMAT, **columns, "df": self.df.tolist()})
+        return pack_message({"version": FORMAT, **columns, "df": self.df.tolist()})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FeatureTable:
@@ -92,23 +91,19 @@ class FeatureTable:
         Raises
         ------
         ValueError
-            If the bytes are damaged or of a newer version.
+            If the bytes are damaged or of another version.
         """
         message = unpack_message(data)
         version = message.get("version") if isinstance(message, dict) else None
         if type(version) is not int or version < 1:
             raise damaged_model("its feature table has no version number")
-        if version > FORMAT:
-            raise ValueError(
-                f"The model was saved by a newer spacy_graft (format {version}; this one reads up to {FORMAT}): "
-                f"upgrade spacy_graft to load it."
-            )
+        check_version(version, FORMAT)
         blocks = tuple(checked_list(message.get("blocks"), str, "blocks"))
         ngrams, longest = (
             tuple(tuple(checked_list(ngram, str, name)) for ngram in checked_list(message.get(name), list, name))
             for name in ("ngrams", "longest")
         )
-        members = [[]] * len(blocks) if version == 1 else checked_list(message.get("members"), list, "members")
+        members = checked_list(message.get("members"), list, "members")
         all_members = tuple(tuple(map(parse_member, checked_list(row, list, "members"))) for row in members)
         df = checked_list(message.get("df"), int, "df")
         if not all(0 <= count < 2**31 for count in df):
@@ -133,6 +128,21 @@ def damaged_model(problem: str) -> ValueError:
     )
 
 
+def check_version(version: int, known: int) -> None:
+    """Raise a ValueError unless a saved format is the known one."""
+    if version != known:
+        other, remedy = ("a newer", "upgrade spacy_graft") if version > known else ("an older", "train the model again")
+        raise ValueError(
+            f"The model was saved by {other} spacy_graft (format {version}; this one reads format {known}): {remedy}."
+        )
+
+
+def pack_message(value: Any) -> bytes:
+    """Write plain values and arrays as MessagePack."""
+    data: bytes = srsly.msgpack_dumps(value)
+    return data
+
+
 def unpack_message(data: bytes) -> Any:
     """Read MessagePack; any error is a ValueError. Sizes that damaged data claims are not allocated."""
     try:
@@ -155,7 +165,7 @@ class Vocabularies(dict[str, Vocabulary]):
 
     def to_bytes(self) -> bytes:
         """Write them as MessagePack."""
-        return srsly.msgpack_dumps(
+        return pack_message(
             {
                 name: {"keys": own.keys.tobytes(), "df": own.df.tobytes(), "n_documents": own.n_documents}
                 for name, own in self.items()
@@ -183,27 +193,3 @@ def parse_vocabulary(message: Any) -> Vocabulary:
     if np.any(keys[1:] <= keys[:-1]) or np.any(df < 1) or np.any(df > n_documents) or n_documents >= 2**63:
         raise damaged_model("a vocabulary has keys out of order, or impossible numbers of documents")
     return Vocabulary(keys, df, n_documents)
-
-
-@serialize_attr.register
-def serialize_vocabularies(_: Vocabularies, value: Vocabularies, name: str, model: Model) -> bytes:
-    """Serialise vocabularies for thinc."""
-    return value.to_bytes()
-
-
-@deserialize_attr.register
-def deserialize_vocabularies(_: Vocabularies, value: bytes, name: str, model: Model) -> Vocabularies:
-    """Deserialise vocabularies for thinc; raise a ValueError if they are damaged."""
-    return Vocabularies.from_bytes(value)
-
-
-@serialize_attr.register
-def serialize_features(_: FeatureTable, value: FeatureTable, name: str, model: Model) -> bytes:
-    """Serialise a feature table for thinc."""
-    return value.to_bytes()
-
-
-@deserialize_attr.register
-def deserialize_features(_: FeatureTable, value: bytes, name: str, model: Model) -> FeatureTable:
-    """Deserialise a feature table for thinc; raise a ValueError if it is damaged."""
-    return FeatureTable.from_bytes(value)

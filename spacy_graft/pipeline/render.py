@@ -13,6 +13,7 @@ from ..explain.html.markup import fragment, whole_page
 from ..explain.html.overview import overview
 from ..explain.html.page import label_view
 from ..messages import did_you_mean, listed
+from ..model.sparse_linear import snapshot_of
 from .components import graft_component
 from .textcat import LIVE_COMPONENTS, TextCatGraft
 
@@ -75,8 +76,7 @@ def render_model(what: object, label: str | None, examples: Iterable[Doc]) -> tu
         raise ValueError(f"style='global' shows a model: give a component or a pipeline, not {type(what).__name__}.")
     component = as_component(what)
     labels = component.selected_labels(label)
-    intercepts = dict(zip(component.labels, component.model.get_param("b").tolist(), strict=True))
-    page = overview(component.name, component.model, component.features(), intercepts, labels, examples)
+    page = overview(component.name, snapshot_of(component.model), component.labels, labels, examples)
     return f"{component.name}: features", fragment(page)
 
 
@@ -111,9 +111,7 @@ def select_label(explanation: Explanation, label: str | None) -> LabelExplanatio
 def explanation_of(doc: Doc, component: object, label: str | None) -> tuple[LabelExplanation, dict[str, float]]:
     """The explanation of one label for a document, and the probabilities of all labels."""
     textcat = component_of_vocab(doc) if component is None else as_component(component)
-    probabilities = dict(zip(textcat.labels, textcat.predict([doc])[0].tolist(), strict=True))
-    best = max(probabilities, key=probabilities.__getitem__)
-    return textcat.explain(doc, best if label is None else label).best, probabilities
+    return textcat.explain_best(doc, label)
 
 
 def component_of_vocab(doc: Doc) -> TextCatGraft:

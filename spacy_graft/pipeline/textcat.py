@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
@@ -19,6 +19,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..explain.contributions import LabelExplanation
 from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
@@ -27,19 +28,17 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.sparse_linear import append_label, parameters, set_solution
-from . import history
+from ..model.snapshot import Snapshot
+from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
+from . import history, saving
 from .corpus import ExtractedCorpus
+from .saving import HISTORY, REPORT
 from .targets import TargetReader
 from .training import Examples, ResumedTraining, Training, annotated
 
 if TYPE_CHECKING:
-    from thinc.types import Floats2d
-
     from .network import NetworkSource
 
-#: Attributes of the model with the saved report and history.
-REPORT, HISTORY = "report", "history"
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
 
@@ -73,6 +72,8 @@ class TextCatGraft(TrainablePipe):
         Whether labels are mutually exclusive.
     training : Training, optional
         Corpus and fit during training. :meth:`end_training` frees their memory.
+    kept_corpus : ExtractedCorpus, optional
+        With ``keep_corpus``, the documents of the last training step.
     report : Report, optional
         The report of the step that produced the weights; None if the component is not trained. It is saved without
         ``seconds``, so that two trainings write the same files.
@@ -100,7 +101,7 @@ class TextCatGraft(TrainablePipe):
         self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
         self.scorer = scorer
         self.keep_corpus = keep_corpus
-        self._kept_corpus: ExtractedCorpus | None = None
+        self.kept_corpus: ExtractedCorpus | None = None
         LIVE_COMPONENTS.add(self)
         self.training: Training | None = None
         self.report: Report | None = None
@@ -137,8 +138,9 @@ class TextCatGraft(TrainablePipe):
         """
         if label in self.labels:
             return 0
-        if self.is_trained and self.corpus is None:
-            raise self._cannot_extend(f"The label {label!r} cannot be added")
+        self._check_label(label)
+        if self.is_trained and self.training is None:
+            self.training = self._resumed_training(f"The label {label!r} cannot be added")
         self._append_label(label)
         if self.is_initialized:
             self._extend_to_labels()
@@ -146,22 +148,27 @@ class TextCatGraft(TrainablePipe):
 
     def _extend_to_labels(self) -> None:
         """Give the last label a column of weights in the model, and targets in the corpus."""
-        append_label(self.model, self._intercept_of_no_document() if self.is_trained else 0.0)
+        snapshot = snapshot_of(self.model)
+        intercept = self._intercept_of_no_document(snapshot.intercepts) if self.is_trained else 0.0
+        self.model.attrs[SNAPSHOT] = replace(
+            snapshot,
+            weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
+            intercepts=np.append(snapshot.intercepts, intercept),
+        )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
             self.training.set_reader(reader)
-        elif self._kept_corpus is not None:
-            self.training = self._resumed_training()
-            self.training.set_reader(reader)
 
-    def _intercept_of_no_document(self) -> float:
+    def _intercept_of_no_document(self, intercepts: np.ndarray) -> float:
         """What a label without a positive document gets until it is trained: about half a document in all."""
-        n_documents = 0 if self.corpus is None else len(self.corpus)
-        return float(logsumexp(parameters(self.model)[1]) - np.log(2.0 * n_documents + 1.0))
+        return float(logsumexp(intercepts) - np.log(2.0 * len(self.corpus or ()) + 1.0))
 
-    def _append_label(self, label: Any) -> None:
+    def _check_label(self, label: Any) -> None:
         if not isinstance(label, str) or not label:
             raise ValueError(f"[{self.name}] Labels are non-empty strings, but one is {label!r}.")
+
+    def _append_label(self, label: str) -> None:
+        self._check_label(label)
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
 
@@ -178,19 +185,12 @@ class TextCatGraft(TrainablePipe):
     @property
     def corpus(self) -> ExtractedCorpus | None:
         """The training documents so far, as symbols and targets; None if they are not kept."""
-        return self._kept_corpus if self.training is None else self.training.corpus
+        return self.kept_corpus if self.training is None else self.training.corpus
 
     def end_training(self) -> None:
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
-        self._kept_corpus = self.corpus if self.keep_corpus else None
+        self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
-
-    def _cannot_extend(self, what: str) -> ValueError:
-        return ValueError(
-            f"[{self.name}] {what}: the documents that this component was trained on are not kept with it, and a model "
-            f"of other documents alone would replace it. Nothing is changed. Set keep_corpus = true in "
-            f"[components.{self.name}] before training, or initialize it again with old and new documents."
-        )
 
     def initialize(
         self,
@@ -240,8 +240,7 @@ class TextCatGraft(TrainablePipe):
         added_before = () if self.is_initialized else self.labels
         found = self._labels_of(get_examples) if labels is None else labels
         self.cfg["labels"] = []
-        self.model.attrs[HISTORY] = []
-        self._kept_corpus = None
+        self.kept_corpus = None
         for label in dict.fromkeys([*added_before, *found]):
             self._append_label(label)
         has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
@@ -357,7 +356,7 @@ class TextCatGraft(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.update")
         self.require_initialized()
         if self.training is None:
-            self.training = self._resumed_training()
+            self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(examples)
         fit = self.training.fit
         losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit)
@@ -366,17 +365,22 @@ class TextCatGraft(TrainablePipe):
             self.finish_update(sgd)
         return losses
 
-    def _resumed_training(self) -> Training:
+    def _resumed_training(self, refusal: str) -> Training:
+        """Training that extends the model; or an error that begins with ``refusal``."""
         if self.report is None:
             return self._new_training()
-        if self._kept_corpus is None:
-            raise self._cannot_extend("It cannot be trained on more documents")
+        if self.kept_corpus is None:
+            raise ValueError(
+                f"[{self.name}] {refusal}: the documents that this component was trained on are not kept with it, and "
+                f"a model of other documents alone would replace it. Nothing is changed. Set keep_corpus = true in "
+                f"[components.{self.name}] before training, or initialize it again with old and new documents."
+            )
         if self.report.network is not None:
             raise ValueError(
-                f"[{self.name}] It cannot be trained on more documents: it was trained with a network of features, "
-                f"which is not kept with it. Nothing is changed. Initialize it again with old and new documents."
+                f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
+                f"Nothing is changed. Initialize it again with old and new documents."
             )
-        return ResumedTraining(self._kept_corpus, self.learner, self.report)
+        return ResumedTraining(self.kept_corpus, self.learner, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -391,7 +395,7 @@ class TextCatGraft(TrainablePipe):
         fit = self.training.step()
         if fit is not None:
             self.set_solution(fit.solution(), fit.report)
-            self._kept_corpus = self.corpus if self.keep_corpus else None
+            self.kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(fit)
 
     def set_solution(self, solution: Solution, report: Report) -> None:
@@ -404,15 +408,15 @@ class TextCatGraft(TrainablePipe):
         report : Report
             The report of the same step, which is copied.
         """
-        self._set_solution(solution)
-        self.report = report.copy()
-        self.model.attrs[REPORT] = {**asdict(report), "seconds": {}}
+        steps = self.history
         if self.training is not None:
-            self.model.attrs[HISTORY] = history.history_of(self.training.reports, self.history)
+            steps = history.history_of(self.training.reports, steps)
+        self._set_solution(solution, {REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps})
+        self.report = report.copy()
 
-    def _set_solution(self, solution: Solution) -> None:
-        set_solution(self.model, solution, self.vocab.strings)
-        self.model.attrs[REPORT] = None
+    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
+        """Set a solution with its notes in one assignment; other threads see the model before or this one."""
+        set_solution(self.model, solution, self.vocab.strings, notes)
         self.report = None
 
     @property
@@ -423,7 +427,7 @@ class TextCatGraft(TrainablePipe):
         (relative) and ``refit`` of its :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of
         its first evaluation, or None. The list is a copy.
         """
-        return history.read_history(self.model.attrs.get(HISTORY))
+        return history.read_history(saving.notes_of(self).get(HISTORY))
 
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """Score examples; during training, the first ``cats_score`` of each step is added to the history.
@@ -442,16 +446,17 @@ class TextCatGraft(TrainablePipe):
             The scores; empty without a scorer.
         """
         scores: dict[str, Any] = super().score(examples, **kwargs)
-        steps, score = self.history, scores.get("cats_score")
-        if self.training is not None and score is not None and steps and steps[-1]["score"] is None:
+        steps: list[dict[str, Any]] = saving.notes_of(self).get(HISTORY, [])
+        score = scores.get("cats_score")
+        if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
+            # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-            self.model.attrs[HISTORY] = steps
         return scores
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""
-        for name, values in zip(("W", "b"), parameters(self.model), strict=True):
-            self.model.set_param(name, cast("Floats2d", values / divisor))
+        own = snapshot_of(self.model)
+        self.model.attrs[SNAPSHOT] = replace(own, weights=own.weights / divisor, intercepts=own.intercepts / divisor)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
@@ -543,29 +548,70 @@ class TextCatGraft(TrainablePipe):
         )
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> TextCatGraft:
-        super().from_bytes(bytes_data, exclude=exclude)
-        return self._loaded()
+        """Load what :meth:`to_bytes` wrote.
+
+        Parameters
+        ----------
+        bytes_data : bytes
+        exclude : iterable of str
+            Parts that stay as they are: ``cfg`` (labels and thresholds), ``model``, ``vocab``.
+
+        Returns
+        -------
+        TextCatGraft
+            The component itself.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are damaged, or of a component of another kind or with other blocks. The component stays what
+            it was.
+        """
+        saving.from_bytes(self, bytes_data, exclude)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Write the component as bytes, with a digest; while another thread trains, those of one step.
+
+        Parameters
+        ----------
+        exclude : iterable of str
+            Parts to leave out: ``cfg``, ``model``, ``vocab``.
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        ValueError
+            If labels are not different strings, or thresholds not numbers from 0 to 1.
+        """
+        return saving.to_bytes(self, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> TextCatGraft:
-        super().from_disk(path, exclude=exclude)
-        return self._loaded()
+        """Load what :meth:`to_disk` wrote; arguments, result and errors are those of :meth:`from_bytes`.
 
-    def _loaded(self) -> TextCatGraft:
-        """Reset the training, restore the report, and check that labels and weights fit."""
-        self.training = None
-        self.report = read_report(self.model.attrs.get(REPORT))
-        if self.is_initialized:
-            n_weights = len(self.model.get_param("b"))
-            if n_weights != len(self.labels):
-                raise ValueError(
-                    f"[{self.name}] The model has weights for {n_weights} labels, but the component has "
-                    f"{len(self.labels)} labels: {listed(self.labels)}. The files are from different models."
-                )
+        Raises
+        ------
+        FileNotFoundError
+            If a file is missing.
+        ValueError
+            If a file is damaged, or of another component or training; the message names the file.
+        """
+        saving.from_disk(self, Path(path), exclude)
         return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the component into a folder, as :meth:`to_bytes`.
+
+        If it cannot be written, a model that was in the folder before can still be loaded.
+        """
+        saving.to_disk(self, Path(path), exclude)
 
     def features(self) -> list[Feature]:
         """Return the features of the model, in the order of the rows of its weights."""
-        return features_of(self.model.attrs["features"], parameters(self.model)[0], self.blocks, self.labels)
+        return features_of(snapshot_of(self.model), self.labels)
 
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
         """Explain the prediction for a document.
@@ -588,7 +634,24 @@ class TextCatGraft(TrainablePipe):
             If there is no such label, the component has no weights, or the document lacks an annotation.
         """
         columns = {name: self.labels.index(name) for name in self.selected_labels(label)}
-        return explain_document(self.model, doc, self.predict([doc])[0], columns)
+        snapshot = snapshot_of(self.model)
+        return explain_document(snapshot, doc, self._probabilities_of(snapshot, doc), columns)
+
+    def explain_best(self, doc: Doc, label: str | None = None) -> tuple[LabelExplanation, dict[str, float]]:
+        """Explain one label, by default the most probable one; also return the probabilities of all labels.
+
+        Parameters and errors are those of :meth:`explain`.
+        """
+        self.selected_labels(label)
+        snapshot = snapshot_of(self.model)
+        row = self._probabilities_of(snapshot, doc)
+        column = int(row.argmax()) if label is None else self.labels.index(label)
+        explanation = explain_document(snapshot, doc, row, {self.labels[column]: column})
+        return explanation.best, dict(zip(self.labels, row.tolist(), strict=True))
+
+    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> np.ndarray:
+        row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
+        return row
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
         """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""
@@ -628,16 +691,12 @@ class TextCatGraftMultilabel(TextCatGraft):
         return [label for (label, least), p in zip(thresholds, probabilities, strict=True) if p >= least]
 
     def divide_scores(self, divisor: float) -> None:
+        self.cfg["thresholds"] = {}
         super().divide_scores(divisor)
-        self.cfg["thresholds"] = {}
 
-    def _set_solution(self, solution: Solution) -> None:
-        super()._set_solution(solution)
+    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
         self.cfg["thresholds"] = {}
-
-    def _loaded(self) -> TextCatGraft:
-        check_thresholds(self.name, self.cfg["thresholds"], self.labels)
-        return super()._loaded()
+        super()._set_solution(solution, notes)
 
     def _check_labels(self) -> None:
         self._require_labels()
@@ -645,35 +704,11 @@ class TextCatGraftMultilabel(TextCatGraft):
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)
 
-    def _intercept_of_no_document(self) -> float:
-        n_documents = 0 if self.corpus is None else len(self.corpus)
-        return -float(np.log(2.0 * n_documents + 1.0))
+    def _intercept_of_no_document(self, intercepts: np.ndarray) -> float:
+        return -float(np.log(2.0 * len(self.corpus or ()) + 1.0))
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
-
-
-def read_report(saved: Any) -> Report | None:
-    """Return a saved report, or None; keys that this version does not have are ignored."""
-    if not isinstance(saved, dict):
-        return None
-    return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
-
-
-def check_thresholds(name: str, thresholds: Any, labels: tuple[str, ...]) -> None:
-    """Raise a ValueError if these are not valid thresholds of these labels."""
-    if not isinstance(thresholds, dict):
-        raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, but must be numbers by label.")
-    for label, threshold in thresholds.items():
-        if label not in labels:
-            raise ValueError(
-                f"[{name}] There is a threshold for {label!r}, which is not a label. The labels: {listed(labels)}."
-            )
-        number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
-        if not (number and 0.0 <= threshold <= 1.0):
-            raise ValueError(
-                f"[{name}] The threshold of {label!r} is {threshold!r}, but it must be a number from 0 to 1."
-            )
 
 
 def empty_solution(n_labels: int) -> Solution:

@@ -9,10 +9,10 @@ from itertools import islice
 
 from spacy.tokens import Doc
 
-from ...model.sparse_linear import SparseLinearT, contributions
+from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature
+from ..features import Feature, features_of
 from .markup import (
     anchor_prefix,
     count,
@@ -36,9 +36,8 @@ OVERVIEW_COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
 
 def overview(
     title: str,
-    model: SparseLinearT,
-    features: list[Feature],
-    intercepts: Mapping[str, float],
+    snapshot: Snapshot,
+    all_labels: Sequence[str],
     labels: Sequence[str],
     examples: Iterable[Doc],
 ) -> str:
@@ -47,19 +46,19 @@ def overview(
     Parameters
     ----------
     title : str
-    model : Model
-        A ``spacy_graft.SparseLinear.v1`` with weights.
-    features : list of Feature
-        All features of the model, in the order of its weights.
-    intercepts : mapping of str to float
-        The intercepts of all labels.
+    snapshot : Snapshot
+        Of a model.
+    all_labels : sequence of str
+        All labels of the model, in the order of its weights.
     labels : sequence of str
         The labels to show.
     examples : iterable of Doc
         Documents to search for examples in context.
     """
+    features = features_of(snapshot, all_labels)
+    intercepts = dict(zip(all_labels, snapshot.intercepts.tolist(), strict=True))
     top = {name: strongest_features(features, name) for name in labels}
-    contexts = in_context(model, {row for rows in top.values() for row in rows}, examples)
+    contexts = in_context(snapshot, {row for rows in top.values() for row in rows}, examples)
     prefix = anchor_prefix(title, *labels)
     links = {name: f"{prefix}{k}" for k, name in enumerate(labels)}
     kinds = Counter(feature.kind for feature in features)
@@ -121,14 +120,14 @@ def feature_row(feature: Feature, label: str, largest: float, context: list[str]
     return f"<tr>{strength_cells(weight, largest)}{cells}{number_cell(format(feature.df, ','))}{last}</tr>"
 
 
-def in_context(model: SparseLinearT, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
+def in_context(snapshot: Snapshot, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
     """Up to three examples of each feature, as HTML, from different documents."""
     found: dict[int, list[str]] = defaultdict(list)
     for doc in islice(examples, MAX_DOCUMENTS):
         missing = [row for row in sorted(wanted) if len(found[row]) < MAX_EXAMPLES]
-        present = set(contributions(model, doc)[0].tolist())
+        present = set(snapshot.contributions(doc)[0].tolist())
         if not present.isdisjoint(missing):
-            evidence = Evidence(model, doc)
+            evidence = Evidence(snapshot, doc)
             for row in filter(present.__contains__, missing):
                 found[row] += snippet(doc.text, evidence.of_feature(row)[3])
     return {row: lines for row, lines in found.items() if lines}

@@ -1,0 +1,59 @@
+"""Sealed messages: named parts in one message, with a digest over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from .table import check_version, damaged_model, pack_message, unpack_message
+
+#: Version of sealed messages. Increase it when their parts change in a way that older versions cannot read.
+FORMAT = 1
+KEYS = {"version", "parts", "sha256"}
+
+
+def seal(parts: Mapping[str, bytes]) -> bytes:
+    """Write parts as one message.
+
+    The digest guards against damage, and against parts that do not belong together. It is no signature: whoever writes
+    a file on purpose can write a digest that fits.
+    """
+    return pack_message({"version": FORMAT, "parts": dict(parts), "sha256": digest_of(parts)})
+
+
+def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
+    """Return the parts of a sealed message, and their digest.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are anything but what :func:`seal` wrote, to the bit, in this version of the format.
+    """
+    message = unpack_message(data)
+    if isinstance(message, dict) and "nodes" in message:
+        raise ValueError(
+            "The model was saved by an older spacy_graft, in a format that is no longer read: train the model again."
+        )
+    if not isinstance(message, dict) or set(message) != KEYS or type(message["version"]) is not int:
+        raise damaged_model("it is not a sealed message of spacy_graft")
+    check_version(message["version"], FORMAT)
+    parts = message["parts"]
+    if not is_parts(parts) or digest_of(parts) != message["sha256"]:
+        raise damaged_model("its digest is not that of its content")
+    return parts, digest_of(parts)
+
+
+def is_parts(value: Any) -> bool:
+    """Whether this is a map of names to bytes."""
+    return isinstance(value, dict) and all(type(key) is str and type(part) is bytes for key, part in value.items())
+
+
+def digest_of(parts: Mapping[str, bytes]) -> str:
+    """The digest of parts and their names; a part that is missing changes it."""
+    digest = sha256(b"spacy_graft %d" % FORMAT)
+    for name in sorted(parts):
+        for content in (name.encode("utf-8", "surrogatepass"), parts[name]):
+            digest.update(b"%d:" % len(content))
+            digest.update(content)
+    return digest.hexdigest()

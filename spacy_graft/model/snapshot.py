@@ -1,0 +1,176 @@
+"""What scores are computed from: one immutable value, so that a prediction always uses one model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from spacy.tokens import Doc
+
+from ..extract.blocks import Block, ReadingBlock
+from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
+from ..extract.streams import Stream, stream_of
+from .item_matching import add_item_scores
+from .matching import Blocks, CompiledFeatures, Matcher
+from .table import FeatureTable, Vocabularies
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Features and weights that belong together.
+
+    A model changes by replacing its snapshot, in one assignment. Whoever computes several things of one model reads the
+    snapshot once: it stays as it is, even if another thread trains the model meanwhile.
+
+    Attributes
+    ----------
+    blocks : Blocks
+    features : FeatureTable
+    weights : float64 (n_features, n_labels)
+        A copy of what is given, as the kernels read it. Not to be changed.
+    intercepts : float64 (n_labels)
+        A copy as well.
+    mean_scale : float
+        Document weights are ``mean_scale / sqrt(document length)``, or 1 if it is 0.
+    vocabularies : Vocabularies
+        Of the blocks whose item values depend on one.
+    notes : mapping of str to plain values
+        What else is saved with these weights, such as the report of their training.
+    matcher : Matcher
+        The compiled features. Snapshots with the same features share it.
+
+    Raises
+    ------
+    ValueError
+        If there is not one row of weights a feature and one column a label.
+    """
+
+    blocks: Blocks
+    features: FeatureTable
+    weights: np.ndarray
+    intercepts: np.ndarray
+    mean_scale: float = 0.0
+    vocabularies: Vocabularies = field(default_factory=Vocabularies)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    matcher: Matcher = field(default_factory=Matcher)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
+        object.__setattr__(self, "intercepts", np.array(self.intercepts, np.float64))
+        check_shapes(self.features, self.weights, self.intercepts)
+
+    @classmethod
+    def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
+        """The snapshot of a model whose scores are all 0."""
+        return cls(blocks, FeatureTable.empty(), np.zeros((0, n_labels)), np.zeros(n_labels))
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.intercepts)
+
+    def compiled(self, doc: Doc) -> CompiledFeatures:
+        """The features, compiled for the vocab of a document."""
+        return self.matcher.compiled(self.features, self.blocks, doc.vocab.strings)
+
+    def scores(self, docs: Sequence[Doc]) -> np.ndarray:
+        """Return the scores of all labels: float64 (n_documents, n_labels)."""
+        totals = np.zeros((len(docs), self.n_labels))
+        if not docs:
+            return totals
+        features = self.compiled(docs[0])
+        readers = reading_blocks(self.blocks, features)
+        words = next((block for block in readers.values() if reads_words(block)), WORDS)
+        streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
+        for name, automaton in features.automata.items():
+            automaton.add_scores(streams[readers[name]], self.weights, totals)
+        if features.items.tables:
+            by_name = {name: streams[readers[name]] for name in features.items.tables}
+            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self.weights, totals)
+        if self.mean_scale:
+            totals *= (self.mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
+        return self.intercepts + totals
+
+    def ngram_occurrences(self, doc: Doc) -> np.ndarray:
+        """Return every occurrence of every n-gram in a document.
+
+        Returns
+        -------
+        int64 (n_occurrences, 3)
+            The feature, its first symbol and one past its last in the stream of its block; the block's ``offsets`` map
+            symbols to characters. Block by block, in the order of ends.
+        """
+        found = [np.empty((0, 3), np.int64)]
+        features = self.compiled(doc)
+        blocks = reading_blocks(self.blocks, features)
+        for name, automaton in features.automata.items():
+            found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
+        return np.concatenate(found)
+
+    def item_features(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items and combinations of a document (int64 rows, ascending), and their values (float64)."""
+        matcher = self.compiled(doc).items
+        if not matcher.tables:
+            return np.empty(0, np.int64), np.empty(0)
+        readers = {name: as_reading_block(self.blocks[name]) for name in matcher.tables}
+        streams = {name: read_streams([block], [doc])[block] for name, block in readers.items()}
+        _, rows, values = matcher.found(streams, self.blocks, self.vocabularies)
+        order = np.argsort(rows)
+        return rows[order], values[order]
+
+    def contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return what the scores of a document are computed from: ``intercepts + scale * values @ weights``.
+
+        Returns
+        -------
+        features : int64 (n)
+            The features of the document, ascending.
+        values : float64 (n)
+            Their values in it, without the document weight.
+        weights : float64 (n, n_labels)
+            Their weights.
+        scale : float
+            The document weight.
+        """
+        ngrams = np.unique(self.ngram_occurrences(doc)[:, 0])
+        others, values = self.item_features(doc)
+        features = np.concatenate([ngrams, others])
+        values = np.concatenate([np.ones(len(ngrams)), values])
+        order = np.argsort(features)
+        features, values = features[order], values[order]
+        scale = self.mean_scale / math.sqrt(document_length(doc)) if self.mean_scale else 1.0
+        return features, values, self.weights[features], scale
+
+
+def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
+    """Raise a ValueError unless weights have one row a feature and one column a label."""
+    if intercepts.ndim != 1 or weights.shape != (features.n_features, len(intercepts)):
+        raise ValueError(
+            f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has the shape "
+            f"{intercepts.shape}: they do not belong together."
+        )
+
+
+def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
+    """Return the blocks that have to read documents to match the features."""
+    return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}
+
+
+def as_reading_block(block: Block) -> ReadingBlock:
+    """Return a block that is known to read documents, typed as such."""
+    return cast("ReadingBlock", block)
+
+
+def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
+    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
+
+    A document is read for all blocks before the next, so that it stays in the processor cache.
+    """
+    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
+    for doc in docs:
+        for block, symbols in parts.items():
+            block.check(doc)
+            symbols.append(block.symbols(doc))
+    return {block: stream_of(block, symbols) for block, symbols in parts.items()}
