@@ -231,7 +231,8 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
         component.kept_corpus = loaded.corpus
     component.training = None
     component.report = read_report(notes_of(component).get(REPORT))
-    if component.is_initialized and not component.is_trained:
+    snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
+    if snapshot is not None and not snapshot.features.n_features and not component.is_trained:
         warnings.warn(
             f"[{component.name}] This model was saved before its first training step: it has no features, and predicts "
             f"the same for all documents. Train it with spacy train or spacy_graft.fit.",
