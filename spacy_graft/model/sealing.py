@@ -10,7 +10,7 @@ from .table import check_version, damaged_model, pack_message, unpack_message
 
 #: Version of sealed messages. Increase it when their parts change in a way that older versions cannot read.
 FORMAT = 1
-KEYS = {"version", "parts", "sha256"}
+TYPES = {"version": int, "parts": dict, "sha256": str}
 
 
 def seal(parts: Mapping[str, bytes]) -> bytes:
@@ -35,7 +35,7 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
         raise ValueError(
             "The model was saved by an older spacy_graft, in a format that is no longer read: train the model again."
         )
-    if not isinstance(message, dict) or set(message) != KEYS or type(message["version"]) is not int:
+    if not isinstance(message, dict) or {key: type(value) for key, value in message.items()} != TYPES:
         raise damaged_model("it is not a sealed message of spacy_graft")
     check_version(message["version"], FORMAT)
     parts = message["parts"]
@@ -44,9 +44,9 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
     return parts, digest_of(parts)
 
 
-def is_parts(value: Any) -> bool:
-    """Whether this is a map of names to bytes."""
-    return isinstance(value, dict) and all(type(key) is str and type(part) is bytes for key, part in value.items())
+def is_parts(value: dict[Any, Any]) -> bool:
+    """Whether this maps names to bytes."""
+    return all(type(key) is str and type(part) is bytes for key, part in value.items())
 
 
 def digest_of(parts: Mapping[str, bytes]) -> str:
