@@ -29,7 +29,7 @@ from ..metrics import clipped_log, logistic, softmax
 from ..model.sparse_linear import parameters, set_solution
 from . import history
 from .corpus import ExtractedCorpus
-from .targets import TargetReader
+from .targets import TargetReader, read_labels
 from .training import Examples, Training, annotated
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TextCatGraft(TrainablePipe):
         self.name = name
         self.blocks = dict(blocks)
         self.learner = learner
-        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
+        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold, "positive_label": None}
         self.scorer = scorer
         LIVE_COMPONENTS.add(self)
         self.training: Training | None = None
@@ -136,9 +136,7 @@ class TextCatGraft(TrainablePipe):
         return 1
 
     def _append_label(self, label: str) -> None:
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
-        self.cfg["labels"].append(label)
+        self.cfg["labels"].append(label_name(label))
         self.vocab.strings.add(label)
 
     @property
@@ -152,6 +150,7 @@ class TextCatGraft(TrainablePipe):
         *,
         nlp: Language | None = None,
         labels: Iterable[str] | None = None,
+        positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
@@ -167,6 +166,8 @@ class TextCatGraft(TrainablePipe):
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
             All labels, as ``init labels`` saves them; by default those of the examples.
+        positive_label : str, optional
+            Of two exclusive labels, the one whose F-score is ``cats_score``; by default that is the macro F-score.
         network : callable, optional
             A builder from ``@graft_graphs`` of the graph of features whose weights are expected to be similar or
             opposite. It is called when training starts, with the features of the corpus by name.
@@ -181,24 +182,26 @@ class TextCatGraft(TrainablePipe):
         TypeError
             If ``get_examples`` is not callable.
         ValueError
-            If there are no examples, there are too few labels, an option of the network is invalid, or there are
-            ``unlabelled`` documents without a network.
+            If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
+            of two exclusive labels, an option of the network is invalid, or there are ``unlabelled`` documents without
+            a network.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
-        found = self._labels_of(get_examples) if labels is None else labels
+        given = None if labels is None else [*added_before, *map(label_name, labels)]
+        annotated_labels = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
         self.cfg["labels"] = []
         self.model.attrs[HISTORY] = []
-        for label in dict.fromkeys([*added_before, *found]):
+        for label in dict.fromkeys([*added_before, *annotated_labels] if given is None else given):
             self._append_label(label)
-        has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
         self._check_labels()
+        self._set_positive_label(positive_label)
         self._set_solution(empty_solution(len(self.labels)))
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
-        self.training = self._new_training(source if has_annotation else None, network_source)
+        self.training = self._new_training(source if annotated_labels else None, network_source)
 
     def _network_source(
         self,
@@ -221,12 +224,6 @@ class TextCatGraft(TrainablePipe):
             unlabelled = partial(annotated, unlabelled, nlp, self)
         return NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
 
-    def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
-        """The labels of the examples in order of first appearance."""
-        return list(
-            dict.fromkeys(label for example in self._checked(get_examples()) for label in example.reference.cats)
-        )
-
     def _checked(self, examples: Examples) -> Examples:
         """Yield the examples; raise an error if there are none, or if they are something else."""
         example = None
@@ -245,6 +242,15 @@ class TextCatGraft(TrainablePipe):
                 f"Annotate doc.cats with all labels, list them in "
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
             )
+
+    def _set_positive_label(self, label: str | None) -> None:
+        if label is not None and (not self.exclusive or len(self.labels) != 2 or label not in self.labels):
+            raise ValueError(
+                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two exclusive labels. "
+                f"The labels of this component are {'' if self.exclusive else 'not exclusive: '}{listed(self.labels)}. "
+                f"Change [initialize.components.{self.name}] positive_label, or remove it."
+            )
+        self.cfg["positive_label"] = label
 
     def _new_training(
         self, source: Callable[[], Examples] | None = None, network: NetworkSource | None = None
@@ -579,6 +585,13 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
+
+
+def label_name(label: str) -> str:
+    """Return the label; raise a ValueError if it is not a string."""
+    if not isinstance(label, str):
+        raise ValueError(Errors.E187)
+    return label
 
 
 def read_report(saved: Any) -> Report | None:
