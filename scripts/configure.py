@@ -6,16 +6,19 @@ pipeline, an installed one (en_core_web_sm) or a folder. A template without such
 
 from __future__ import annotations
 
+import configparser
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from one_line_errors import one_line_errors
 from spacy.language import Language
 from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_graft.cli.common import CommandError
 from spacy_graft.cli.syntax import SYNTAX_SOURCE, add_syntax, load_syntax
+from spacy_graft.messages import listed
 
 
 def sourced_components(config: Config) -> list[str]:
@@ -38,6 +41,7 @@ def with_syntax(config: Config, syntax: str, nlp: Language) -> Config:
     return config
 
 
+@one_line_errors
 def main(
     template: Annotated[Path, typer.Argument(help="Config to start from.")],
     output: Annotated[Path, typer.Argument(help="Config to write.")],
@@ -45,7 +49,14 @@ def main(
     lang: Annotated[str, typer.Option(help="Language of the texts and of the syntax pipeline.")],
 ) -> None:
     """Write a config for ``spacy train``."""
-    config = load_config(template, interpolate=False)
+    if not template.is_file():
+        raise CommandError(f"There is no config {template}.")
+    try:
+        config = load_config(template, interpolate=False)
+    except (ValueError, configparser.Error) as error:
+        raise CommandError(f"{template}: {error}") from error
+    if missing := [section for section in ("nlp", "components", "training") if section not in config]:
+        raise CommandError(f"{template} has no section {listed(missing)}.")
     config["nlp"]["lang"] = lang
     if sourced_components(config):
         try:

@@ -8,7 +8,6 @@ docstrings of the installed SciPy. If there is no dev split, it is every tenth t
 from __future__ import annotations
 
 import csv
-import io
 import json
 import tarfile
 from collections import Counter
@@ -18,10 +17,12 @@ from typing import Annotated, Any
 
 import scipy_docstrings
 import typer
+from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.table import Table
 
-from spacy_graft.files import BadLineError, json_object, json_text, numbered_lines, writing
+from spacy_graft.files import GZIP_ERRORS, BadLineError, decoded_line, json_text, numbered_lines, writing
+from spacy_graft.pipeline.reader import JsonlCorpus
 
 Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
@@ -35,35 +36,53 @@ class DataError(ValueError):
     """Missing or malformed data."""
 
 
-def read_jsonl(path: Path, text_field: str, label_field: str) -> Iterator[Record]:
-    """Yield text and label of each line; the id is the number of the line if it has none."""
-    for number, line in numbered_lines(path):
-        record = json_object(path, number, line)
-        if missing := [key for key in (label_field, text_field) if key not in record]:
-            raise BadLineError(path, number, f"there is no {missing[0]!r}.")
-        yield {"id": record.get("id", number), "label": record[label_field], "text": record[text_field]}
+class JsonlRecords(JsonlCorpus):
+    """Records of JSON lines, checked as in training."""
+
+    def records(self) -> Iterator[Record]:
+        """Yield text and label of each line; the id is the number of the line if it has none."""
+        for number, record in self._records():
+            text = self._text(number, record)
+            self._cats(number, record, [])
+            identity = self._id(number, {"id": number, **record})
+            yield {"id": identity, "label": record[self.label_field], "text": text}
 
 
 def read_ag_news(path: Path) -> Iterator[Record]:
     """Yield title and description of each row, with the name of its class."""
-    with path.open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.reader(file), 1):
+    # Strict: otherwise, a missing quote would make one row of all that follow.
+    rows = csv.reader((decoded_line(path, *line) for line in numbered_lines(path)), strict=True)
+    try:
+        for number, row in enumerate(rows, 1):
             if len(row) != 3 or row[0] not in AG_NEWS:
                 raise DataError(f"{path}, row {number}: a class from 1 to 4, a title and a description are expected.")
             yield {"id": number, "label": AG_NEWS[row[0]], "text": f"{row[1]} {row[2]}"}
+    except csv.Error as error:
+        raise BadLineError(path, rows.line_num, f"not CSV: {error}.") from error
 
 
 def read_reviews(path: Path, split: str) -> Iterator[Record]:
     """Yield the reviews of one split of the archive, aclImdb/SPLIT/{pos,neg}/*.txt, in the order of their names."""
-    with tarfile.open(path) as archive:
-        members = {member.name: member for member in archive.getmembers() if member.isfile()}
-        for name in sorted(members):
-            parts = name.split("/")
-            if len(parts) == 4 and parts[1] == split and parts[2] in ("pos", "neg"):
-                file = archive.extractfile(members[name])
-                assert file is not None
-                text = io.TextIOWrapper(file, encoding="utf-8").read()
-                yield {"id": f"{parts[2]}/{parts[3]}", "label": parts[2], "text": text}
+    try:
+        with tarfile.open(path) as archive:
+            members = {member.name: member for member in archive.getmembers() if member.isreg()}
+            for name in sorted(members):
+                parts = name.split("/")
+                if len(parts) == 4 and parts[1] == split and parts[2] in ("pos", "neg"):
+                    text = member_text(archive, members[name])
+                    yield {"id": f"{parts[2]}/{parts[3]}", "label": parts[2], "text": text}
+    except (*GZIP_ERRORS, tarfile.TarError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is damaged: {error}") from error
+
+
+def member_text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
+    """Return the content of a text file in an archive."""
+    file = archive.extractfile(member)
+    assert file is not None
+    try:
+        return file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{archive.name}, {member.name}: not UTF-8: {error}.") from error
 
 
 def read_split(data: Path, split: str, text_field: str, label_field: str) -> Iterator[Record] | None:
@@ -72,7 +91,7 @@ def read_split(data: Path, split: str, text_field: str, label_field: str) -> Ite
         return read_reviews(data, split) if split != "dev" else None
     for suffix in (".jsonl", ".jsonl.gz"):
         if (data / f"{split}{suffix}").is_file():
-            return read_jsonl(data / f"{split}{suffix}", text_field, label_field)
+            return JsonlRecords(data / f"{split}{suffix}", text_field, label_field, "id").records()
     if (data / f"{split}.csv").is_file():
         return read_ag_news(data / f"{split}.csv")
     return None
@@ -95,8 +114,14 @@ def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list
             found[split] = list(records)
         elif split != "dev":
             raise DataError(f"{data} has no {split}.jsonl, {split}.jsonl.gz or {split}.csv")
+        if split in found and not found[split]:
+            raise DataError(f"{data} has no {split} documents.")
     if "dev" not in found:
         found["train"], found["dev"] = with_dev_split(found["train"])
+        if not found["dev"]:
+            raise DataError(
+                f"{data} has no label of {HELD_OUT} training documents, to hold one out. Provide a dev split."
+            )
     return {split: found[split] for split in SPLITS}
 
 
@@ -112,8 +137,6 @@ def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
         key = json.dumps(record["label"], sort_keys=True)
         seen[key] += 1
         (train if seen[key] % HELD_OUT else dev).append(record)
-    if not dev:
-        raise DataError(f"No label has {HELD_OUT} training documents to hold one out. Provide a dev split.")
     return train, dev
 
 
@@ -140,6 +163,7 @@ def labels_of(record: Record) -> list[str]:
     return [str(name) for name in label] if isinstance(label, list) else [str(label)]
 
 
+@one_line_errors
 def main(
     output: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("corpus"),
     data: Annotated[str, typer.Option(help="Folder or archive; by default SciPy's docstrings.")] = "",
@@ -150,14 +174,10 @@ def main(
     if not data:
         scipy_docstrings.main(output)
         return
-    try:
-        splits = read_splits(Path(data), text_field, label_field)
-        output.mkdir(parents=True, exist_ok=True)
-        for split, records in splits.items():
-            write_jsonl(output / f"{split}.jsonl", records)
-    except (DataError, BadLineError, OSError, UnicodeDecodeError, tarfile.TarError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    splits = read_splits(Path(data), text_field, label_field)
+    output.mkdir(parents=True, exist_ok=True)
+    for split, records in splits.items():
+        write_jsonl(output / f"{split}.jsonl", records)
     Console().print(count_table(splits))
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
-import spacy
 import typer
+from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from spacy_graft.cli.common import load_pipeline
 from spacy_graft.explain.contributions import Contribution, LabelExplanation
-from spacy_graft.pipeline.components import graft_component
+from spacy_graft.files import BadLineError, json_object, numbered_lines
 
 #: Texts like those of the default corpus.
 TEXTS = (
@@ -31,9 +31,17 @@ MAX_CONTRIBUTIONS = 6
 
 def sample_texts(path: Path, count: int) -> list[str]:
     """Return texts at even distances in a file of JSON lines, cut to 300 characters."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = list(numbered_lines(path))
     chosen = lines[:: max(1, len(lines) // count)][:count]
-    return [json.loads(line)["text"][:300] for line in chosen]
+    return [text_of(path, *line)[:300] for line in chosen]
+
+
+def text_of(path: Path, number: int, line: bytes) -> str:
+    """Return the text of a line."""
+    text = json_object(path, number, line).get("text")
+    if not isinstance(text, str):
+        raise BadLineError(path, number, "there is no 'text' that is a string.")
+    return text
 
 
 def largest_contributions(explanation: LabelExplanation) -> list[Contribution]:
@@ -51,6 +59,7 @@ def overlap(part: Contribution, other: Contribution) -> bool:
     return both_ngrams and (part.text in other.text or other.text in part.text)
 
 
+@one_line_errors
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
     test: Annotated[
@@ -58,8 +67,7 @@ def main(
     ],
 ) -> None:
     """Print label, probability and the largest contributions for a few texts."""
-    nlp = spacy.load(model)
-    component = graft_component(nlp)
+    nlp, component = load_pipeline(str(model))
     console = Console()
     for doc in nlp.pipe(TEXTS if DEFAULT_LABELS.issubset(component.labels) else sample_texts(test, len(TEXTS))):
         explanation = component.explain(doc).best

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import spacy
 import typer
+from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.table import Table
 from spacy.language import Language
 from spacy.training import Example
 
+from spacy_graft.cli.common import CommandError, load_pipeline
 from spacy_graft.files import json_text, writing
 from spacy_graft.metrics import brier, expected_calibration_error, log_loss, reliability
 from spacy_graft.pipeline.components import graft_component
@@ -27,9 +28,11 @@ BAR_WIDTH, ACCURACY_BAR, CONFIDENCE_MARK = 32, "█", "┃"
 
 
 def confusion_matrix(labels: tuple[str, ...], examples: list[Example]) -> list[list[int]]:
-    """Count documents by gold label (rows) and predicted label (columns)."""
+    """Count documents by gold label (rows) and predicted label (columns); those without a label are left out."""
     counts = np.zeros((len(labels), len(labels)), int)
     for example in examples:
+        if not any(example.reference.cats.values()):
+            continue
         gold, predicted = (max(doc.cats, key=doc.cats.__getitem__) for doc in (example.reference, example.predicted))
         if gold in labels:
             counts[labels.index(gold), labels.index(predicted)] += 1
@@ -176,6 +179,7 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@one_line_errors
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
     test: Annotated[Path, typer.Argument(help="Labelled JSON lines.")],
@@ -184,8 +188,11 @@ def main(
     ],
 ) -> None:
     """Print the scores of a pipeline and write them to a file."""
-    nlp = spacy.load(model)
-    metrics = evaluate(nlp, list(JsonlCorpus(test)(nlp)))
+    nlp, _ = load_pipeline(str(model))
+    examples = list(JsonlCorpus(test)(nlp))
+    if not examples:
+        raise CommandError(f"{test} has no documents.")
+    metrics = evaluate(nlp, examples)
     with writing(output) as file:
         file.write(f"{json_text(metrics, indent=2)}\n".encode())
     console = Console()

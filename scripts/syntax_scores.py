@@ -16,12 +16,15 @@ from typing import Annotated, Any
 
 import spacy
 import typer
+from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.table import Table
 from spacy.language import Language
 from spacy.scorer import Scorer
-from spacy.tokens import Doc, DocBin, Token
+from spacy.tokens import Doc, Token
 from spacy.training import Example
+
+from spacy_graft.cli.token_corpus import saved_docs
 
 #: Headings of the table, and the score below each.
 COLUMNS = {
@@ -124,6 +127,7 @@ def score_table(scores: dict[str, Any]) -> Table:
     return result
 
 
+@one_line_errors
 def main(
     model: Annotated[str, typer.Argument(help="Name or folder of the pipeline.")],
     treebank: Annotated[Path, typer.Argument(help="A file written by treebank.py.")],
@@ -131,7 +135,7 @@ def main(
 ) -> None:
     """Print the scores and write them to a file."""
     nlp = spacy.load(model)
-    docs = list(DocBin().from_disk(treebank).get_docs(nlp.vocab))
+    docs = list(saved_docs(treebank, nlp))
     scores = evaluate(nlp, docs)
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -5,17 +5,19 @@ The treebank is a folder with one file for each split, as released: ``en_ewt-ud-
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.table import Table
 from spacy.tokens import Doc, DocBin
 from spacy.training.converters import conllu_to_docs
+
+from spacy_graft.files import decoded_line, numbered_lines
 
 SPLITS = ("train", "dev", "test")
 #: Sentences per Doc. There are several, because the parser learns sentence boundaries.
@@ -38,15 +40,18 @@ def split_file(treebank: Path, split: str) -> Path:
 
 def read_docs(path: Path, n_sentences: int = SENTENCES) -> Iterator[Doc]:
     """Yield Docs of up to ``n_sentences`` sentences of one document; multi-word tokens are split, without a space."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        text = file.read()
+    text = "".join(decoded_line(path, *line) for line in numbered_lines(path))
     # Boundaries between sentences of different documents would be too easy.
-    for document in re.split(r"^# newdoc\b.*\n", text, flags=re.MULTILINE):
+    for number, document in enumerate(re.split(r"^# newdoc\b.*\n", text, flags=re.MULTILINE)):
         if document.strip():
-            yield from conllu_to_docs(document, n_sents=n_sentences, no_print=True)
+            try:
+                yield from conllu_to_docs(document, n_sents=n_sentences, no_print=True)
+            except Exception as error:  # the converter checks nothing
+                problem = f"{type(error).__name__}: {error}"
+                raise TreebankError(f"{path}, document {number} cannot be converted: {problem}") from error
 
 
+@one_line_errors
 def main(
     treebank: Annotated[Path, typer.Argument(help="Folder of the CoNLL-U files.")],
     output: Annotated[Path, typer.Argument(help="Folder to write to.")],
@@ -55,17 +60,13 @@ def main(
     table = Table("split", title="Treebank")
     for heading in ("docs", "sentences", "words"):
         table.add_column(heading, justify="right")
-    try:
-        files = {split: split_file(treebank, split) for split in SPLITS}
-        output.mkdir(parents=True, exist_ok=True)
-        for split, path in files.items():
-            docs = list(read_docs(path))
-            DocBin(docs=docs).to_disk(output / f"{split}.spacy")
-            counts = (len(docs), sum(len(list(doc.sents)) for doc in docs), sum(map(len, docs)))
-            table.add_row(split, *(f"{count:,}" for count in counts))
-    except (TreebankError, OSError, UnicodeDecodeError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    files = {split: split_file(treebank, split) for split in SPLITS}
+    output.mkdir(parents=True, exist_ok=True)
+    for split, path in files.items():
+        docs = list(read_docs(path))
+        DocBin(docs=docs).to_disk(output / f"{split}.spacy")
+        counts = (len(docs), sum(len(list(doc.sents)) for doc in docs), sum(map(len, docs)))
+        table.add_row(split, *(f"{count:,}" for count in counts))
     Console().print(table)
 
 

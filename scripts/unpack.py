@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from one_line_errors import one_line_errors
+
+from spacy_graft.files import BadLineError, text_lines
+from spacy_graft.graphs.resources import ZIP_ERRORS
 
 CHECKSUM_FILE = "SHA256SUMS"
 
@@ -26,9 +30,15 @@ def read_checksums(path: Path) -> dict[str, str]:
     """Return the checksums by file name; an empty dict if the file does not exist."""
     if not path.exists():
         return {}
-    lines = (line.split(maxsplit=1) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-    # An asterisk marks files that were read in binary mode.
-    return {name.strip().removeprefix("*"): checksum for checksum, name in lines}
+    checksums = {}
+    for number, line in text_lines(path):
+        fields = line.split(maxsplit=1)
+        if len(fields) == 1:
+            raise BadLineError(path, number, "a checksum and the name of a file are expected.")
+        if fields:
+            # An asterisk marks files that were read in binary mode.
+            checksums[fields[1].strip().removeprefix("*")] = fields[0]
+    return checksums
 
 
 def write_checksum(archive: Path) -> None:
@@ -56,17 +66,18 @@ def verified_content(archive: Path) -> bytes:
     return content
 
 
+@one_line_errors
 def main(
     archive: Annotated[Path, typer.Argument(help="Wheel to unpack.")],
     output: Annotated[Path, typer.Argument(help="Folder to unpack it to.")],
 ) -> None:
     """Unpack a wheel if its checksum is correct."""
+    content = verified_content(archive)
     try:
-        with zipfile.ZipFile(io.BytesIO(verified_content(archive))) as wheel:
+        with zipfile.ZipFile(io.BytesIO(content)) as wheel:
             wheel.extractall(output)
-    except (ChecksumError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    except ZIP_ERRORS as error:
+        raise ChecksumError(f"{archive} is no wheel: {error}") from error
     typer.echo(f"{archive}: the checksum is correct; unpacked to {output}")
 
 

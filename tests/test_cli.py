@@ -21,9 +21,11 @@ import spacy_graft
 from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli.app import app
+from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.inputs import OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
 from spacy_graft.cli.texts import JsonlTexts
+from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
@@ -258,6 +260,23 @@ def test_features_in_all_formats(pipeline: Path, fitted: Language) -> None:
     table = call("features", pipeline, "--format", "table", "--top", 2).stdout
     assert found[1]["text"] in table
     assert "2 features" in table
+
+
+def test_csv_keeps_rows_and_has_no_formulas(capsys: pytest.CaptureFixture[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    kept = ["a\rb", "a\nb", '"', "a\0b", "a,b", "a=1", " "]
+    marked = ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "＝1", "'s", "'=1"]
+    weights = {"=cmd": -0.5, "plain": -1e-20}
+    write_csv([Feature(text, text, "block", "kind", 2, weights) for text in [*kept, *marked]], ("=cmd", "plain"))
+    printed = capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(printed, newline="")))
+    assert list(rows[0]) == ["text", "longest", "block", "kind", "df", "'=cmd", "plain"]
+    for column in ("text", "longest"):
+        assert [row[column] for row in rows] == [*kept, *(f"'{text}" for text in marked)]
+    frame = pandas.read_csv(io.StringIO(printed, newline=""))
+    assert frame["text"].tolist() == [row["text"] for row in rows]
+    assert frame["'=cmd"].tolist() == [-0.5] * len(rows)
+    assert frame["plain"].tolist() == [-1e-20] * len(rows)
 
 
 def test_features_of_a_label(pipeline: Path) -> None:

@@ -67,6 +67,49 @@ def test_exclusive_labels_that_do_not_sum_to_one(nlp: Language, cats: dict[str, 
         start(nlp, [*CATS, cats])
 
 
+@pytest.mark.parametrize(
+    ("cats", "problem"),
+    [
+        ({"a": 0.0, "b": float("nan")}, "has nan for the label 'b'"),
+        ({"a": 0.0, "b": "1"}, r"has '1' \(str\) for the label 'b'"),
+        ({"a": 1.0, "b": 1.0}, "sum to 2 and not to 1"),
+        ({}, "sum to 0 and not to 1"),
+        ({3: 1.0}, r"has the label 3 \(int\)"),
+        ({"": 1.0}, "has the label ''"),
+    ],
+)
+@pytest.mark.parametrize("labels", [None, ["a", "b"]])
+def test_initialize_finds_an_invalid_annotation(
+    nlp: Language, cats: dict[Any, Any], problem: str, labels: list[str] | None
+) -> None:
+    examples = [make_example(nlp, f"words {i}", one) for i, one in enumerate([*CATS, cats])]
+    component: Any = nlp.get_pipe("textcat_graft")
+    with pytest.raises(ValueError, match=rf"'words 2' .*{problem}.* It is document 3 of the examples\."):
+        component.initialize(lambda: examples, nlp=nlp, labels=labels)
+    assert component.labels == ()
+
+
+def test_initialize_finds_an_invalid_value_of_independent_labels() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    examples = [make_example(nlp, "words", cats) for cats in ({"a": 1.0, "b": 1.0}, {}, {"a": 2.0})]
+    with pytest.raises(ValueError, match=r"document 'words' has 2\.0 for the label 'a'.* document 3 of"):
+        nlp.initialize(lambda: examples)
+
+
+@pytest.mark.parametrize(
+    ("factory", "cats", "problem"),
+    [
+        ("textcat_graft", CATS, "are 'a', 'b'"),
+        ("textcat_graft", [*CATS, {"c": 1.0}], "are 'a', 'b', 'c'"),
+        ("textcat_graft_multilabel", CATS, "are not exclusive: 'a', 'b'"),
+    ],
+)
+def test_a_positive_label_is_one_of_two(factory: str, cats: list[dict[str, float]], problem: str) -> None:
+    label = "other" if len(cats) == 2 and factory == "textcat_graft" else "a"
+    with pytest.raises(ValueError, match=f"The positive label {label!r} is for scoring .*{problem}"):
+        start(make_nlp(factory), cats, positive_label=label)
+
+
 def test_labels_that_initialize_did_not_name(nlp: Language) -> None:
     with pytest.raises(
         ValueError, match=r"has the label 'b', which the component does not have\. Its labels: 'a', 'c'"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import spacy
 from spacy.language import Language
 from spacy.training import Example
 
-from conftest import make_example
+from conftest import make_example, make_nlp
 from spacy_graft.pipeline.scorer import make_textcat_multilabel_scorer, make_textcat_scorer
 
 LABELS = ("a", "b")
@@ -27,6 +30,24 @@ def test_scores_of_known_labels(blank: Language) -> None:
     scores = scored(blank, [({"a": 1.0, "b": 0.0}, A), ({"a": 0.0, "b": 1.0}, B), ({"b": 1.0}, A)])
     assert scores["cats_micro_f"] == pytest.approx(2 / 3)
     assert scores["cats_score"] == scores["cats_macro_f"] == pytest.approx((2 / 3 + 2 / 3) / 2)
+
+
+def test_the_score_is_that_of_the_positive_label(tmp_path: Path) -> None:
+    nlp = make_nlp()
+    examples = [
+        make_example(nlp, "good" if i % 3 else "bad", {"a": float(i % 2 == 0), "b": float(i % 2 == 1)})
+        for i in range(30)
+    ]
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"positive_label": "b"}
+    nlp.initialize(lambda: examples)
+    nlp.to_disk(tmp_path)
+    for pipeline in (nlp, spacy.load(tmp_path)):
+        scores = pipeline.evaluate(examples)
+        assert scores["cats_score"] == scores["cats_f_per_type"]["b"]["f"] != scores["cats_macro_f"]
+        assert scores["cats_score_desc"] == "F (b)"
+    del nlp.config["initialize"]["components"]["textcat_graft"]
+    nlp.initialize(lambda: examples)
+    assert nlp.evaluate(examples)["cats_score_desc"] == "macro F"
 
 
 @pytest.mark.parametrize("gold", [{"new": 1.0, "a": 0.0, "b": 0.0}, {"new": 1.0}, {}])

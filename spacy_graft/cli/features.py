@@ -32,6 +32,9 @@ spacy-graft features training/model-best --label sport
 spacy-graft features training/model-best --format csv > features.csv
 """
 
+#: First characters of what spreadsheets take for a formula, those of East Asian keyboards too, and the apostrophe.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "'")
+
 
 class FeatureFormat(StrEnum):
     """How features are printed."""
@@ -54,6 +57,9 @@ def features_command(
 
     JSON output has one object per feature, on a line of its own: text, longest (the longest n-gram that occurs in the
     same training documents), block, kind, df (number of training documents) and weights by label.
+
+    CSV output is safe to open in a spreadsheet: text that begins with =, +, -, @, ', a tab or a line break has a ' in
+    front, so that it is not taken for a formula. Without this ', it is the exact text, as in JSON.
     """
     _, graft = load_pipeline(model, component)
     check_label(graft, label)
@@ -92,9 +98,18 @@ def feature_table(found: list[Feature], label: str | None) -> Table:
 
 
 def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
-    """Print a row for each feature, with a column for each label."""
-    rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(["text", "longest", "block", "kind", "df", *labels])
+    """Print a row for each feature, with a column for each label; see :func:`spreadsheet_cell`."""
+    # All text is quoted: Python before 3.13 does not quote a carriage return, which would end the row.
+    rows = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    rows.writerow(map(spreadsheet_cell, ["text", "longest", "block", "kind", "df", *labels]))
     for feature in found:
-        weights = (feature.weights[label] for label in labels)
-        rows.writerow([feature.text, feature.longest, feature.block, feature.kind, feature.df, *weights])
+        texts = map(spreadsheet_cell, [feature.text, feature.longest, feature.block, feature.kind])
+        rows.writerow([*texts, feature.df, *(feature.weights[label] for label in labels)])
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Return a text that spreadsheets do not take for a formula: if it could be one, with an apostrophe in front.
+
+    The practice is that of OWASP (CSV injection). Apostrophes get one as well, so that the exact text can be restored.
+    """
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

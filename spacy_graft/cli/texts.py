@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..files import BadLineError, json_kind, json_object
+from ..files import BadLineError, json_object
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
@@ -27,17 +27,12 @@ class JsonlTexts(JsonlCorpus):
             if not line.strip():
                 continue
             try:
-                yield self._text(number, line)
+                record = json_object(self.path, number, line)
+                text = self._text(number, record)
             except BadLineError as error:
                 handle_error(error, on_error)
-
-    def _text(self, number: int, line: bytes) -> InputText:
-        record = json_object(self.path, number, line)
-        text = self._field(number, record, self.text_field)
-        if not isinstance(text, str):
-            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
-        self._check_surrogates(number, text)
-        return InputText(text, f"{self.path}, line {number}", number, record)
+            else:
+                yield InputText(text, f"{self.path}, line {number}", number, record)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         if str(self.path) == STANDARD_INPUT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from scipy import sparse
 
 from ..files import text_lines
 from ..registry import graph_builder
-from .graph import FeatureGraph, build_graph
+from .graph import MAX_WEIGHT, MIN_WEIGHT, FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
 
 
@@ -61,8 +60,8 @@ class EdgeList:
         Raises
         ------
         ValueError
-            If a line does not have three columns, its weight is not a finite number, or an earlier line has another
-            weight for the same edge. The message has the number of the line.
+            If a line does not have three columns, its weight is not a number or out of range, or an earlier line has
+            another weight for the same edge. The message has the number of the line.
         """
         features = CorpusVocabulary.of(vocabulary)
         skipped = {"unknown_features": 0, "self_loops": 0, "zero_weights": 0}
@@ -105,8 +104,10 @@ class EdgeList:
             weight = float(columns[2])
         except ValueError as error:
             raise self._bad(line, f"the weight {columns[2]!r} is not a number") from error
-        if not math.isfinite(weight):
-            raise self._bad(line, f"the weight is {weight}")
+        if weight and not MIN_WEIGHT <= abs(weight) <= MAX_WEIGHT:
+            raise self._bad(
+                line, f"the weight is {weight}, but must be 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, or minus that"
+            )
         source, target = (self._vertex(line, column, features, classes) for column in columns[:2])
         if source is None or target is None:
             return None

@@ -16,6 +16,11 @@ from . import storage
 from .storage import EdgeMatrices
 from .vocabulary import CorpusVocabulary, Vertex
 
+#: Largest weight of an edge: sums of weights must be finite.
+MAX_WEIGHT = 1e300
+#: Smallest weight of an edge in a file: one over it must be finite.
+MIN_WEIGHT = 1 / MAX_WEIGHT
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureGraph:
@@ -36,7 +41,7 @@ class FeatureGraph:
         The names of a feature's symbols; for a virtual vertex, any name. No two are equal in name and kind.
     virtual : bool (n,)
     similar, dissimilar : csr_array, float64 (n, n)
-        Raw weights, finite and above 0 where stored, without self loops. Edges have a direction.
+        Raw weights, above 0 and at most ``MAX_WEIGHT`` where stored, without self loops. Edges have a direction.
     report : dict
         ``vertices``, ``virtual``, ``edges`` (by kind; one of both directions counts twice), ``coverage`` of the
         corpus's vocabulary, counts of what was ``skipped``, and entries of the builder. Values can be written as JSON.
@@ -183,8 +188,8 @@ def adjacency_matrix(name: str, matrix: Any, n: int) -> sparse.csr_array:
         raise ValueError(f"{n} vertices do not fit {name} edges of the shape {matrix.shape}")
     copy = sparse.csr_array(matrix, dtype=np.float64, copy=True)
     copy.check_format(full_check=True)
-    if not (np.isfinite(copy.data) & (copy.data >= 0.0)).all():
-        raise ValueError(f"Weights of {name} edges must be finite and not negative")
+    if not ((copy.data >= 0.0) & (copy.data <= MAX_WEIGHT)).all():
+        raise ValueError(f"Weights of {name} edges must be finite and not negative, and {MAX_WEIGHT:g} at most")
     copy.sum_duplicates()
     copy.eliminate_zeros()
     if copy.diagonal().any():

@@ -12,7 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 #: Exceptions for zip files that are damaged, encrypted, or compressed by a method that Python does not support.
-ZIP_ERRORS = (EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+ZIP_ERRORS = (EOFError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,24 @@ def folders_in(root: Path, corpus: str) -> Iterator[Traversable]:
             yield path
     for path in (root, root / f"{corpus}.zip", root / "corpora" / f"{corpus}.zip"):
         if path.is_file() and zipfile.is_zipfile(path):
-            inside = zipfile.Path(path)
+            inside = opened(path)
             yield inside
             yield inside / corpus
 
 
+def opened(path: Path) -> zipfile.Path:
+    """Open a zip file as a folder; raise a ValueError if it is damaged."""
+    try:
+        return zipfile.Path(path)
+    except (OSError, *ZIP_ERRORS) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
 def content(file: Traversable) -> bytes:
     """Return the bytes of a file, which may be in a zip file; raise a ValueError if that is damaged."""
+    if isinstance(file, Path):
+        return file.read_bytes()
     try:
         return file.read_bytes()
-    except ZIP_ERRORS as error:
+    except (OSError, *ZIP_ERRORS) as error:
         raise ValueError(f"{file} cannot be read from its zip file: {error}") from error

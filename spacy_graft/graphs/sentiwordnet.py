@@ -184,7 +184,7 @@ def read_senses(path: str | Path | None) -> Senses:
                 for key, sense in senses_in(line):
                     senses.setdefault(key, []).append(sense)
             except ValueError as error:
-                raise ValueError(f"{file.name}, line {number}: {error}") from error
+                raise ValueError(f"{file}, line {number}: {error}") from error
     return senses
 
 
@@ -207,7 +207,7 @@ def read_text(file: Traversable) -> str:
     try:
         return content(file).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file.name} is not UTF-8: {error}") from error
+        raise ValueError(f"{file} is not UTF-8: {error}") from error
 
 
 def senses_in(line: str) -> Iterator[tuple[tuple[str, str], tuple[int, float, float]]]:

@@ -16,8 +16,9 @@ FILE_NAMES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 #: Signs of the pointers that are read. Hyponyms are the inverse of hypernyms.
 ANTONYM, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, DERIVATION = "!", "@", "@i", "&", "+"
 SIGNS = (ANTONYM, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, DERIVATION)
-#: Offsets have eight decimal digits.
-OFFSETS = 10**8
+#: Decimal digits of an offset.
+OFFSET_DIGITS = 8
+OFFSETS = 10**OFFSET_DIGITS
 #: Endings of inflected words and of their lemmas, by letter: the rules of WordNet's ``morphy(7WN)``.
 ENDINGS = {
     "n": [("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
@@ -230,7 +231,7 @@ def read_index(letter: str, file: Traversable, synsets: Synsets) -> dict[tuple[s
         try:
             count = int(fields[2])
             n_before = 6 + int(fields[3])
-            if count < 1 or len(fields) != n_before + count or not b"".join(fields[n_before:]).isdigit():
+            if count < 1 or len(fields) != n_before + count or not are_offsets(fields[n_before:]):
                 raise IndexError
         except (IndexError, ValueError) as error:
             raise damaged_line(file, number, "no lemma with its senses") from error
@@ -248,8 +249,14 @@ def are_pointers(fields: list[bytes]) -> bool:
     """Whether fields are repetitions of sign, decimal offset, part of speech and hexadecimal words."""
     if not fields:
         return True
-    offsets, words = b"".join(fields[1::4]), b"".join(fields[3::4])
-    return offsets.isdigit() and len(words) == len(fields) and not words.translate(None, b"0123456789abcdefABCDEF")
+    words = b"".join(fields[3::4])
+    are_words = len(words) == len(fields) and not words.translate(None, b"0123456789abcdefABCDEF")
+    return are_words and are_offsets(fields[1::4])
+
+
+def are_offsets(fields: list[bytes]) -> bool:
+    """Whether all fields are decimal numbers of at most eight digits, and there is one at least."""
+    return b"".join(fields).isdigit() and max(map(len, fields)) <= OFFSET_DIGITS
 
 
 def synset_keys(letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:

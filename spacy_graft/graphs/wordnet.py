@@ -83,12 +83,16 @@ class WordNet:
         FileNotFoundError
             If WordNet is not found. The message lists the folders that were searched.
         ValueError
-            If its files are damaged.
+            If its files are damaged. The message names the folder, and where it can the file and the line.
         """
         features = CorpusVocabulary.of(vocabulary)
-        database = WordNetDatabase.read(WORDNET.folder(self.path))
-        words, skipped = self._words(database, features.vertices)
-        similar, dissimilar = self._similar(database, words), self._dissimilar(database, words)
+        folder = WORDNET.folder(self.path)
+        try:
+            database = WordNetDatabase.read(folder)
+            words, skipped = self._words(database, features.vertices)
+            similar, dissimilar = self._similar(database, words), self._dissimilar(database, words)
+        except ValueError as error:
+            raise ValueError(f"{folder}: {error}") from error
         contradictory = similar.multiply(pattern(dissimilar))
         skipped = {**skipped, "similar_edges_of_antonyms": contradictory.nnz}
         return build_graph(features, similar - contradictory, dissimilar, skipped=skipped)

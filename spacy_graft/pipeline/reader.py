@@ -122,20 +122,24 @@ class JsonlCorpus:
         return Example(predicted, reference)
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
-        text = self._field(number, record, self.text_field)
-        if not isinstance(text, str):
-            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
-        self._check_surrogates(number, text)
+        text = self._text(number, record)
         try:
             return nlp.make_doc(text)
         except ValueError as error:
             raise self._bad(number, str(error)) from error
 
+    def _text(self, number: int, record: dict[str, Any]) -> str:
+        text = self._field(number, record, self.text_field)
+        if not isinstance(text, str):
+            raise self._bad(number, f"the text, {self.text_field!r}, must be a string, not {json_kind(text)}.")
+        self._check_surrogates(number, text)
+        return text
+
     def _cats(self, number: int, record: dict[str, Any], labels: list[str]) -> dict[str, float]:
+        positive = self._labels_of(number, record)
         value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
             return {label: self._probability(number, label, item) for label, item in value.items()}
-        positive = self._labels_of(number, record)
         return {label: float(label in positive) for label in labels}
 
     def _probability(self, number: int, label: str, value: Any) -> float:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.training import Example
 
 from ..messages import listed
 
@@ -129,3 +131,54 @@ class TargetReader:
                 f"{WEIGHT_KEY!r}]. Weights are positive numbers."
             )
         return float(weight)
+
+
+def read_labels(
+    examples: Iterable[Example], component: str, labels: Sequence[str] | None, exclusive: bool
+) -> list[str]:
+    """Return the labels of a corpus in order of first appearance, after the annotation of each document was checked.
+
+    Parameters
+    ----------
+    examples : iterable of Example
+    component : str
+        Its name, for messages.
+    labels : sequence of str, optional
+        All labels that are allowed; by default any.
+    exclusive : bool
+        Whether labels are mutually exclusive.
+
+    Raises
+    ------
+    ValueError
+        If an annotation is invalid (see :meth:`TargetReader.read`) or a label is not a string. A corpus without any
+        annotation is allowed.
+    """
+    reader = None if labels is None else TargetReader(component, labels, exclusive)
+    found: dict[str, None] = {}
+    unannotated: tuple[int, Doc] | None = None
+    for number, example in enumerate(examples, start=1):
+        if example.reference.cats:
+            check_annotation(component, number, example.reference, reader, exclusive)
+            found.update(dict.fromkeys(example.reference.cats))
+        elif unannotated is None:
+            unannotated = number, example.reference
+    if found and unannotated is not None:
+        check_annotation(component, *unannotated, reader, exclusive)
+    return list(found)
+
+
+def check_annotation(component: str, number: int, doc: Doc, reader: TargetReader | None, exclusive: bool) -> None:
+    """Raise a ValueError if the annotation of a document is invalid; without a reader, any label is allowed."""
+    labels: tuple[Any, ...] = tuple(doc.cats)
+    try:
+        for label in labels:
+            if not isinstance(label, str) or not label:
+                raise ValueError(
+                    f"[{component}] {document_name(doc)} has the label {label!r} ({type(label).__name__}). Labels are "
+                    f"strings of at least one character."
+                )
+        checking = TargetReader(component, labels, exclusive) if reader is None else reader
+        checking.read(doc)
+    except ValueError as error:
+        raise ValueError(f"{error} It is document {number} of the examples.") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
 from . import history, saving
 from .corpus import ExtractedCorpus
 from .saving import HISTORY, REPORT
-from .targets import TargetReader
+from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class TextCatGraft(TrainablePipe):
         self.name = name
         self.blocks = dict(blocks)
         self.learner = learner
-        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
+        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold, "positive_label": None}
         self.scorer = scorer
         self.keep_corpus = keep_corpus
         self.kept_corpus: ExtractedCorpus | None = None
@@ -198,6 +198,7 @@ class TextCatGraft(TrainablePipe):
         *,
         nlp: Language | None = None,
         labels: Iterable[str] | None = None,
+        positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
@@ -214,6 +215,8 @@ class TextCatGraft(TrainablePipe):
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
             All labels, as ``init labels`` saves them; by default those of the examples.
+        positive_label : str, optional
+            Of two exclusive labels, the one whose F-score is ``cats_score``; by default that is the macro F-score.
         network : callable, optional
             A builder from ``@graft_graphs`` of the graph of features whose weights are expected to be similar or
             opposite. It is called when training starts, with the features of the corpus by name.
@@ -232,25 +235,29 @@ class TextCatGraft(TrainablePipe):
         TypeError
             If ``get_examples`` is not callable.
         ValueError
-            If there are no examples, there are too few labels, an option of the network is invalid, there are
-            ``unlabelled`` documents without a network, or ``checkpoints`` for a learner that has none.
+            If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
+            of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
+            network, or ``checkpoints`` for a learner that has none. The component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
-        found = self._labels_of(get_examples) if labels is None else labels
-        self.cfg["labels"] = []
-        self.kept_corpus = None
-        for label in dict.fromkeys([*added_before, *found]):
-            self._append_label(label)
-        has_annotation = any(example.reference.cats for example in self._checked(get_examples()))
-        self._check_labels()
-        self._set_solution(empty_solution(len(self.labels)))
-        source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
+        given = None if labels is None else [*added_before, *labels]
+        annotated_labels = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
+        all_labels = list(dict.fromkeys([*added_before, *annotated_labels] if given is None else given))
+        self._check_labels(all_labels)
+        self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
+        checkpoint_folder = self._checkpoint_folder(checkpoints)
+        # Until here nothing has changed.
+        self.cfg.update(labels=[], positive_label=positive_label)
+        self.kept_corpus = None
+        for label in all_labels:
+            self._append_label(label)
+        self._set_solution(empty_solution(len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
-        corpus_source = source if has_annotation else None
-        self.training = self._new_training(corpus_source, network_source, self._checkpoint_folder(checkpoints))
+        source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
+        self.training = self._new_training(source if annotated_labels else None, network_source, checkpoint_folder)
 
     def _network_source(
         self,
@@ -273,12 +280,6 @@ class TextCatGraft(TrainablePipe):
             unlabelled = partial(annotated, unlabelled, nlp, self)
         return NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
 
-    def _labels_of(self, get_examples: Callable[[], Examples]) -> list[str]:
-        """The labels of the examples in order of first appearance."""
-        return list(
-            dict.fromkeys(label for example in self._checked(get_examples()) for label in example.reference.cats)
-        )
-
     def _checked(self, examples: Examples) -> Examples:
         """Yield the examples; raise an error if there are none, or if they are something else."""
         example = None
@@ -290,12 +291,28 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] There are no examples to initialize with. Check that the training corpus is not empty."
             )
 
-    def _check_labels(self) -> None:
-        if len(self.labels) < 2:
+    def _check_labels(self, labels: Sequence[Any]) -> None:
+        """Raise a ValueError if the component cannot have these labels."""
+        for label in labels:
+            self._check_label(label)
+        if not labels:
             raise ValueError(
-                f"[{self.name}] Exclusive labels must be at least two, but the examples have {listed(self.labels)}. "
+                f"[{self.name}] There are no labels. Annotate doc.cats of the examples, or list the labels in "
+                f"[initialize.components.{self.name}] labels."
+            )
+        if self.exclusive and len(labels) == 1:
+            raise ValueError(
+                f"[{self.name}] Exclusive labels must be at least two, but the examples have {listed(labels)}. "
                 f"Annotate doc.cats with all labels, list them in "
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
+            )
+
+    def _check_positive_label(self, label: str | None, labels: Sequence[str]) -> None:
+        if label is not None and (not self.exclusive or len(labels) != 2 or label not in labels):
+            raise ValueError(
+                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two exclusive labels. "
+                f"The labels of this component are {'' if self.exclusive else 'not exclusive: '}{listed(labels)}. "
+                f"Change [initialize.components.{self.name}] positive_label, or remove it."
             )
 
     def _new_training(
@@ -697,9 +714,6 @@ class TextCatGraftMultilabel(TextCatGraft):
     def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
         self.cfg["thresholds"] = {}
         super()._set_solution(solution, notes)
-
-    def _check_labels(self) -> None:
-        self._require_labels()
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)
