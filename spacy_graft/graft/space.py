@@ -63,6 +63,11 @@ class FeatureSpace:
         """Of how many items the largest combination is made; 1 without combinations."""
         return max((part.degree for part in self.parts), default=1)
 
+    @property
+    def largest_inverse_weight(self) -> float:
+        """At least 1 / λ of every pair."""
+        return max((part.largest_inverse_weight for part in self.parts), default=0.0)
+
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
