@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..solve import kernels
 from ..solve.losses import Loss
 from ..solve.penalties import Penalty
 from .model_state import ModelState
+from .problems import Problem
+from .space import SpaceViolations
 
 
 class Certificate:
@@ -32,15 +35,19 @@ class Certificate:
         """Drop the bound, which holds for one L1 strength and one space of features."""
         self.dual = -np.inf
 
-    def update(self, state: ModelState, l1: float, largest: np.ndarray, squared_excess: np.ndarray) -> None:
+    def update(self, state: ModelState, l1: float, outside: SpaceViolations) -> None:
         """Take in a model; the arguments are those of :func:`objective_and_dual`."""
-        self.objective, dual = objective_and_dual(state, l1, largest, squared_excess)
+        self.objective, dual = objective_and_dual(state, l1, outside)
         self.dual = max(self.dual, dual)
 
+    @property
+    def relative_gap(self) -> float:
+        """How far the objective can be from the optimum, in units of the objective at zero weights."""
+        gap = self.objective - self.dual
+        return gap / self.initial if self.initial > 0.0 else gap
 
-def objective_and_dual(
-    state: ModelState, l1: float, largest: np.ndarray, squared_excess: np.ndarray
-) -> tuple[float, float]:
+
+def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | None) -> tuple[float, float]:
     """The objective of a model, and a lower bound of the optimum.
 
     Parameters
@@ -48,51 +55,79 @@ def objective_and_dual(
     state : ModelState
     l1 : float
         L1 strength.
-    largest, squared_excess : float64 (trained labels)
-        Of the pairs that are not active: the largest |v| / λ, and Σ max(|v| / λ − l1, 0)². Zeros restrict the bound to
-        the active pairs.
+    outside : SpaceViolations, optional
+        What a search at this strength found of the pairs that are not active; None restricts the bound to the active.
     """
     network_gradient = state.network_gradient()
-    gradients = state.scaled_gradients(network_gradient)
-    objective = dual = slack = 0.0
+    objective = dual = 0.0
     for problem in state.objective:
         pairs = state.pairs_of(problem)
         penalty = state.objective.penalty(problem, l1)
         part = state.active.of_labels(problem.first, problem.stop)
         network = 0.5 * float(part.weights @ network_gradient[pairs])
-        peak = max(largest[problem.labels].max(), gradients[pairs].max(initial=0.0))
-        excess = squared_excess[problem.labels].sum() + penalty.squared_excess(gradients[pairs])
         loss, p = problem.loss.value_and_probabilities(state.scores[problem.labels])
         objective += loss + penalty.value(part.weights, part.penalty_weights) + network
-        dual += dual_value(problem.loss, p, penalty, peak, excess, network)
-        slack += abs(float(state.intercepts[problem.labels] @ state.residuals[problem.labels].sum(axis=1)))
-    return objective, dual - slack
+
+        r = problem.loss.feasible(p)
+        gradients = np.empty(len(part))
+        kernels.collect(part.pairs, problem.loss.residuals(r) * state.objective.scale, gradients)
+        gradients = np.abs(gradients - network_gradient[pairs]) / part.penalty_weights
+        peak, excess, share = gradients.max(initial=0.0), 0.0, 1.0
+        if outside is not None:
+            moved = largest_change(state, problem, r - p)
+            peaks = outside.peaks[problem.labels]
+            # Where none violates, any may be at l1.
+            peak = max(peak, (np.where(moved > 0.0, np.maximum(peaks, l1), peaks) + moved).max())
+            share = penalty.feasible_share(l1 + moved.max())
+            excess = share**2 * outside.squared_excess[problem.labels].sum()
+        excess += penalty.squared_excess(share * gradients)
+        dual += dual_value(problem.loss, r, penalty, peak, excess, network, share)
+    return objective, dual
+
+
+def largest_change(state: ModelState, problem: Problem, change: np.ndarray) -> np.ndarray:
+    """By how much no |v| / λ of a label changes with the probabilities: float64 (labels).
+
+    Values of features are 1 at the most, so that v changes by Σ_i s_i a_i |change| or less.
+    """
+    return state.space.largest_inverse_weight * (np.abs(change) @ (problem.loss.importance * state.objective.scale))
 
 
 def dual_value(
-    loss: Loss, probabilities: np.ndarray, penalty: Penalty, largest: float, squared_excess: float, network: float
+    loss: Loss,
+    distributions: np.ndarray,
+    penalty: Penalty,
+    largest: float,
+    squared_excess: float,
+    network: float,
+    share: float = 1.0,
 ) -> float:
-    """Dual objective at the better of two points made from the model's probabilities.
+    """Dual objective at the better of two points made from distributions r whose sums are those of the targets.
 
-    Point one is r = (1 − c) q + c p with c = min(1, l1 / largest): its gradient is c v, within every feature's penalty,
-    so that D = Σ s H(r). With a ridge, r = p is feasible too, at the price of the penalty's conjugate:
-    D = Σ s H(p) − Σ max(|v| / λ − l1, 0)² / (4 β). A network wᵀ M w takes 2 M w from the gradients of its vertices, so
-    that v stands for v − 2 M w, at the price of its own conjugate: c² wᵀ M w, or wᵀ M w.
+    Point one is (1 − c) q + c r with c = min(1, l1 / largest): its gradient is c v, within every feature's penalty, so
+    that D = Σ s H((1 − c) q + c r). With a ridge any c is feasible, at the price of the penalty's conjugate:
+    D = Σ s H((1 − c) q + c r) − Σ max(c |v| / λ − l1, 0)² / (4 β). A network wᵀ M w takes 2 M w from the gradients of
+    its vertices, so that v stands for v − 2 M w, at the price of its own conjugate: c² wᵀ M w.
 
     Parameters
     ----------
     loss : Loss
-    probabilities : float64 (labels, documents)
-        p, with intercepts that are optimal.
+    distributions : float64 (labels, documents)
+        r.
     penalty : Penalty
     largest : float
         max |v_ky| / λ_ky over the whole space, active pairs included.
     squared_excess : float
-        Σ max(|v_ky| / λ_ky − l1, 0)² over the whole space.
+        Σ max(c |v_ky| / λ_ky − l1, 0)² over the whole space, at ``share``.
     network : float
         Σ_y wᵀ M w.
+    share : float
+        c of the second point.
     """
     c = penalty.feasible_share(largest)
-    value = loss.entropy((1.0 - c) * loss.targets + c * probabilities) - c**2 * network
+    value = loss.entropy((1.0 - c) * loss.targets + c * distributions) - c**2 * network
     conjugate = penalty.conjugate(squared_excess)
-    return max(value, loss.entropy(probabilities) - conjugate - network) if np.isfinite(conjugate) else value
+    if not np.isfinite(conjugate):
+        return value
+    mixed = (1.0 - share) * loss.targets + share * distributions
+    return max(value, loss.entropy(mixed) - conjugate - share**2 * network)

@@ -76,13 +76,13 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
 def combination_part(
     name: str, block: CombinationBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
 ) -> CombinationPart:
-    """The products of the items of some blocks. Of items with equal columns the first stands for all."""
+    """The products of the items of some blocks. Of items with equal columns the first few stand for all."""
     data = objective.data
     bags = {of: items_of(data, of) for of in block.of}
     by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
-        ItemIndex.concatenated(list(by_block.values())), np.concatenate(taken),
+        ItemIndex.concatenated(list(by_block.values()), block.degree), np.concatenate(taken),
         label_weights(objective, data.penalty_factors[name]), block.degree, min_df,
     )  # fmt: skip
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})

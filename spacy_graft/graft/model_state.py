@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..solve import kernels
 from ..solve.active import Active
+from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from ..solve.penalties import ElasticNet
 from ..solve.restricted import Restricted
 from .objective import Objective
@@ -17,6 +17,8 @@ from .space import FeatureSpace
 
 #: Violation that a refit may keep, an example.
 REFIT_ACCURACY = 1e-5
+#: What residuals may sum to, in units of the violation that weights may keep: what intercepts lack counts in the gap.
+INTERCEPT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,6 @@ class ModelState:
             gradient[outside] = 2.0 * problem.ridge_share * network.outside * active.weights[outside]
         return gradient
 
-    def scaled_gradients(self, network_gradient: np.ndarray) -> np.ndarray:
-        """|v| / λ of the active pairs, :meth:`network_gradient` taken from v: float64 (pairs)."""
-        values = np.empty(len(self._active))
-        kernels.collect(self._active.pairs, self._residuals * self.objective.scale, values)
-        return np.abs(values - network_gradient) / self._active.penalty_weights
-
     def enter(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> None:
         """Make pairs active, at weight zero: nothing else changes."""
         self._active = self.space.entered(self._active, blocks, nodes, labels)
@@ -150,7 +146,7 @@ class ModelState:
         if not keep_zeros:
             self._active, used = self._active.without_zeros()
             self.space.keep_rows(used)
-        self._follow()
+        self._follow(INTERCEPT_SHARE * tolerance)
         return left
 
     def _minimise(
@@ -169,10 +165,13 @@ class ModelState:
         coupling = self.objective.coupling(problem, part, self.space.network_features, penalty.is_smooth)
         return Restricted(problem.loss, self.objective.scale, penalty, coupling)
 
-    def _follow(self) -> None:
-        """Make true what depends on the weights."""
+    def _follow(self, residual: float = np.inf) -> None:
+        """Make true what depends on the weights; the residuals of a label may sum to ``residual`` at the most."""
         for problem in self.objective:
-            shift = problem.loss.optimal_intercepts(self._scores[problem.labels])
+            tolerance = residual / float(problem.loss.importance.sum())
+            shift = problem.loss.optimal_intercepts(
+                self._scores[problem.labels], min(max(tolerance, LEAST_TOLERANCE), INTERCEPT_TOLERANCE)
+            )
             self._intercepts[problem.labels] += shift
             self._scores[problem.labels] += shift[:, None]
         self._residuals = self._residuals_of_scores()

@@ -33,9 +33,10 @@ from .settings import PenaltySettings
 
 #: What ``@graft_graphs`` make.
 NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
-#: Ridge of the virtual vertices, in units of their own curvature: without it, classes that only name one another would
-#: have no best weight.
-STEADY = 1e-10
+#: Ridge of the virtual vertices in the factors of G, in units of its diagonal: classes may have many best weights.
+STEADY = 1e-12
+#: Steps that take it out of the solution again, at the most, and what of the right-hand side is no more than rounding.
+REFINEMENTS, ROUNDING = 8, 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,40 @@ class Network:
         return cls(graph, features.blocks[chosen], index)
 
 
+class ClassEquations:
+    """G z = y for the weights of the virtual vertices, where G = R_zᵀ R_z and y is in the span of R_zᵀ.
+
+    G may be singular: classes that only name one another can have any weight in common. Every solution z has the same
+    R_z z, so that any of them will do. It is found by factors of G + S, with a small diagonal S, and refined by
+    z ← z + (G + S)⁻¹ (y − G z) until S has no part in it: a step multiplies the error along an eigenvector of S⁻¹ G of
+    the value μ by 1 / (1 + μ).
+
+    Parameters
+    ----------
+    of_classes : csc_array, float64 (rows, classes)
+        R_z.
+    """
+
+    def __init__(self, of_classes: sparse.csc_array) -> None:
+        self.gram = sparse.csc_array(of_classes.T @ of_classes)
+        diagonal = self.gram.diagonal()
+        # A class that no row names may have any weight.
+        steady = np.where(diagonal > 0.0, STEADY * diagonal, 1.0)
+        self.factors = splu(sparse.csc_array(self.gram + sparse.diags_array(steady)))
+
+    def solve(self, y: np.ndarray) -> np.ndarray:
+        """A solution: float64, of the shape of ``y`` (classes, ...)."""
+        z = self.factors.solve(y)
+        before = np.inf
+        for _ in range(REFINEMENTS):
+            left = y - self.gram @ z
+            largest = np.abs(left).max(initial=0.0)
+            if largest <= ROUNDING * np.abs(y).max(initial=0.0) or largest > 0.5 * before:
+                break
+            z, before = z + self.factors.solve(left), largest
+        return np.asarray(z)
+
+
 class NetworkPenalty:
     """M, as products and between some of the features.
 
@@ -134,11 +169,7 @@ class NetworkPenalty:
         self.of_features = sparse.csr_array(factor[:, np.flatnonzero(~graph.virtual)])
         self.by_feature = sparse.csc_array(self.of_features)
         self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
-        gram = sparse.csc_array(self.of_classes.T @ self.of_classes)
-        diagonal = gram.diagonal()
-        # A class that no row names may have any weight.
-        steady = np.where(diagonal > 0.0, STEADY * diagonal, 1.0)
-        self.classes = splu(sparse.csc_array(gram + sparse.diags_array(steady))) if len(diagonal) else None
+        self.classes = ClassEquations(self.of_classes) if self.of_classes.shape[1] else None
 
     @property
     def n_features(self) -> int:

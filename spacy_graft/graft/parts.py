@@ -30,6 +30,8 @@ class Part(Protocol):
     degree: int
     #: Features of fewer documents were left out; None where there is no such cut-off.
     min_df: int | None
+    #: At least 1 / λ of every pair.
+    largest_inverse_weight: float
 
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients; ``request.active`` is by the rows of the active set."""
@@ -94,6 +96,7 @@ class IndexedPart:
         self.min_df = min_df
         self.index = index
         self.inverse = inverse
+        self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
         self.n_columns = int(distinct.sum())
         self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
         self.nodes = np.empty(0, np.int64)
@@ -184,6 +187,7 @@ class CombinationPart:
         self.search = search
         self.min_df: int | None = search.min_df
         self.degree = search.degree
+        self.largest_inverse_weight = search.largest_inverse_weight
         self.symbols = list(symbols.items())
         #: Active codes, ascending, the keys of their columns, and their rows.
         self.nodes = self.keys = self.rows = np.empty(0, np.int64)

@@ -62,6 +62,9 @@ class Problems:
         self.negative = (importance * (1.0 - data.targets)).sum(axis=0)
         if data.exclusive:
             self.present = np.flatnonzero(self.positive > 0.0)
+            if len(self.present) == 2 and not self.negative[self.present[1]] > 0.0:
+                # What the targets of the other label sum to is lost in the rounding of these, which are all 1.
+                self.present = self.present[1:]
             if one_vs_all and len(self.present) > 2:
                 self.problems, self.trained = self._independent(importance)
             else:

@@ -101,8 +101,9 @@ class Report:
     def update_gap(self, objective: float, dual: float, initial: float) -> None:
         """Take an objective, a lower bound of the optimum, and the objective at zero weights."""
         self.objective = float(objective)
-        self.duality_gap = float(objective - dual)
-        self.relative_gap = self.duality_gap / initial if initial > 0.0 else 0.0
+        # Below 0 there is nothing but rounding.
+        self.duality_gap = max(float(objective - dual), 0.0)
+        self.relative_gap = self.duality_gap / initial if initial > 0.0 else self.duality_gap
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

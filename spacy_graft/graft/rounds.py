@@ -6,6 +6,8 @@ search gives the certificate of the model as well.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..search.request import SearchRequest
@@ -55,6 +57,8 @@ class Rounds:
         self._certificate = Certificate(self.state.loss())
         self._found: SpaceViolations | None = None
         self._degree = 1
+        #: Whether the gap over what has been searched, which may be less than the whole space, is at the tolerance.
+        self._settled = False
         self._without_progress = 0
         self._accuracy = float("inf")
         self.report.update_gap(self._certificate.objective, self._certificate.dual, self._certificate.initial)
@@ -67,7 +71,7 @@ class Rounds:
 
     def done(self) -> bool:
         """Whether rounds at this L1 strength have nothing left to do."""
-        return self.report.converged or self._without_progress >= ROUNDS_WITHOUT_PROGRESS
+        return self._settled or self._without_progress >= ROUNDS_WITHOUT_PROGRESS
 
     def start_at(self, l1: float, n_best: int | None = None) -> None:
         """Begin with a new L1 strength: what is known of the dual of another one no longer holds."""
@@ -174,11 +178,14 @@ class Rounds:
 
     def _certify(self, l1: float, found: SpaceViolations) -> None:
         certificate, report, active = self._certificate, self.report, self.state.active
-        certificate.update(self.state, l1, found.peaks, found.squared_excess)
+        certificate.update(self.state, l1, found)
+        self._settled = bool(certificate.relative_gap <= self.settings.tol)
+        # A search of fewer features bounds the optimum over these alone: nothing is known of that over all yet.
+        complete = self._degree >= self.state.space.degree
         report.l1 = float(l1)
-        report.update_gap(certificate.objective, certificate.dual, certificate.initial)
+        report.update_gap(certificate.objective, certificate.dual if complete else -math.inf, certificate.initial)
         report.n_active, report.n_pairs = active.n_rows, len(active)
-        report.converged = report.relative_gap <= self.settings.tol
+        report.converged = complete and self._settled
         report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
 
     def _forget_dual(self) -> None:

@@ -109,8 +109,7 @@ class SelectionFit:
 
     def _update_report(self, optimal: bool) -> None:
         state, report = self.state, self.report
-        none = np.zeros(state.objective.n_labels)
-        objective, dual = objective_and_dual(state, 0.0, none, none)
+        objective, dual = objective_and_dual(state, 0.0, None)
         report.update_gap(objective, dual, self._initial)
         report.n_active, report.n_pairs = state.active.n_rows, len(state.active)
         report.l1 = 0.0

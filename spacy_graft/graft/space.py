@@ -78,6 +78,11 @@ class FeatureSpace:
     def _searches(self) -> list[Search]:
         return [part.search for part in self.parts if isinstance(part, IndexedPart) and part.search is not None]
 
+    @property
+    def largest_inverse_weight(self) -> float:
+        """At least 1 / λ of every pair."""
+        return max((part.largest_inverse_weight for part in self.parts), default=0.0)
+
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]

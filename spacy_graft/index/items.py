@@ -47,15 +47,23 @@ class ItemIndex:
         return cls(kept.symbols, starts, documents, values, kept.n_documents)
 
     @classmethod
-    def concatenated(cls, indexes: Sequence[ItemIndex]) -> ItemIndex:
-        """The columns of all, without those that come twice; a symbol says which: (number of the index, node)."""
+    def concatenated(cls, indexes: Sequence[ItemIndex], copies: int) -> ItemIndex:
+        """The columns of all, for products of up to ``copies`` items; a symbol says which: (number of the index, node).
+
+        Of equal columns only the first is kept, but as many as ``copies`` if not all of their values are 1: products of
+        those are other columns.
+        """
         keys = np.concatenate([index.keys for index in indexes])
-        first = np.sort(np.unique(keys, return_index=True)[1])
+        fractional = np.concatenate([index.fractional for index in indexes])
+        order = np.argsort(keys, kind="stable")
+        begins = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] ^ 1))
+        place: np.ndarray = np.arange(len(keys)) - np.repeat(begins, np.diff(begins, append=len(keys)))
+        chosen_rows = np.sort(order[place < np.where(fractional[order], copies, 1)])
         bounds = np.cumsum([0, *(index.n_nodes for index in indexes)])
-        of = np.searchsorted(bounds, first, side="right") - 1
-        chosen = [first[of == i] - bounds[i] for i in range(len(indexes))]
+        of = np.searchsorted(bounds, chosen_rows, side="right") - 1
+        chosen = [chosen_rows[of == i] - bounds[i] for i in range(len(indexes))]
         columns = concatenated([index.columns(nodes) for index, nodes in zip(indexes, chosen, strict=True)])
-        return cls(np.stack([of, first - bounds[of]], axis=1), *columns, indexes[0].n_documents)
+        return cls(np.stack([of, chosen_rows - bounds[of]], axis=1), *columns, indexes[0].n_documents)
 
     @property
     def n_nodes(self) -> int:
@@ -70,6 +78,15 @@ class ItemIndex:
     def keys(self) -> np.ndarray:
         """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes)."""
         return item_kernels.column_keys(self.starts, self.documents, self.values, column_numbers(self.n_documents))
+
+    @property
+    def fractional(self) -> np.ndarray:
+        """Whether an item has a value that is not 1: bool (n_nodes)."""
+        fractional = np.zeros(self.n_nodes, np.bool_)
+        if len(self.values):
+            of_entry = np.repeat(np.arange(self.n_nodes), np.diff(self.starts))
+            fractional[of_entry[self.values != 1.0]] = True
+        return fractional
 
     @cached_property
     def distinct(self) -> np.ndarray:

@@ -275,12 +275,12 @@ def columns(first, bounds, events, chosen, starts, n_documents):
 
 
 @njit
-def equal_columns(fingerprints, df, shortest, longest, simplest, longest_node):
+def equal_columns(keys, df, shortest, longest, simplest, longest_node):
     """Group nodes of equal documents.
 
     Parameters
     ----------
-    fingerprints : float64 (nodes, 2)
+    keys : int64 (nodes)
         Sums of random numbers over the documents: equal where the columns are.
     simplest : bool (nodes)
         Becomes true for the one node of each group with the shortest n-gram, the first of them; all false before.
@@ -290,18 +290,14 @@ def equal_columns(fingerprints, df, shortest, longest, simplest, longest_node):
     Open addressing, at least half of the table empty.
     """
     size = 16
-    while size < 2 * fingerprints.shape[0]:
+    while size < 2 * keys.shape[0]:
         size *= 2
     table = np.full(size, -1, np.int32)
-    for k in range(fingerprints.shape[0]):
-        slot = np.int64(fingerprints[k, 0] + fingerprints[k, 1]) & (size - 1)
+    for k in range(keys.shape[0]):
+        slot = keys[k] & (size - 1)
         while table[slot] >= 0:
             other = table[slot]
-            if (
-                fingerprints[k, 0] == fingerprints[other, 0]
-                and fingerprints[k, 1] == fingerprints[other, 1]
-                and df[k] == df[other]
-            ):
+            if keys[k] == keys[other] and df[k] == df[other]:
                 break
             slot = (slot + 1) & (size - 1)
         other = table[slot]
@@ -360,10 +356,13 @@ def node_sums(level, bounds, events, lanes, carried, sums):
 
 @njit
 def node_sums_of_one(level, bounds, events, lane, carried, sums):
-    """The same of one lane (documents), in the same order, with ``carried`` (levels + 1) and ``sums`` (nodes, 1)."""
+    """The same of one lane (documents), in the same order, with ``carried`` (levels + 1) and ``sums`` (nodes, 1).
+
+    All three are float64, or int64 for sums modulo 2⁶⁴.
+    """
     for k in range(level.shape[0]):
         total = carried[level[k] + 1]
-        carried[level[k] + 1] = 0.0
+        carried[level[k] + 1] = 0
         for e in range(bounds[2 * k], bounds[2 * k + 1]):
             total += lane[events[e]]
         for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):

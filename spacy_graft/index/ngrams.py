@@ -11,8 +11,8 @@ from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
 from . import kernels
-from .fingerprints import fingerprint_numbers, folded
-from .sums import passes, sums_by_node
+from .fingerprints import column_numbers
+from .sums import keys_by_node, passes, sums_by_node
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
@@ -81,9 +81,9 @@ class NgramIndex:
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        fingerprints = sums_by_node(tree, fingerprint_numbers(stream.n_documents))
+        keys = keys_by_node(tree, column_numbers(stream.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        kernels.equal_columns(fingerprints, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
+        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
         return cls(
             symbols=symbols,
             alphabet=alphabet,
@@ -145,7 +145,7 @@ class NgramIndex:
 
         They are summed anew, for a hundredth of the time of building; keeping them would cost 8 bytes a node.
         """
-        return folded(self.sums(fingerprint_numbers(self.n_documents)))
+        return keys_by_node(self.tree, column_numbers(self.n_documents))
 
     def ngram(self, node: int) -> np.ndarray:
         """The shortest n-gram of a node, in the stream's own symbols."""

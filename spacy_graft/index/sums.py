@@ -30,6 +30,17 @@ def room_for(lanes: np.ndarray) -> np.ndarray:
     return np.empty((kernels.CHUNK, 1 if lanes.ndim == 1 else kernels.LANES))
 
 
+def unsigned_places(tree: kernels.Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds and events without a sign, not looked at for being negative: a third of the time of a single column."""
+    bounds, events = (array.view(f"u{array.itemsize}") for array in (tree.bounds, tree.events))
+    return bounds, events
+
+
+def n_levels(tree: kernels.Tree) -> int:
+    """Levels of what is carried from nodes to their parents."""
+    return int(tree.level.max(initial=0)) + 2
+
+
 def passes(tree: kernels.Tree, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
     """Sum ``values`` (n_documents, k) over the distinct documents of each node, a chunk of nodes and lanes at a time.
 
@@ -38,12 +49,11 @@ def passes(tree: kernels.Tree, values: np.ndarray) -> Iterator[tuple[int, int, i
     (first column, first node, last node + 1, sums)
         ``sums`` is float64 (nodes, 1 or LANES) and overwritten by the next chunk.
     """
-    n_nodes, n_levels = len(tree.level), int(tree.level.max(initial=0)) + 2
-    # Places that have no sign are not looked at for being negative: a third of the time of a single column.
-    bounds, events = (array.view(f"u{array.itemsize}") for array in (tree.bounds, tree.events))
+    n_nodes = len(tree.level)
+    bounds, events = unsigned_places(tree)
     for column, lanes in lanes_of(values):
         add_up = kernels.node_sums_of_one if lanes.ndim == 1 else kernels.node_sums
-        sums, carried = room_for(lanes), np.zeros((n_levels, *lanes.shape[1:]))
+        sums, carried = room_for(lanes), np.zeros((n_levels(tree), *lanes.shape[1:]))
         for begin in range(0, n_nodes, kernels.CHUNK):
             end = min(begin + kernels.CHUNK, n_nodes)
             add_up(tree.level[begin:end], bounds[2 * begin : 2 * end + 1], events, lanes, carried, sums)
@@ -57,3 +67,14 @@ def sums_by_node(tree: kernels.Tree, values: np.ndarray, dtype: type[np.floating
         out = found[begin:end, column : column + sums.shape[1]]
         out[:] = sums[: end - begin, : out.shape[1]]
     return found
+
+
+def keys_by_node(tree: kernels.Tree, numbers: np.ndarray) -> np.ndarray:
+    """Sum ``numbers``, int64 (n_documents), over the distinct documents of each node, modulo 2⁶⁴: int64 (n_nodes)."""
+    bounds, events = unsigned_places(tree)
+    keys = np.empty((len(tree.level), 1), np.int64)
+    carried = np.zeros(n_levels(tree), np.int64)
+    # The compiler wraps around without a word; NumPy, where there is no compiler, would warn.
+    with np.errstate(over="ignore"):
+        kernels.node_sums_of_one(tree.level, bounds, events, numbers, carried, keys)
+    return keys[:, 0]

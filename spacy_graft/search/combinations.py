@@ -18,7 +18,7 @@ from ..index.items import ItemIndex
 from . import combination_kernels as kernels
 from .request import SearchRequest
 from .violations import Violations
-from .weighting import Weighting
+from .weighting import Weighting, largest_inverse_weight
 
 #: Originals that a code has room for.
 MOST_ITEMS = kernels.MASK - 1
@@ -87,6 +87,11 @@ class CombinationSearch:
         self.shares = [
             items.sums(label.shares) if len(label.shares) else np.zeros((items.n_nodes, 2)) for label in weights
         ]
+
+    @property
+    def largest_inverse_weight(self) -> float:
+        """At least 1 / λ of every combination and label."""
+        return max((largest_of_all(label.weighting, self.min_df) for label in self.weights), default=0.0)
 
     def best(self, request: SearchRequest, active_keys: np.ndarray) -> tuple[Violations, np.ndarray]:
         """The combinations and labels with the largest scaled gradients.
@@ -179,6 +184,11 @@ class CombinationSearch:
     def of_codes(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns of combinations: starts int64, documents int32, values float64 (or none), and their keys int64."""
         return kernels.combination_columns(codes, self.columns)
+
+
+def largest_of_all(weighting: Weighting, min_df: int) -> float:
+    """The largest 1 / λ that a column of ``min_df`` or more documents can have."""
+    return float(largest_inverse_weight(weighting, min_df, weighting.n_inside, weighting.n_outside))
 
 
 def walk_over(

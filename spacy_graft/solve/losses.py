@@ -11,9 +11,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 #: Newton steps for the intercepts; they converge quadratically, from any start in practice in under ten.
 INTERCEPT_STEPS = 50
+#: What their gradients sum to where they are optimal, in units of the documents' weights; and the least that float64
+#: can be asked for.
+INTERCEPT_TOLERANCE, LEAST_TOLERANCE = 1e-10, 1e-15
+#: A class whose probabilities sum to less or more than its targets by a larger share than the first of these is rare:
+#: Newton steps stopped before they saw it. It is then scaled to the second.
+RARE, RARE_TOLERANCE = 1e-4, 1e-12
+#: Longest step up of an intercept: the probabilities of a class may all have vanished.
+LARGEST_STEP = 100.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,14 @@ class Loss(ABC):
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Take from a change of the intercepts (labels) what changes no probability, in proportion to ``share``."""
 
+    def classes(self, distributions: np.ndarray) -> np.ndarray:
+        """Return distributions (labels, documents) with a row for every class that a document can be of."""
+        return distributions
+
+    def class_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities of every class: what :meth:`classes` makes of p, to the last digit however rare."""
+        return self.normalised(scores)[1]
+
     @abstractmethod
     def is_separated_by(self, scores: np.ndarray) -> bool:
         """Return whether every document has one label and scores highest on it, so that larger scores are better."""
@@ -88,16 +105,20 @@ class Loss(ABC):
         """Return Σ_i s_i H(r_i) of distributions (labels, documents): the dual objective at r."""
         return float(self.importance @ self.entropies(distributions))
 
-    def optimal_intercepts(self, scores: np.ndarray, tolerance: float = 1e-10) -> np.ndarray:
+    def optimal_intercepts(self, scores: np.ndarray, tolerance: float = INTERCEPT_TOLERANCE) -> np.ndarray:
         """Return what to add to each label's scores so that Σ_i δ_iy = 0, by damped Newton steps (labels)."""
         shift = np.zeros(len(scores))
         if not self.has_intercepts:
             return shift
         value, p = self.value_and_probabilities(scores)
+        total, before = self.importance.sum(), np.inf
         for _ in range(INTERCEPT_STEPS):
             gradient = self.residuals(p).sum(axis=1)
-            if np.abs(gradient).max() <= tolerance * self.importance.sum():
+            largest = np.abs(gradient).max()
+            stuck = 0.5 * before < largest <= INTERCEPT_TOLERANCE * total
+            if largest <= tolerance * total or stuck:
                 break
+            before = largest
             hessian = np.diag(p @ self.importance) - (p * self.importance) @ p.T
             step = np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]
             length = 1.0
@@ -109,7 +130,42 @@ class Loss(ABC):
             else:
                 break
             shift, value, p = shift + length * step, new_value, new_p
-        return self.fixed(shift, np.ones(len(shift)))
+        return self.fixed(self._scaled_to_rare(scores, shift), np.ones(len(shift)))
+
+    def _scaled_to_rare(self, scores: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        """The shift with the intercepts of rare classes right in relative terms too, where they are not yet.
+
+        By iterative scaling (Darroch & Ratcliff 1972): each class moves by the logarithm of what it lacks. The loss
+        never rises, and if a class is rare in every document, two or three steps suffice from anywhere.
+        """
+        goals = self.classes(self.targets) @ self.importance
+        tolerance = RARE
+        for _ in range(INTERCEPT_STEPS if (goals > 0.0).all() else 0):
+            sums = self.class_probabilities(scores + shift[:, None]) @ self.importance
+            if (np.abs(sums - goals) <= tolerance * goals).all():
+                break
+            tolerance = RARE_TOLERANCE
+            with np.errstate(divide="ignore"):
+                steps = np.minimum(np.log(goals) - np.log(sums), LARGEST_STEP)
+            # Without a row of its own, what all other classes are compared with has the last.
+            reference = steps[len(shift) :].sum()
+            shift = shift + steps[: len(shift)] - reference
+        return shift
+
+    def feasible(self, distributions: np.ndarray) -> np.ndarray:
+        """Return distributions r near the given ones, with Σ_i s_i r_iy = Σ_i s_i q_iy for every label with intercept.
+
+        A class with too large a sum gives the same share of each of its probabilities, and those with too small a one
+        receive of what a document is given back in proportion to what they lack.
+
+        Parameters
+        ----------
+        distributions : float64 (labels, documents)
+        """
+        if not self.has_intercepts:
+            return distributions
+        rows = with_sums(self.classes(distributions), self.importance, self.classes(self.targets) @ self.importance)
+        return rows[: len(distributions)]
 
     def of_documents(self, kept: np.ndarray) -> Loss:
         """Return the loss of some of the documents (bool); the others are masked out."""
@@ -152,6 +208,13 @@ class LogisticLoss(Loss):
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         return shift
 
+    def classes(self, distributions: np.ndarray) -> np.ndarray:
+        # The reference is the class of what is left.
+        return np.concatenate([distributions, np.maximum(1.0 - distributions.sum(axis=0, keepdims=True), 0.0)])
+
+    def class_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return expit(np.concatenate([scores, -scores]))
+
     def is_separated_by(self, scores: np.ndarray) -> bool:
         known = self.importance > 0.0
         targets, scores = self.targets[:, known], scores[:, known]
@@ -164,6 +227,26 @@ def is_separated(targets: np.ndarray, scores: np.ndarray) -> bool:
     best = np.where(targets > 0.0, scores, -np.inf).max(axis=0)
     others = np.where(targets > 0.0, -np.inf, scores).max(axis=0)
     return bool((targets.max(axis=0) == 1.0).all() and (best > others).all())
+
+
+def with_sums(distributions: np.ndarray, importance: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    """Return distributions (classes, documents) moved such that Σ_i s_i r_iy are the goals (classes), which add up."""
+    sums = distributions @ importance
+    surplus = sums - goals
+    # All surpluses add up to 0. That of the largest class is found from this: its own rounding may exceed rare classes.
+    largest = int(np.argmax(goals))
+    surplus[largest] = 0.0
+    surplus[largest] = -surplus.sum()
+    giving = surplus > 0.0
+    missing = np.where(giving, 0.0, -surplus)
+    if not giving.any() or not missing.any():
+        return distributions
+    shares = np.ones(len(goals))
+    shares[giving] = goals[giving] / sums[giving]
+    if giving[largest]:
+        shares[largest] = max(1.0 - surplus[largest] / sums[largest], 0.0)
+    given = (1.0 - shares) @ distributions
+    return shares[:, None] * distributions + (missing / missing.sum())[:, None] * given
 
 
 def xlogx(x: np.ndarray) -> np.ndarray:
