@@ -22,6 +22,8 @@ from ._cache_folders import Folder, folders_for, is_writable, trusted
 
 #: A relative import: its dots, its module, and what may be modules in turn.
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?=\(?([\w\s,]*))", re.MULTILINE)
+#: What a module with kernels has.
+KERNELS = re.compile(r"^from \.+_numba import", re.MULTILINE)
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -124,7 +126,7 @@ def kernel_sources(package: Path) -> dict[str, str]:
     """
     texts = {path.relative_to(package).as_posix(): path.read_text("utf8") for path in package.rglob("*.py")}
     found: dict[str, str] = {}
-    waiting = [path for path, text in texts.items() if "_numba import" in text]
+    waiting = [path for path, text in texts.items() if KERNELS.search(text)]
     while waiting:
         path = waiting.pop()
         if path in texts and path not in found:

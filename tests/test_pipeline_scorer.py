@@ -40,6 +40,7 @@ def test_the_score_is_that_of_the_positive_label(tmp_path: Path) -> None:
     ]
     nlp.config["initialize"]["components"]["textcat_graft"] = {"positive_label": "b"}
     nlp.initialize(lambda: examples)
+    nlp.update(examples)
     nlp.to_disk(tmp_path)
     for pipeline in (nlp, spacy.load(tmp_path)):
         scores = pipeline.evaluate(examples)

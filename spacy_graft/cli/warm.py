@@ -14,7 +14,7 @@ NUMBA_CACHE_DIR=/opt/kernels spacy-graft warm training/model-best
 """
 
 #: Enough features that a text of them has some of every kind.
-MAX_FEATURES = 200
+N_FEATURE_TEXTS = 200
 
 
 def warm_command(model: ModelArgument, component: ComponentOption = None) -> None:
@@ -36,7 +36,7 @@ def warm_command(model: ModelArgument, component: ComponentOption = None) -> Non
 
 def text_of_features(component: TextCatGraft) -> str:
     """A text with words and features of a model."""
-    return " ".join(["Some words.", *(feature.text for feature in component.features()[:MAX_FEATURES])])
+    return " ".join(["Some words.", *(feature.text for feature in component.features()[:N_FEATURE_TEXTS])])
 
 
 def kernel_folder() -> str | None:

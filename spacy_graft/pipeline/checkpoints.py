@@ -52,7 +52,8 @@ class Checkpoints:
         from .._numba import digest_at_start  # loads the compiler
 
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
-        return cls(component, folder / digest_of([__version__, digest_at_start(), versions, learner, reportless(data)]))
+        digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data)])
+        return cls(component, folder / digest[:32])
 
     def load(self, step: int) -> Any:
         """The state that was saved after a step, or None.

@@ -159,16 +159,16 @@ def read_labels(
     unannotated: tuple[int, Doc] | None = None
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            check_annotation(component, number, example.reference, reader, exclusive)
+            check_cats(component, number, example.reference, reader, exclusive)
             found.update(dict.fromkeys(example.reference.cats))
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
-        check_annotation(component, *unannotated, reader, exclusive)
+        check_cats(component, *unannotated, reader, exclusive)
     return list(found)
 
 
-def check_annotation(component: str, number: int, doc: Doc, reader: TargetReader | None, exclusive: bool) -> None:
+def check_cats(component: str, number: int, doc: Doc, reader: TargetReader | None, exclusive: bool) -> None:
     """Raise a ValueError if the annotation of a document is invalid; without a reader, any label is allowed."""
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:

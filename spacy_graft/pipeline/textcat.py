@@ -138,7 +138,7 @@ class TextCatGraft(TrainablePipe):
         """
         if label in self.labels:
             return 0
-        self._check_label(label)
+        self._checked_label(label)
         if self.is_trained and self.training is None:
             self.training = self._resumed_training(f"The label {label!r} cannot be added")
         self._append_label(label)
@@ -163,12 +163,12 @@ class TextCatGraft(TrainablePipe):
         """What a label without a positive document gets until it is trained: about half a document in all."""
         return float(logsumexp(intercepts) - np.log(2.0 * len(self.corpus or ()) + 1.0))
 
-    def _check_label(self, label: Any) -> None:
+    def _checked_label(self, label: Any) -> str:
         if not isinstance(label, str) or not label:
             raise ValueError(f"[{self.name}] Labels are non-empty strings, but one is {label!r}.")
+        return label
 
     def _append_label(self, label: str) -> None:
-        self._check_label(label)
         self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
 
@@ -242,7 +242,7 @@ class TextCatGraft(TrainablePipe):
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
-        given = None if labels is None else [*added_before, *labels]
+        given = None if labels is None else [*added_before, *map(self._checked_label, labels)]
         annotated_labels = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
         all_labels = list(dict.fromkeys([*added_before, *annotated_labels] if given is None else given))
         self._check_labels(all_labels)
@@ -293,18 +293,16 @@ class TextCatGraft(TrainablePipe):
 
     def _check_labels(self, labels: Sequence[Any]) -> None:
         """Raise a ValueError if the component cannot have these labels."""
-        for label in labels:
-            self._check_label(label)
-        if not labels:
-            raise ValueError(
-                f"[{self.name}] There are no labels. Annotate doc.cats of the examples, or list the labels in "
-                f"[initialize.components.{self.name}] labels."
-            )
-        if self.exclusive and len(labels) == 1:
+        if self.exclusive and len(labels) < 2:
             raise ValueError(
                 f"[{self.name}] Exclusive labels must be at least two, but the examples have {listed(labels)}. "
                 f"Annotate doc.cats with all labels, list them in "
                 f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
+            )
+        if not labels:
+            raise ValueError(
+                f"[{self.name}] There are no labels. Annotate doc.cats of the examples, or list the labels in "
+                f"[initialize.components.{self.name}] labels."
             )
 
     def _check_positive_label(self, label: str | None, labels: Sequence[str]) -> None:
