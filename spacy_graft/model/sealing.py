@@ -9,7 +9,7 @@ from typing import Any
 from .table import check_version, damaged_model, pack_message, unpack_message
 
 #: Version of sealed messages. Increase it when their parts change in a way that older versions cannot read.
-FORMAT = 1
+SEAL_FORMAT = 1
 TYPES = {"version": int, "parts": dict, "sha256": str}
 
 
@@ -19,7 +19,7 @@ def seal(parts: Mapping[str, bytes]) -> bytes:
     The digest guards against damage, and against parts that do not belong together. It is no signature: whoever writes
     a file on purpose can write a digest that fits.
     """
-    return pack_message({"version": FORMAT, "parts": dict(parts), "sha256": digest_of(parts)})
+    return pack_message({"version": SEAL_FORMAT, "parts": dict(parts), "sha256": digest_of_parts(parts)})
 
 
 def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
@@ -37,11 +37,11 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
         )
     if not isinstance(message, dict) or {key: type(value) for key, value in message.items()} != TYPES:
         raise damaged_model("it is not a sealed message of spacy_graft")
-    check_version(message["version"], FORMAT)
+    check_version(message["version"], SEAL_FORMAT)
     parts = message["parts"]
-    if not is_parts(parts) or digest_of(parts) != message["sha256"]:
+    if not is_parts(parts) or digest_of_parts(parts) != message["sha256"]:
         raise damaged_model("its digest is not that of its content")
-    return parts, digest_of(parts)
+    return parts, digest_of_parts(parts)
 
 
 def is_parts(value: dict[Any, Any]) -> bool:
@@ -49,9 +49,9 @@ def is_parts(value: dict[Any, Any]) -> bool:
     return all(type(key) is str and type(part) is bytes for key, part in value.items())
 
 
-def digest_of(parts: Mapping[str, bytes]) -> str:
+def digest_of_parts(parts: Mapping[str, bytes]) -> str:
     """The digest of parts and their names; a part that is missing changes it."""
-    digest = sha256(b"spacy_graft %d" % FORMAT)
+    digest = sha256(b"spacy_graft %d" % SEAL_FORMAT)
     for name in sorted(parts):
         for content in (name.encode("utf-8", "surrogatepass"), parts[name]):
             digest.update(b"%d:" % len(content))

@@ -193,7 +193,7 @@ def set_solution(
     blocks: Blocks = model.attrs["blocks"]
     model.attrs[SNAPSHOT] = Snapshot(
         blocks,
-        named_features(solution, blocks, strings),
+        feature_table_of(solution, blocks, strings),
         solution.weights,
         solution.intercepts,
         float(solution.mean_scale),
@@ -202,7 +202,7 @@ def set_solution(
     )
 
 
-def named_features(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
+def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
     """The features of a solution by name."""
 
     def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:

@@ -131,7 +131,7 @@ def read_sealed(folder: Path) -> dict[str, bytes]:
     path, seal_path = folder / MODEL_FILE, folder / SEAL_FILE
     digests = read_digests(seal_path)
     with naming(path):
-        parts, digest = unseal(read_file(path))
+        parts, digest = unseal(component_file(path))
     if digest not in digests:
         raise ValueError(
             f"{path} is not the model that was saved with {seal_path}: the files are of different trainings or "
@@ -143,7 +143,7 @@ def read_sealed(folder: Path) -> dict[str, bytes]:
 def read_digests(path: Path) -> list[str]:
     """Read the digests of a seal."""
     try:
-        message = json.loads(read_file(path))
+        message = json.loads(component_file(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}. {REMEDY}") from error
     digests = message.get("sha256") if isinstance(message, dict) and len(message) == 1 else None
@@ -152,7 +152,7 @@ def read_digests(path: Path) -> list[str]:
     return digests
 
 
-def read_file(path: Path) -> bytes:
+def component_file(path: Path) -> bytes:
     """Read a file of a component; the error says what to do if there is none."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder, but must be a file. {REMEDY}")
@@ -268,7 +268,7 @@ def check_identity(component: TextCatGraft, saved: Any) -> None:
         )
     was, now = next(pair for pair in zip_longest(saved["blocks"], own["blocks"]) if pair[0] != pair[1])
     raise ValueError(
-        f"[{component.name}] The model was trained with {described(was)}, but the config has {described(now)}. "
+        f"[{component.name}] The model was trained with {description_of(was)}, but the config has {description_of(now)}. "
         f"{CONFIG_REMEDY}"
     )
 
@@ -278,7 +278,7 @@ def is_blocks(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(block, list) and len(block) == 3 for block in value)
 
 
-def described(block: list[Any] | None) -> str:
+def description_of(block: list[Any] | None) -> str:
     """Name, type and settings of a block, for messages."""
     return "no further block" if block is None else f"block {block[0]!r}, {block[1]} {block[2]}"
 
