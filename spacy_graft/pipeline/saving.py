@@ -294,8 +294,8 @@ def check_identity(component: TextCatGraft, saved: Any) -> None:
         )
     was, now = next(pair for pair in zip_longest(saved["blocks"], own["blocks"]) if pair[0] != pair[1])
     raise ValueError(
-        f"[{component.name}] The model was trained with {block_description(was)}, but the config has {block_description(now)}. "
-        f"{CONFIG_REMEDY}"
+        f"[{component.name}] The model was trained with {block_description(was)}, but the config has "
+        f"{block_description(now)}. {CONFIG_REMEDY}"
     )
 
 

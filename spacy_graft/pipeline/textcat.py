@@ -49,6 +49,9 @@ class TextCatGraft(TrainablePipe):
     A training step is one step of the learner on the whole corpus: a grafting round, or a point of the path. Batches
     are used only to collect documents that the corpus callback did not return.
 
+    Any number of threads may predict, explain and save while one thread trains; each uses one model, that before a
+    training step or that after it. Initialize, add labels, calibrate and load while no other thread uses the component.
+
     Parameters
     ----------
     vocab : Vocab

@@ -1,0 +1,155 @@
+"""Threads: whoever predicts while another thread trains gets the answer of one model, never of two."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+
+from conftest import PATH, make_examples, make_nlp, make_records
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+TEXTS = ["the soup of the day and a violin", "extra time with salt", "", "a choir of boys saw the referee"]
+FEATURES = {
+    "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2},
+    "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 3, "max_length": 4},
+    "bag": {"@graft_features": "spacy_graft.TokenAttributes.v1", "value": "tf_idf", "min_df": 3},
+    "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["bag"], "min_df": 3},
+}
+#: With document weights, so that every field of a model matters.
+LEARNER = {**PATH, "length_normalisation": True}
+N_THREADS = 4
+
+
+@pytest.fixture(autouse=True)
+def hasty_switches() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def started() -> tuple[Language, list[Example]]:
+    nlp = make_nlp(features=FEATURES, learner=LEARNER)
+    examples = make_examples(nlp, make_records(60))
+    nlp.initialize(lambda: examples)
+    return nlp, examples
+
+
+def answers(component: TextCatGraft, text: int) -> tuple[Any, ...]:
+    """All that can be asked of a model, each in values that can be compared."""
+    doc = spacy.tokens.Doc(component.vocab, words=TEXTS[text].split())
+    return (
+        ("probabilities", text, component.predict([doc]).tobytes()),
+        ("explanation", text, str(component.explain(doc).to_dict())),
+        ("features", str([(feature.text, feature.df, feature.weights) for feature in component.features()])),
+        ("bytes", component.to_bytes(exclude=["vocab"])),
+    )
+
+
+def all_answers(component: TextCatGraft) -> set[Any]:
+    return {answer for text in range(len(TEXTS)) for answer in answers(component, text)}
+
+
+def while_others_ask(component: TextCatGraft, work: Callable[[], None]) -> set[Any]:
+    """What threads were told while this thread worked."""
+    done, told, errors = threading.Event(), set(), []
+    barrier = threading.Barrier(N_THREADS + 1)
+
+    def ask(first: int) -> None:
+        barrier.wait()
+        try:
+            text = first
+            while not done.is_set():
+                told.update(answers(component, text % len(TEXTS)))
+                text += 1
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask, args=(first,)) for first in range(N_THREADS)]
+    for thread in threads:
+        thread.start()
+    try:
+        barrier.wait()
+        work()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert errors == []
+    return told
+
+
+def test_models_are_replaced_as_a_whole() -> None:
+    """Solutions of different features, weights and vocabularies in turn, as fast as they can be set."""
+    nlp, examples = started()
+    component, solutions = component_of(nlp), []
+    for _ in range(3):
+        nlp.update(examples[:2])
+        assert component.training is not None
+        assert component.training.fit is not None
+        solutions.append((component.training.fit.solution(), component.training.fit.report.copy()))
+    component.training = None
+    valid: set[Any] = set()
+    for solution, report in solutions:
+        component.set_solution(solution, report)
+        valid |= all_answers(component)
+        component.divide_scores(2.0)
+        valid |= all_answers(component)
+
+    def work() -> None:
+        for turn in range(60):
+            component.set_solution(*solutions[turn % 3])
+            component.divide_scores(2.0)
+
+    told = while_others_ask(component, work)
+    assert told <= valid
+    assert len(told) > len(TEXTS)
+
+
+@pytest.mark.slow
+def test_predictions_while_a_model_is_trained() -> None:
+    nlp, examples = started()
+    component = component_of(nlp)
+    valid = all_answers(component)
+    while component.training is None or component.training.fit is None or not component.training.fit.report.finished:
+        nlp.update(examples[:2])
+        valid |= all_answers(component)
+    for _ in range(5):
+        nlp, examples = started()
+        component = component_of(nlp)
+
+        def work(nlp: Language = nlp, component: TextCatGraft = component, examples: list[Example] = examples) -> None:
+            training = component.training
+            assert training is not None
+            while training.fit is None or not training.fit.report.finished:
+                nlp.update(examples[:2])
+
+        assert while_others_ask(component, work) <= valid
+
+
+def test_threads_that_come_first_at_the_same_time() -> None:
+    """All of them compile the features; all get the same."""
+    nlp, examples = started()
+    for _ in range(3):
+        nlp.update(examples[:2])
+    component = component_of(nlp)
+    valid = all_answers(component)
+    data = component.to_bytes()
+    for _ in range(5):
+        cold = component_of(make_nlp(features=FEATURES, learner=LEARNER)).from_bytes(data)
+        assert while_others_ask(cold, lambda: None) <= valid
