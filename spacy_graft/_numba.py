@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -11,14 +13,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from ._cache_folders import Folder, folders_for, is_writable, trusted
 
 #: A relative import: its dots, its module, and what may be modules in turn.
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?=\(?([\w\s,]*))", re.MULTILINE)
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel at its first use, without the interpreter lock, and keep what is compiled on disk.
+    """Compile a kernel of this package at its first use, without the interpreter lock; keep the result on disk.
 
     No ``fastmath``: sums keep their order, so that rounds are the same on every run. Options are those of numba.
     """
@@ -34,40 +41,73 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 inlined = partial(njit, inline="always")
 
 
-class NamesWithDigest(CompileResultCacheImpl):
-    """Names of a kernel's files that are new whenever the source of any kernel is."""
+class KernelCache(NullCache):
+    """A kernel's machine code on disk, a file for each combination of types of arguments.
 
-    def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Numba's name, and the digest of all kernels."""
-        return f"{super().get_filename_base(fullname, abiflags)}-{digest_at_start()}"
-
-
-class KernelCache(FunctionCache):
-    """Numba's cache on disk, for kernels that call kernels of other files.
-
-    numba itself watches the file of a function only, and goes on using code that an older callee of another file has
-    been compiled into. Here files of older sources are never read: not even to be refused, since what they hold may
-    name classes that are gone.
+    numba's own cache watches the file of a function only, and goes on using code that an older callee of another file
+    has been compiled into. It needs a folder that it can write, and believes every file that it finds there. Here files
+    of older sources are never read: not even to be refused, since what they hold may name classes that are gone. Files
+    that are damaged are compiled again, those that others can write are not read (:mod:`spacy_graft._cache_folders`),
+    and without a folder kernels are compiled for the process only.
     """
 
-    _impl_class = NamesWithDigest
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = function.__code__
+        self.source = Path(code.co_filename).absolute()
+        self.kernel = f"{self.source.stem}.{function.__qualname__}"
+        self.prefix = f"{self.kernel}-{code.co_firstlineno}.{sys.implementation.cache_tag}-{digest_at_start()}"
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that files are written to."""
+        folder = self.writable()
+        return None if folder is None else str(folder.path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What has been compiled for these types, or None."""
+        target_context.refresh()
+        name = self.file_name(sig, target_context.codegen())
+        for folder in self.folders():
+            payload = folder.read(name)
+            if payload is not None:
+                # It was written as a whole by these sources and this numba, yet pickles can fail in any way.
+                with suppress(Exception):
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what has been compiled, and remove what is left of other sources of the kernel."""
-        digest = digest_at_start()
-        if sources_digest() != digest:
+        if sources_digest() != digest_at_start():
             return  # Edited while this process ran: it may have imported some modules before, and others since.
-        super().save_overload(sig, data)
-        name = self._impl.filename_base.split("-")[0]
-        for path in Path(self.cache_path).glob(f"{name}-*.nb[ic]"):
-            if digest not in path.name:
+        folder = self.writable()
+        if folder is None or data.library.has_dynamic_globals:
+            return
+        folder.write(self.file_name(sig, data.codegen), dumps(data._reduce()))
+        for path in folder.path.glob(f"{self.kernel}-*.nb[ic]*"):
+            if digest_at_start() not in path.name:
                 with suppress(OSError):
                     path.unlink()
 
+    def folders(self) -> Iterator[Folder]:
+        """Folders to read from, the writable one last. Without sources (in a zip file) nothing says if files fit."""
+        if not self.source.is_file():
+            return iter(())
+        user_cache = AppDirs(appname="numba", appauthor=False).user_cache_dir
+        return trusted(folders_for(self.source.parent, numba.config.CACHE_DIR, user_cache))
+
+    def writable(self) -> Folder | None:
+        """The folder to write to, if there is one."""
+        return next(filter(is_writable, self.folders()), None)
+
+    def file_name(self, sig: Any, codegen: Any) -> str:
+        """Name of a file: kernel, sources, and the digest of types and processor."""
+        key = f"{sig} {codegen.magic_tuple()}"
+        return f"{self.prefix}-{sha256(key.encode()).hexdigest()[:32]}.nbc"
+
 
 def sources_digest() -> str:
-    """Digest of the source of all kernels of this package."""
-    digest = sha256()
+    """Digest of the source of all kernels of this package, and of the version of their compiler."""
+    digest = sha256(numba.__version__.encode())
     for path, source in sorted(kernel_sources(Path(__file__).parent).items()):
         digest.update(f"{path} {len(source)}\n{source}".encode())
     return digest.hexdigest()[:16]
