@@ -1,0 +1,46 @@
+"""``warm``: compile what predictions of a model need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .common import CommandError, ComponentOption, ModelArgument, load_pipeline, print_message
+
+if TYPE_CHECKING:
+    from ..pipeline.textcat import TextCatGraft
+
+EXAMPLES = """
+spacy-graft warm training/model-best
+"""
+
+#: Enough features that a text of them has some of every kind.
+FEATURES_IN_TEXT = 200
+
+
+def warm_command(model: ModelArgument, component: ComponentOption = None) -> None:
+    """Compile what predictions and explanations of a model need, and keep it on disk.
+
+    Run it as a step of building a container image, with NUMBA_CACHE_DIR set to a folder of the image. It is an error if
+    there is no folder to keep the compiled kernels in.
+    """
+    nlp, graft = load_pipeline(model, component)
+    graft.explain(nlp(text_of_features(graft)))
+    folder = kernel_folder()
+    if folder is None:
+        raise CommandError(
+            "Compiled kernels cannot be kept: there is no folder that this user can write and others cannot. Set "
+            "NUMBA_CACHE_DIR to such a folder."
+        )
+    print_message(f"Compiled kernels are in {folder}.")
+
+
+def text_of_features(component: TextCatGraft) -> str:
+    """A text with words and features of a model."""
+    return " ".join(["Some words.", *(feature.text for feature in component.features()[:FEATURES_IN_TEXT])])
+
+
+def kernel_folder() -> str | None:
+    """The folder that kernels of matching are written to; those of other packages are beside it."""
+    from ..model import kernels
+
+    return kernels.add_scores.stats.cache_path
