@@ -14,7 +14,7 @@ import numpy as np
 import spacy
 from numba.core import event
 
-N_TEXTS = 60
+N_TEXTS = 30
 
 
 class Counter(event.Listener):
@@ -43,7 +43,7 @@ def main(model: str, texts: str, way: str) -> None:
             docs = list(pool.map(nlp, inputs))
     else:
         multiprocessing.set_start_method(way)
-        docs = list(nlp.pipe(inputs, n_process=2, batch_size=10))
+        docs = list(nlp.pipe(inputs, n_process=2, batch_size=5))
     probabilities = np.array([list(doc.cats.values()) for doc in docs])
     assert len(probabilities) == N_TEXTS
     print(sha256(probabilities.tobytes()).hexdigest()[:32], counter.n)
