@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-#: Windows has neither: its temporary folders belong to one user, and access is not a matter of modes.
+#: False on Windows: modes say nothing about access there, and temporary folders belong to one user anyway.
 HAS_OWNERS = hasattr(os, "geteuid")
 
 #: Of what is created here, whatever the umask: an image's cache is read by other users, and written by none.
@@ -172,7 +172,8 @@ def folders_for(source: Path, chosen: str, user_cache: str) -> Iterator[Folder]:
     user_cache : str
         Folder of numba in the user's cache.
     """
-    owners = frozenset({0, user_id()})
+    # Sandboxes without root show its files as another user's; who owns the root folder can replace everything.
+    owners = frozenset({0, user_id(), Path("/").stat().st_uid})
     source = source.resolve()
     # Two installations, in folders of the same name, have folders of their own.
     name = f"{source.name}_{sha256(str(source).encode()).hexdigest()[:40]}"

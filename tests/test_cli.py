@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 import spacy_graft
 from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
 from spacy_graft.cli import init_config as init_config_module
+from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.inputs import OnError
@@ -29,7 +30,7 @@ from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
-COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "init-config"]
+COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "init-config", "warm"]
 TEXT = "A goal in extra time, with salt."
 SPACY = "import spacy_graft.cli.spacy_command; from spacy.cli import setup_cli; setup_cli()"
 
@@ -540,6 +541,27 @@ def test_init_config_refuses(tmp_path: Path) -> None:
     assert (tmp_path / "config.cfg").read_text().startswith("# python -m spacy train")
 
 
+# warm
+
+
+@pytest.mark.slow
+def test_a_warmed_cache_has_all_that_predictions_need(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    """Whatever else were compiled would be written to the same folder."""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "NUMBA_DISABLE_JIT": "0"}
+    printed = run("-m", "spacy_graft", "warm", pipeline, **environment).stderr
+    assert f"Compiled kernels are in {tmp_path / 'kernels'}" in printed
+    kernels = set((tmp_path / "kernels").rglob("*"))
+    assert any(path.suffix == ".nbc" for path in kernels)
+    run("-m", "spacy_graft", "classify", pipeline, texts, **environment)
+    run("-m", "spacy_graft", "explain", pipeline, texts, **environment)
+    assert set((tmp_path / "kernels").rglob("*")) == kernels
+
+
+def test_warm_needs_a_folder(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_module, "kernel_folder", lambda: None)
+    assert "Set NUMBA_CACHE_DIR" in refused("warm", pipeline)
+
+
 # Bad input
 
 
@@ -550,6 +572,7 @@ WITH_MODEL: dict[str, Callable[[Path], list[object]]] = {
     "report": lambda model: ["report", model],
     "path": lambda model: ["path", model],
     "diff": lambda model: ["diff", model, model],
+    "warm": lambda model: ["warm", model],
 }
 
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
-NUMBA_CACHE_DIR=/opt/kernels spacy-graft warm training/model-best
+spacy-graft warm training/model-best
 """
 
 #: Enough features that a text of them has some of every kind.
-N_FEATURE_TEXTS = 200
+FEATURES_IN_TEXT = 200
 
 
 def warm_command(model: ModelArgument, component: ComponentOption = None) -> None:
@@ -36,7 +36,7 @@ def warm_command(model: ModelArgument, component: ComponentOption = None) -> Non
 
 def text_of_features(component: TextCatGraft) -> str:
     """A text with words and features of a model."""
-    return " ".join(["Some words.", *(feature.text for feature in component.features()[:N_FEATURE_TEXTS])])
+    return " ".join(["Some words.", *(feature.text for feature in component.features()[:FEATURES_IN_TEXT])])
 
 
 def kernel_folder() -> str | None:
