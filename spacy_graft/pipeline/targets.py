@@ -133,10 +133,27 @@ class TargetReader:
         return float(weight)
 
 
+@dataclass(frozen=True)
+class CorpusLabels:
+    """The labels of a corpus, in order of first appearance.
+
+    Attributes
+    ----------
+    names : tuple of str
+    n_positive : int
+        Labels that are positive in at least one document.
+    n_documents : int
+    """
+
+    names: tuple[str, ...]
+    n_positive: int
+    n_documents: int
+
+
 def read_labels(
     examples: Iterable[Example], component: str, labels: Sequence[str] | None, exclusive: bool
-) -> list[str]:
-    """Return the labels of a corpus in order of first appearance, after the annotation of each document was checked.
+) -> CorpusLabels:
+    """Return the labels of a corpus, after the annotation of each document was checked.
 
     Parameters
     ----------
@@ -155,17 +172,19 @@ def read_labels(
         annotation is allowed.
     """
     reader = None if labels is None else TargetReader(component, labels, exclusive)
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     unannotated: tuple[int, Doc] | None = None
+    number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
             check_annotation(component, number, example.reference, reader, exclusive)
-            found.update(dict.fromkeys(example.reference.cats))
+            for label, value in example.reference.cats.items():
+                found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
         check_annotation(component, *unannotated, reader, exclusive)
-    return list(found)
+    return CorpusLabels(tuple(found), sum(found.values()), number)
 
 
 def check_annotation(component: str, number: int, doc: Doc, reader: TargetReader | None, exclusive: bool) -> None:

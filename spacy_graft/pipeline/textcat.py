@@ -22,6 +22,7 @@ from thinc.api import Model, Optimizer
 from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
+from ..graft.memory import require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
@@ -183,17 +184,18 @@ class TextCatGraft(TrainablePipe):
             If ``get_examples`` is not callable.
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
-            of two exclusive labels, an option of the network is invalid, or there are ``unlabelled`` documents without
-            a network.
+            of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
+            network, or training needs more memory than there is.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
         given = None if labels is None else [*added_before, *map(label_name, labels)]
-        annotated_labels = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
+        corpus = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
+        require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         self.cfg["labels"] = []
         self.model.attrs[HISTORY] = []
-        for label in dict.fromkeys([*added_before, *annotated_labels] if given is None else given):
+        for label in dict.fromkeys([*added_before, *corpus.names] if given is None else given):
             self._append_label(label)
         self._check_labels()
         self._set_positive_label(positive_label)
@@ -201,7 +203,7 @@ class TextCatGraft(TrainablePipe):
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
-        self.training = self._new_training(source if annotated_labels else None, network_source)
+        self.training = self._new_training(source if corpus.names else None, network_source)
 
     def _network_source(
         self,
