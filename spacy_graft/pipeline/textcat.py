@@ -93,7 +93,9 @@ class TextCatGraft(TrainablePipe):
         self.name = name
         self.blocks = dict(blocks)
         self.learner = learner
-        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold, "positive_label": None}
+        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
+        if self.exclusive:
+            self.cfg["positive_label"] = None
         self.scorer = scorer
         LIVE_COMPONENTS.add(self)
         self.training: Training | None = None
@@ -137,7 +139,9 @@ class TextCatGraft(TrainablePipe):
         return 1
 
     def _append_label(self, label: str) -> None:
-        self.cfg["labels"].append(label_name(label))
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        self.cfg["labels"].append(label)
         self.vocab.strings.add(label)
 
     @property
@@ -190,15 +194,15 @@ class TextCatGraft(TrainablePipe):
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
-        given = None if labels is None else [*added_before, *map(label_name, labels)]
-        corpus = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
+        corpus = read_labels(self._checked(get_examples()), self.name, self.exclusive)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         self.cfg["labels"] = []
         self.model.attrs[HISTORY] = []
-        for label in dict.fromkeys([*added_before, *corpus.names] if given is None else given):
+        for label in dict.fromkeys([*added_before, *(corpus.names if labels is None else labels)]):
             self._append_label(label)
         self._check_labels()
-        self._set_positive_label(positive_label)
+        if self.exclusive:
+            self._set_positive_label(positive_label)
         self._set_solution(empty_solution(len(self.labels)))
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
@@ -246,11 +250,11 @@ class TextCatGraft(TrainablePipe):
             )
 
     def _set_positive_label(self, label: str | None) -> None:
-        if label is not None and (not self.exclusive or len(self.labels) != 2 or label not in self.labels):
+        if label is not None and (len(self.labels) != 2 or label not in self.labels):
             raise ValueError(
-                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two exclusive labels. "
-                f"The labels of this component are {'' if self.exclusive else 'not exclusive: '}{listed(self.labels)}. "
-                f"Change [initialize.components.{self.name}] positive_label, or remove it."
+                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two labels. The labels "
+                f"of this component are {listed(self.labels)}. Change [initialize.components.{self.name}] "
+                f"positive_label, or remove it."
             )
         self.cfg["positive_label"] = label
 
@@ -557,6 +561,26 @@ class TextCatGraftMultilabel(TextCatGraft):
         super().__init__(*args, **kwargs)
         self.cfg["thresholds"] = {}
 
+    def initialize(  # type: ignore[override]
+        self,
+        get_examples: Callable[[], Examples],
+        *,
+        nlp: Language | None = None,
+        labels: Iterable[str] | None = None,
+        network: Callable[..., Any] | None = None,
+        network_max_length: int = 1,
+        unlabelled: Callable[..., Any] | None = None,
+    ) -> None:
+        """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
+        super().initialize(
+            get_examples,
+            nlp=nlp,
+            labels=labels,
+            network=network,
+            network_max_length=network_max_length,
+            unlabelled=unlabelled,
+        )
+
     @property
     def thresholds(self) -> dict[str, float]:
         """The probability from which each label is predicted."""
@@ -587,13 +611,6 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
-
-
-def label_name(label: str) -> str:
-    """Return the label; raise a ValueError if it is not a string."""
-    if not isinstance(label, str):
-        raise ValueError(Errors.E187)
-    return label
 
 
 def read_report(saved: Any) -> Report | None:
