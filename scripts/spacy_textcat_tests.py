@@ -2,7 +2,7 @@
 
 ``spacy/tests/pipeline/test_textcat.py`` of the installed spaCy is copied to a temporary folder, with the names of
 the components replaced, and without the architectures that the tests choose, because a graft component has one of its
-own. Results are printed as a table; docs/spacy-tests.md explains them. The exit code is 0 if the tests could be run.
+own. Results are printed as a table; docs/spacy-tests.md explains them.
 
     python scripts/spacy_textcat_tests.py
     python scripts/spacy_textcat_tests.py --only resize --traceback
@@ -40,8 +40,10 @@ REPLACEMENTS = {
 OUTCOMES = ("passed", "failed", "skipped")
 
 
-def substituted(source: str) -> str:
-    """Return the tests with the names of the graft components."""
+def source_of_tests() -> str:
+    """Return spaCy's tests with the names of the graft components."""
+    path = Path(spacy.tests.__file__).parent / "pipeline" / "test_textcat.py"
+    source = path.read_text(encoding="utf-8")
     for pattern, replacement in REPLACEMENTS.items():
         source = re.sub(pattern, replacement, source)
     return source
@@ -82,11 +84,9 @@ def main(
     traceback: Annotated[bool, typer.Option("--traceback", help="Print why tests fail.")] = False,
 ) -> None:
     """Print which of spaCy's tests pass."""
-    original = Path(spacy.tests.__file__).parent / "pipeline" / "test_textcat.py"
     arguments = ["-k", only, *(["--tb=short"] if traceback else ["--tb=no", "-qq"]), "--disable-warnings"]
     with TemporaryDirectory() as folder:
-        source = substituted(original.read_text(encoding="utf-8"))
-        found = outcomes(run_tests(source, arguments, Path(folder)))
+        found = outcomes(run_tests(source_of_tests(), arguments, Path(folder)))
     Console().print(outcome_table(found))
 
 
