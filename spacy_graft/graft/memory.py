@@ -20,7 +20,7 @@ BYTES_OF_DATA = 9
 def require_memory(data: TrainingData) -> None:
     """Raise a ValueError if a fit on this data needs more memory than there is; see :func:`require_memory_for`."""
     positive = int(np.count_nonzero(data.targets.any(axis=0)))
-    check(data.n_documents, positive, least_bytes(data.n_documents, positive, data.exclusive))
+    check_available(data.n_documents, positive, least_bytes(data.n_documents, positive, data.exclusive))
 
 
 def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None:
@@ -42,7 +42,7 @@ def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None
         With the memory that is needed, the memory that is available, and what to do.
     """
     needed = least_bytes(n_documents, n_labels, exclusive) + n_documents * n_labels * BYTES_OF_DATA
-    check(n_documents, n_labels, needed)
+    check_available(n_documents, n_labels, needed)
 
 
 def least_bytes(n_documents: int, n_labels: int, exclusive: bool) -> int:
@@ -50,7 +50,7 @@ def least_bytes(n_documents: int, n_labels: int, exclusive: bool) -> int:
     return n_documents * n_labels * (LEAST_BYTES_EXCLUSIVE if exclusive and n_labels > 2 else LEAST_BYTES)
 
 
-def check(n_documents: int, n_labels: int, needed: int) -> None:
+def check_available(n_documents: int, n_labels: int, needed: int) -> None:
     """Raise a ValueError if there is less memory than needed."""
     available = available_bytes()
     if available is not None and needed > available:

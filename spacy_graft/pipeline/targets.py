@@ -172,17 +172,17 @@ def read_labels(examples: Iterable[Example], component: str, exclusive: bool) ->
     number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            check_annotation(component, number, example.reference, exclusive)
+            check_cats(component, number, example.reference, exclusive)
             for label, value in example.reference.cats.items():
                 found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
-        check_annotation(component, *unannotated, exclusive)
+        check_cats(component, *unannotated, exclusive)
     return CorpusLabels(tuple(found), sum(found.values()), number)
 
 
-def check_annotation(component: str, number: int, doc: Doc, exclusive: bool) -> None:
+def check_cats(component: str, number: int, doc: Doc, exclusive: bool) -> None:
     """Raise a ValueError if the annotation of a document is invalid, whatever its labels are."""
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:
