@@ -12,6 +12,7 @@ import scipy.sparse
 from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .graft.data import TrainingData
+from .graft.memory import require_memory_for
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
@@ -184,6 +185,7 @@ class GraftClassifier:
             raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
         if len(self.labels) < (least := 1 if self.multilabel else 2):
             raise ValueError(f"y must have at least {least} different labels, but has {listed(self.labels)}.")
+        require_memory_for(n_documents, len(self.labels), not self.multilabel)
         return np.array([[label in row for label in self.labels] for row in rows], np.float64)
 
     def _data(

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import io
 import json
+import re
 import sys
 import tarfile
 import zipfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import spacy
 from spacy.language import Language
 from spacy.training import Example
 
@@ -260,6 +262,19 @@ def test_shipped_wheels_have_a_checksum(scripts: None) -> None:
     assets = REPOSITORY / "assets"
     sums = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in assets.glob("*.whl")}
     assert importlib.import_module("unpack").read_checksums(assets / "SHA256SUMS") == sums
+
+
+def test_the_page_has_the_results_of_the_tests_of_spacy(tmp_path: Path, scripts: None) -> None:
+    page = (REPOSITORY / "docs" / "spacy-tests.md").read_text(encoding="utf-8")
+    if f"spaCy {spacy.__version__}:" not in page:
+        pytest.skip("The results are those of another version of spaCy.")
+    script = importlib.import_module("spacy_textcat_tests")
+    results = script.run_tests(script.source_of_tests(), ["--tb=no", "-qq", "--disable-warnings"], tmp_path)
+    found = script.outcomes(results)
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
+    assert {name: tuple(map(int, counts)) for name, *counts in rows} == {
+        name: (counts.total(), counts["passed"], counts["skipped"]) for name, counts in found.items()
+    }
 
 
 def test_results_of_benchmarks_are_small() -> None:

@@ -9,6 +9,7 @@ from functools import singledispatch
 from typing import Any, Protocol
 
 from .data import TrainingData
+from .memory import require_memory
 from .report import Report
 from .settings import CoordinateAscent, Grafting, GraftingPath
 from .solution import Solution
@@ -43,6 +44,8 @@ def start(learner: Any, data: TrainingData) -> Fit:
     ------
     TypeError
         If nothing is registered for settings of this type.
+    ValueError
+        If a learner of this package would need more memory than there is.
     """
     raise TypeError(f"{learner!r} is no learner: nothing is registered with spacy_graft.graft.start for its type.")
 
@@ -55,6 +58,7 @@ def is_learner(value: object) -> bool:
 # Fits are imported when one begins: they load the compiler.
 @start.register
 def _(learner: Grafting, data: TrainingData) -> Fit:
+    require_memory(data)
     if learner.penalty != "l1":
         from .selection import SelectionFit
 
@@ -66,6 +70,7 @@ def _(learner: Grafting, data: TrainingData) -> Fit:
 
 @start.register
 def _(learner: GraftingPath, data: TrainingData) -> Fit:
+    require_memory(data)
     from .path import PathFit
 
     return PathFit(learner, data)
@@ -73,6 +78,7 @@ def _(learner: GraftingPath, data: TrainingData) -> Fit:
 
 @start.register
 def _(learner: CoordinateAscent, data: TrainingData) -> Fit:
+    require_memory(data)
     from .ascent import AscentFit
 
     return AscentFit(learner, data)

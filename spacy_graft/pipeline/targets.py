@@ -133,43 +133,57 @@ class TargetReader:
         return float(weight)
 
 
-def read_labels(
-    examples: Iterable[Example], component: str, labels: Sequence[str] | None, exclusive: bool
-) -> list[str]:
-    """Return the labels of a corpus in order of first appearance, after the annotation of each document was checked.
+@dataclass(frozen=True)
+class CorpusLabels:
+    """The labels of a corpus, in order of first appearance.
+
+    Attributes
+    ----------
+    names : tuple of str
+    n_positive : int
+        Labels that are positive in at least one document.
+    n_documents : int
+    """
+
+    names: tuple[str, ...]
+    n_positive: int
+    n_documents: int
+
+
+def read_labels(examples: Iterable[Example], component: str, exclusive: bool) -> CorpusLabels:
+    """Return the labels of a corpus, after the annotation of each document was checked.
 
     Parameters
     ----------
     examples : iterable of Example
     component : str
         Its name, for messages.
-    labels : sequence of str, optional
-        All labels that are allowed; by default any.
     exclusive : bool
         Whether labels are mutually exclusive.
 
     Raises
     ------
     ValueError
-        If an annotation is invalid (see :meth:`TargetReader.read`) or a label is not a string. A corpus without any
-        annotation is allowed.
+        If a label is not a string, a value is not a number in [0, 1], the values of exclusive labels do not sum to 1,
+        or a weight is not a positive number. A corpus without any annotation is allowed.
     """
-    reader = None if labels is None else TargetReader(component, labels, exclusive)
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     unannotated: tuple[int, Doc] | None = None
+    number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            check_cats(component, number, example.reference, reader, exclusive)
-            found.update(dict.fromkeys(example.reference.cats))
+            check_cats(component, number, example.reference, exclusive)
+            for label, value in example.reference.cats.items():
+                found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
-        check_cats(component, *unannotated, reader, exclusive)
-    return list(found)
+        check_cats(component, *unannotated, exclusive)
+    return CorpusLabels(tuple(found), sum(found.values()), number)
 
 
-def check_cats(component: str, number: int, doc: Doc, reader: TargetReader | None, exclusive: bool) -> None:
-    """Raise a ValueError if the annotation of a document is invalid; without a reader, any label is allowed."""
+def check_cats(component: str, number: int, doc: Doc, exclusive: bool) -> None:
+    """Raise a ValueError if the annotation of a document is invalid, whatever its labels are."""
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:
         for label in labels:
@@ -178,7 +192,6 @@ def check_cats(component: str, number: int, doc: Doc, reader: TargetReader | Non
                     f"[{component}] {document_name(doc)} has the label {label!r} ({type(label).__name__}). Labels are "
                     f"strings of at least one character."
                 )
-        checking = TargetReader(component, labels, exclusive) if reader is None else reader
-        checking.read(doc)
+        TargetReader(component, labels, exclusive).read(doc)
     except ValueError as error:
         raise ValueError(f"{error} It is document {number} of the examples.") from error

@@ -23,6 +23,7 @@ from ..explain.contributions import LabelExplanation
 from ..explain.explanation import Explanation, explain_document
 from ..explain.features import Feature, features_of
 from ..extract.blocks import Block
+from ..graft.memory import require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
@@ -101,7 +102,9 @@ class TextCatGraft(TrainablePipe):
         self.name = name
         self.blocks = dict(blocks)
         self.learner = learner
-        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold, "positive_label": None}
+        self.cfg: dict[str, Any] = {"labels": [], "threshold": threshold}
+        if self.exclusive:
+            self.cfg["positive_label"] = None
         self.scorer = scorer
         self.keep_corpus = keep_corpus
         self.kept_corpus: ExtractedCorpus | None = None
@@ -240,27 +243,31 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
             of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
-            network, or ``checkpoints`` for a learner that has none. The component stays what it was.
+            network, ``checkpoints`` for a learner that has none, or training needs more memory than there is. The
+            component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         added_before = () if self.is_initialized else self.labels
-        given = None if labels is None else [*added_before, *map(self._checked_label, labels)]
-        annotated_labels = read_labels(self._checked(get_examples()), self.name, given, self.exclusive)
-        all_labels = list(dict.fromkeys([*added_before, *annotated_labels] if given is None else given))
+        added = [*added_before, *map(self._checked_label, labels or ())]
+        corpus = read_labels(self._checked(get_examples()), self.name, self.exclusive)
+        require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
+        all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
         self._check_labels(all_labels)
         self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
         # Until here nothing has changed.
-        self.cfg.update(labels=[], positive_label=positive_label)
+        self.cfg["labels"] = []
+        if self.exclusive:
+            self.cfg["positive_label"] = positive_label
         self.kept_corpus = None
         for label in all_labels:
             self._append_label(label)
         self._set_solution(empty_solution(len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(source if annotated_labels else None, network_source, checkpoint_folder)
+        self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
 
     def _network_source(
         self,
@@ -309,11 +316,11 @@ class TextCatGraft(TrainablePipe):
             )
 
     def _check_positive_label(self, label: str | None, labels: Sequence[str]) -> None:
-        if label is not None and (not self.exclusive or len(labels) != 2 or label not in labels):
+        if label is not None and (len(labels) != 2 or label not in labels):
             raise ValueError(
-                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two exclusive labels. "
-                f"The labels of this component are {'' if self.exclusive else 'not exclusive: '}{listed(labels)}. "
-                f"Change [initialize.components.{self.name}] positive_label, or remove it."
+                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two labels. The labels "
+                f"of this component are {listed(labels)}. Change [initialize.components.{self.name}] positive_label, "
+                f"or remove it."
             )
 
     def _new_training(
@@ -697,6 +704,28 @@ class TextCatGraftMultilabel(TextCatGraft):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.cfg["thresholds"] = {}
+
+    def initialize(  # type: ignore[override]
+        self,
+        get_examples: Callable[[], Examples],
+        *,
+        nlp: Language | None = None,
+        labels: Iterable[str] | None = None,
+        network: Callable[..., Any] | None = None,
+        network_max_length: int = 1,
+        unlabelled: Callable[..., Any] | None = None,
+        checkpoints: str | None = None,
+    ) -> None:
+        """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
+        super().initialize(
+            get_examples,
+            nlp=nlp,
+            labels=labels,
+            network=network,
+            network_max_length=network_max_length,
+            unlabelled=unlabelled,
+            checkpoints=checkpoints,
+        )
 
     @property
     def thresholds(self) -> dict[str, float]:
