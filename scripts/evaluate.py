@@ -171,10 +171,11 @@ def summary(metrics: dict[str, Any]) -> str:
         f"expected calibration error {metrics['expected_calibration_error']:.3f}"
     ]
     if report:
+        gap = report["relative_gap"]
         lines.append(
             f"L1 strength {report['l1']:.4g} ({report['l1_ratio']:.4f} of l1_max)\n"
             f"{report['n_active']:,} features of {report['n_columns']:,} distinct columns\n"
-            f"duality gap {report['relative_gap']:.1e}, relative to the objective at zero weights"
+            f"duality gap {'not known' if gap is None else f'{gap:.1e}'}, relative to the objective at zero weights"
         )
     return "\n".join(lines)
 

@@ -103,24 +103,40 @@ def dense_optimum(
     return value, *unpack(x)
 
 
-def inverse_weight(kind: str, column: np.ndarray, inside: np.ndarray, power: float) -> float:
-    """1 / λ of one column and label, by its definition."""
+def inverse_weight(
+    kind: str,
+    column: np.ndarray,
+    inside: np.ndarray,
+    power: float,
+    outside: np.ndarray | None = None,
+    factor: float = 1.0,
+    single: bool = False,
+) -> float:
+    """1 / λ of one column and label, by its definition, times ``factor``.
+
+    ``single``: in single precision, from counts in single precision, as an index has it.
+    """
     n, present = len(column), column != 0.0
     df = present.sum()
+    outside = 1.0 - inside if outside is None else outside
     if kind == "none":
-        return 1.0
+        return factor
     if kind == "idf":
         inverse = np.log((1.0 + n) / (1.0 + df)) + 1.0
     elif kind == "standard":
         inverse = column.std()
     else:
-        outside = 1.0 - inside
-        rates = [(side[present].sum() + 1.0) / (side.sum() + 2.0) for side in (inside, outside)]
+        counts = inside[present].sum(), outside[present].sum()
+        if single:
+            count, known = np.float32(counts[0]), np.float32((inside + outside)[present].sum())
+            counts = float(count), float(known - count)
+        rates = [(count + 1.0) / (side.sum() + 2.0) for count, side in zip(counts, (inside, outside), strict=True)]
         inverse = abs(np.log(rates[0] / rates[1]))
         if kind == "ratio_idf":
             inverse *= np.log((1.0 + n) / (1.0 + df))
         inverse **= power
-    return float(np.clip(inverse, 0.05, 20.0))
+    inverse = np.clip(inverse, 0.05, 20.0) * factor
+    return float(np.float32(inverse) if single else inverse)
 
 
 def tf_idf(counts: np.ndarray, df: np.ndarray, n_documents: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from naive import ngram_documents, stream_of
 from spacy_graft.extract.streams import Stream
+from spacy_graft.index.fingerprints import column_numbers
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.kernels import CHUNK
 from spacy_graft.index.ngrams import NgramIndex
@@ -37,6 +38,16 @@ def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
     }
     assert found == ngram_documents(texts, min_df, max_length)
     assert len(found) == sum(index.longest - index.shortest + 1), "an n-gram stands in two nodes"
+
+
+@given(corpora(max_size=12), st.integers(1, 60), min_dfs)
+def test_keys_are_exact_however_often_documents_are_added_and_taken_away(texts, times, min_df):
+    """N-grams that come many times in a document are counted as often on the way to the sums."""
+    index = NgramIndex.build(stream_of([text * times for text in texts]), min_df)
+    numbers = column_numbers(len(texts)).tolist()
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
+    exact = [sum(numbers[i] for i in documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes)]
+    assert index.column_keys().tolist() == [(key + 2**63) % 2**64 - 2**63 for key in exact]
 
 
 @given(corpora(), min_dfs)

@@ -70,9 +70,9 @@ def history_table(history: History) -> Table:
     columns = ("step", "l1/l1_max", "features", "gap", "refit", "score")
     table = make_table(None, *columns, numbers=columns)
     for number, step in enumerate(history, start=1):
-        refit, score = step.get("refit"), step.get("score")
+        refit, score, gap = step.get("refit"), step.get("score"), step["gap"]
         add_row(
-            table, number, f"{step['l1_ratio']:.5f}", f"{step['n_active']:,}", f"{step['gap']:.1e}",
+            table, number, f"{step['l1_ratio']:.5f}", f"{step['n_active']:,}", "" if gap is None else f"{gap:.1e}",
             "" if refit is None else f"{refit:g}", "" if score is None else f"{score:.4f}",
         )  # fmt: skip
     return table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..options import check_flags
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
@@ -67,6 +68,7 @@ class HeadModifiers:
         for option in ("head", "modifier"):
             object.__setattr__(self, option, as_names("HeadModifiers", option, getattr(self, option)))
         check_item_settings(self)
+        check_flags("HeadModifiers", relation=self.relation)
         if not self._attributes:
             raise ValueError(
                 "HeadModifiers: head and modifier are both empty. Name an attribute of one of them, as "

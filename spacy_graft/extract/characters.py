@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..options import check_flags
 from ..registry import graft_features
 from .blocks import BlockKind
 from .options import check_settings
@@ -58,6 +59,7 @@ class CharacterNgrams:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        check_flags("CharacterNgrams", lowercase=self.lowercase, within_words=self.within_words)
 
     def check(self, doc: Doc) -> None:
         """Do nothing: every document has a text."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..options import is_count
 from ..registry import graft_features
 from .blocks import BlockKind
 from .options import as_names, check_settings
@@ -50,6 +51,6 @@ class Combinations:
         object.__setattr__(self, "of", as_names("Combinations", "of", self.of))
         if not self.of or len(set(self.of)) < len(self.of):
             raise ValueError(f"Combinations: of must name one block at least, and none twice, but is {list(self.of)}")
-        if self.degree not in (2, 3):
+        if not is_count(self.degree, 2, 3):
             raise ValueError(f"Combinations: degree must be 2 or 3, but is {self.degree!r}")
         check_settings(self)

@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from ..options import LARGEST_COUNT, LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number
 from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
 def check_settings(block: Block) -> None:
-    """Raise a ValueError if ``min_df`` or ``max_length`` of a new block is below 1, or its factor is not above 0."""
-    limits: dict[str, Any] = {"min_df": block.min_df}
+    """Raise a ValueError if ``min_df``, ``max_length`` or ``penalty_factor`` of a new block is no such number."""
+    owner = type(block).__name__
+    counts: dict[str, Any] = {"min_df": block.min_df}
     if is_ngram_block(block) and block.max_length is not None:
-        limits["max_length"] = block.max_length
-    for option, value in limits.items():
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{type(block).__name__}: {option} must be an integer of at least 1, but is {value!r}")
+        counts["max_length"] = block.max_length
+    for option, value in counts.items():
+        if not is_count(value):
+            raise ValueError(
+                f"{owner}: {option} must be an integer of at least 1, but is {value!r}. The largest is "
+                f"{LARGEST_COUNT:,}."
+            )
     factor: Any = block.penalty_factor
-    if not isinstance(factor, float | int) or not 0.0 < factor < float("inf"):
-        raise ValueError(f"{type(block).__name__}: penalty_factor must be a number above 0, but is {factor!r}")
+    if not is_number(factor, SMALLEST_FACTOR, LARGEST_FACTOR):
+        raise ValueError(
+            f"{owner}: penalty_factor must be a number above 0, but is {factor!r}. The smallest is "
+            f"{SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
+        )
 
 
 def check_item_settings(block: ItemBlock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,13 +25,14 @@ class Report:
     l1, l1_max : float
         L1 strength (0 without L1), and the smallest one whose model is empty: the largest |v| / λ at zero weights.
     objective, duality_gap : float
-        F, and a bound of its distance to the optimum over the whole space; both in nats. Without L1 the bound is that
-        of the distance to the optimum over the features that were selected.
+        F, and a bound of its distance to the optimum over the whole space; both in nats. The bound is infinite until
+        features of every degree have been searched at this strength. Without L1 it is that of the distance to the
+        optimum over the features that were selected.
     relative_gap : float
         The gap in units of F at zero weights: training under L1 stops at ``tol``.
     max_violation : float
-        Largest max(|v| / λ − l1, 0) of all features that are not in the model, in units of ``l1``; without L1, of
-        ``min_gradient`` in its place.
+        Largest max(|v| / λ − l1, 0) of all features that were searched and are not in the model, in units of ``l1``;
+        without L1, of ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     points, refits : int
@@ -106,9 +108,10 @@ class Report:
         self.relative_gap = self.duality_gap / initial if initial > 0.0 else self.duality_gap
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Plain values, for JSON, which has no infinity: a gap that is not known yet is None."""
         derived = {name: getattr(self, name) for name in ("l1_ratio", "iterations", "compression")}
-        return {**dataclasses.asdict(self), **derived}
+        values = {**dataclasses.asdict(self), **derived}
+        return {name: None if value == math.inf else value for name, value in values.items()}
 
     def copy(self) -> Report:
         """As it is now."""

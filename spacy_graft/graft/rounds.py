@@ -28,8 +28,9 @@ ROUND_ACCURACY = 0.3
 FEWEST_ADDED = 100
 #: A largest gradient under this, in units of the objective at zero weights, is what rounding leaves of none.
 NO_GRADIENT = 1e-13
-#: Rounds without a lower objective before a fit gives up on digits that float64 does not have.
-ROUNDS_WITHOUT_PROGRESS = 8
+#: Rounds without a lower objective before a fit gives up on digits that float64 does not have; and the share of the gap
+#: that a round must close to count where nothing is left to enter.
+ROUNDS_WITHOUT_PROGRESS, LEAST_GAIN = 8, 0.01
 
 
 class Rounds:
@@ -91,7 +92,8 @@ class Rounds:
         """
         if self._found is None:
             raise RuntimeError("A round needs a search before it: call start_at first.")
-        before = self.report.objective
+        before, gap_before = self.report.objective, self._certificate.relative_gap
+        waiting = self._found.count
         with self.report.timed("solve"):
             self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
             self._accuracy = self._tolerance(l1)
@@ -99,6 +101,8 @@ class Rounds:
         n_added = self._n_added(n_best)
         self._search_degree(l1, n_added)
         progress = self.report.objective < before - 1e-13 * abs(before)
+        # Where nothing enters, a round is there for the digits of the gap alone.
+        progress = progress and (waiting > 0 or self._certificate.relative_gap < (1.0 - LEAST_GAIN) * gap_before)
         self._without_progress = 0 if progress else self._without_progress + 1
         self._deepen(l1, n_added)
         self.report.rounds += 1

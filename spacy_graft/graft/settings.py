@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number, is_strength
 from ..search.penalty_kinds import PenaltyWeightKind
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
@@ -21,11 +22,23 @@ UNLINKED = ("free", "to_zero")
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
 
-INFINITY = float("inf")
+#: What strengths must be besides.
+UP_TO = f"and at most {LARGEST_STRENGTH:g}"
+#: The most pairs that a round may add: a search has room for eight times as many.
+LARGEST_N_BEST = 1_000_000
+#: The smallest last point of a path, in units of the first.
+SMALLEST_RATIO = 1e-12
 
 
 class Settings:
     """Options, checked as they are read."""
+
+    def _require_flag(self, option: str) -> None:
+        self._require(isinstance(getattr(self, option), bool), option, "true or false")
+
+    def _require_count(self, option: str, bounds: str, null: bool = False, most: int = LARGEST_COUNT) -> None:
+        value = getattr(self, option)
+        self._require((null and value is None) or is_count(value, most=most), option, f"{bounds} (at most {most:,})")
 
     def _require(self, holds: bool, option: str, bounds: str) -> None:
         # A comparison with NaN is False, so NaN is refused as well.
@@ -76,13 +89,15 @@ class PenaltySettings(Settings):
     network_unlinked: Unlinked = "free"
 
     def __post_init__(self) -> None:
-        self._require(self.ridge >= 0.0, "ridge", "at least 0")
+        for option in ("ridge", "network_alpha", "network_gamma"):
+            strength = getattr(self, option)
+            self._require(is_number(strength, 0.0, LARGEST_STRENGTH), option, f"at least 0, {UP_TO}")
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
-        self._require(self.ratio_power > 0.0, "ratio_power", "above 0")
-        self._require(0.0 <= self.balance <= 1.0, "balance", "between 0 and 1")
-        self._require(0.0 < self.tol < 1.0, "tol", "between 0 and 1")
-        for option in ("network_alpha", "network_gamma"):
-            self._require(0.0 <= getattr(self, option) < INFINITY, option, "at least 0")
+        power = is_number(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
+        self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
+        self._require_flag("length_normalisation")
+        self._require(is_number(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
+        self._require(is_number(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 
@@ -121,20 +136,20 @@ class Grafting(PenaltySettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require(self.penalty in PENALTIES, "penalty", f"one of {list(PENALTIES)}")
-        self._require(self.n_best is None or self.n_best >= 1, "n_best", "at least 1, or null")
+        self._require_count("n_best", "at least 1, or null", null=True, most=LARGEST_N_BEST)
         under = f"with penalty = {self.penalty!r}"
         if self.penalty == "l1":
-            self._require(self.l1 is not None and 0.0 < self.l1 < INFINITY, "l1", f"above 0 {under}")
+            self._require(is_strength(self.l1), "l1", f"above 0 {under}, {UP_TO}")
             self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
         self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
         self._require(
-            self.min_gradient is None or 0.0 < self.min_gradient < INFINITY,
+            self.min_gradient is None or is_strength(self.min_gradient),
             "min_gradient",
-            f"above 0, or null, {under}",
+            f"above 0, or null, {under}, {UP_TO}",
         )
         if self.penalty == "l2":
-            self._require(0.0 < self.ridge < INFINITY, "ridge", f"above 0 {under}")
+            self._require(is_strength(self.ridge), "ridge", f"above 0 {under}, {UP_TO}")
         else:
             self._require(self.ridge == 0.0, "ridge", f"0 {under}")
 
@@ -172,12 +187,12 @@ class CoordinateAscent(Settings):
     iterations_per_step: int = 10
 
     def __post_init__(self) -> None:
-        self._require(0.0 < self.tolerance < 1.0, "tolerance", "between 0 and 1")
-        limit: Any = self.iterations
-        number = isinstance(limit, int) and not isinstance(limit, bool) and limit >= 1
-        self._require(limit is None or limit == "cv" or number, "iterations", "at least 1, 'cv', or null")
+        tolerance = is_number(self.tolerance, 0.0, 1.0) and 0.0 < self.tolerance < 1.0
+        self._require(tolerance, "tolerance", "between 0 and 1")
+        if self.iterations != "cv":
+            self._require_count("iterations", "at least 1, 'cv', or null", null=True)
         self._require(self.intercepts in ("training_error", None), "intercepts", "'training_error', or null")
-        self._require(self.iterations_per_step >= 1, "iterations_per_step", "at least 1")
+        self._require_count("iterations_per_step", "at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,16 +232,12 @@ class GraftingPath(PenaltySettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require(0.0 < self.l1_min_ratio < 1.0, "l1_min_ratio", "between 0 and 1")
-        self._require(self.steps >= 1, "steps", "at least 1")
-        self._require(self.max_features is None or self.max_features >= 1, "max_features", "at least 1, or null")
-        strengths: tuple[Any, ...] = self.refits
-        numbers = all(
-            isinstance(strength, float | int) and not isinstance(strength, bool) and 0.0 < strength < float("inf")
-            for strength in strengths
-        )
-        sound = numbers and (self.refit is None or len(strengths) > 0)
-        self._require(sound, "refit", "a number above 0, a list of them, or null")
+        ratio = is_number(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
+        self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
+        self._require_count("steps", "at least 1")
+        self._require_count("max_features", "at least 1, or null", null=True)
+        sound = all(map(is_strength, self.refits)) and (self.refit is None or len(self.refits) > 0)
+        self._require(sound, "refit", f"a number above 0, a list of them, or null, {UP_TO}")
 
     @property
     def total_steps(self) -> int:

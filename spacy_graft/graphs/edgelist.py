@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..files import text_lines
+from ..options import check_flags
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, MIN_WEIGHT, FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
@@ -46,6 +47,8 @@ class EdgeList:
 
     Raises
     ------
+    ValueError
+        If an option has a value of another type.
     FileNotFoundError
         When called, if there is no file.
     """
@@ -53,6 +56,13 @@ class EdgeList:
     path: str | Path
     directed: bool = False
     virtual: str = ""
+
+    def __post_init__(self) -> None:
+        check_path("EdgeList", self.path)
+        check_flags("EdgeList", directed=self.directed)
+        prefix: Any = self.virtual
+        if not isinstance(prefix, str):
+            raise ValueError(f"EdgeList: virtual must be a string, but is {prefix!r}")
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus.
@@ -164,15 +174,26 @@ class GraphFile:
 
     Raises
     ------
+    ValueError
+        If ``path`` is no path.
     FileNotFoundError
         When called, if there is no file.
     """
 
     path: str | Path
 
+    def __post_init__(self) -> None:
+        check_path("GraphFile", self.path)
+
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; a ValueError if the file is damaged."""
         return FeatureGraph.from_disk(existing_file(self.path)).restricted_to(vocabulary)
+
+
+def check_path(owner: str, path: Any) -> None:
+    """Raise a ValueError if the path of a file is neither a string nor a path."""
+    if not isinstance(path, str | Path) or path == "":
+        raise ValueError(f"{owner}: path must be the path of a file, but is {path!r}")
 
 
 def existing_file(path: str | Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..options import LARGEST_COUNT, LARGEST_STRENGTH, is_count, is_number
 from .vocabulary import Vertex
 
 #: Parts of speech of Universal Dependencies in the letters of WordNet.
@@ -27,17 +28,23 @@ def lemma_of(vertex: Vertex) -> tuple[str, str]:
 
 
 def check_numbers(owner: str, least: float, options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is no finite number of at least ``least``."""
+    """Raise a ValueError if an option is no number of at least ``least``, or too large."""
     for option, value in options.items():
-        if not isinstance(value, int | float) or not least <= value < float("inf"):
-            raise ValueError(f"{owner}: {option} must be a number of at least {least}, but is {value!r}")
+        if not is_number(value, least, LARGEST_STRENGTH):
+            raise ValueError(
+                f"{owner}: {option} must be a number of at least {least}, but is {value!r}. The largest is "
+                f"{LARGEST_STRENGTH:g}."
+            )
 
 
 def check_counts(owner: str, options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is no integer of at least 1. None is allowed."""
+    """Raise a ValueError if an option is no integer of at least 1, or too large. None is allowed."""
     for option, value in options.items():
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise ValueError(f"{owner}: {option} must be an integer of at least 1, but is {value!r}")
+        if value is not None and not is_count(value):
+            raise ValueError(
+                f"{owner}: {option} must be an integer of at least 1, but is {value!r}. The largest is "
+                f"{LARGEST_COUNT:,}."
+            )
 
 
 def is_short_word(vertex: Vertex, min_letters: int) -> bool:

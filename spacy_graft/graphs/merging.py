@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..options import check_flags
 from ..registry import graph_builder
 from .graph import FeatureGraph, merge_graphs
 from .lexical import check_numbers
@@ -50,6 +51,7 @@ class MergedGraphs:
             raise ValueError(
                 f"MergedGraphs: weights must be of {', '.join(self.graphs)}, but there are some of {', '.join(unknown)}"
             )
+        check_flags("MergedGraphs", normalise=self.normalise)
         factors = {f"weights.{name}": weight for name, weight in (self.weights or {}).items()}
         check_numbers("MergedGraphs", 0.0, factors)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from ..options import check_flags
 from ..registry import graph_builder
 from .graph import FeatureGraph, build_graph, pattern
 from .lexical import check_counts, check_numbers, count_reasons, is_short_word, lemma_of
@@ -74,6 +75,7 @@ class WordNet:
         names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
         check_numbers("WordNet", 0.0, {name: getattr(self, name) for name in names})
         check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "max_senses", "min_letters")})
+        check_flags("WordNet", inflected=self.inflected)
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus.

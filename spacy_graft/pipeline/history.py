@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import NoneType
 from typing import Any
@@ -15,7 +16,7 @@ STEP_TYPES: dict[str, tuple[type, ...]] = {
     "l1_ratio": (float,),
     "n_active": (int,),
     "objective": (float,),
-    "gap": (float,),
+    "gap": (float, NoneType),
     "refit": (float, NoneType),
     "score": (float, NoneType),
 }
@@ -29,7 +30,8 @@ def step_record(step: int, report: Report) -> dict[str, Any]:
         "l1_ratio": float(report.l1_ratio),
         "n_active": int(report.n_active),
         "objective": float(report.objective),
-        "gap": float(report.relative_gap),
+        # Not known before features of every degree have been searched; JSON has no infinity.
+        "gap": float(report.relative_gap) if math.isfinite(report.relative_gap) else None,
         "refit": None if report.refit is None else float(report.refit),
         "score": None,
     }

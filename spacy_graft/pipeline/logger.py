@@ -11,6 +11,7 @@ from spacy.training.loggers import setup_table
 from tqdm import tqdm
 from wasabi import Printer
 
+from ..options import check_flags
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -40,8 +41,9 @@ def console_logger(
     Raises
     ------
     ValueError
-        While logging, if a score is not a number.
+        If ``progress_bar`` is neither true nor false; while logging, if a score is not a number.
     """
+    check_flags("spacy_graft.ConsoleLogger.v1", progress_bar=progress_bar)
 
     def setup(
         nlp: Language, stdout: IO[str] = sys.stdout, stderr: IO[str] = sys.stderr

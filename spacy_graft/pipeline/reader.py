@@ -15,6 +15,7 @@ from spacy.training import Example
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind, json_object, numbered_lines
 from ..messages import listed
+from ..options import LARGEST_COUNT, is_count
 from .targets import ID_KEY, WEIGHT_KEY
 
 
@@ -49,7 +50,7 @@ class JsonlCorpus:
     Raises
     ------
     ValueError
-        If ``path`` is None.
+        If ``path`` is None, or ``limit`` no integer of at least 0.
     BadLineError
         In iteration, with file and line number, if a line is malformed.
     FileNotFoundError
@@ -71,6 +72,11 @@ class JsonlCorpus:
                 wanted = "--paths.unlabelled more.jsonl"
             raise ValueError(
                 f"spacy_graft.JsonlCorpus.v1 needs a path. Set it in the config or on the command line: {wanted}"
+            )
+        if not is_count(limit, least=0):
+            raise ValueError(
+                f"spacy_graft.JsonlCorpus.v1: limit must be an integer of at least 0, but is {limit!r}. The largest is "
+                f"{LARGEST_COUNT:,}."
             )
         self.path = Path(path)
         self.text_field = text_field

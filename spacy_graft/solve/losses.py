@@ -21,7 +21,7 @@ INTERCEPT_TOLERANCE, LEAST_TOLERANCE = 1e-10, 1e-15
 #: A class whose probabilities sum to less or more than its targets by a larger share than the first of these is rare:
 #: Newton steps stopped before they saw it. It is then scaled to the second.
 RARE, RARE_TOLERANCE = 1e-4, 1e-12
-#: Longest step up of an intercept: the probabilities of a class may all have vanished.
+#: Longest step of an intercept by curvature, and longest upwards where all probabilities of a class have vanished.
 LARGEST_STEP = 100.0
 
 
@@ -121,7 +121,8 @@ class Loss(ABC):
             before = largest
             hessian = np.diag(p @ self.importance) - (p * self.importance) @ p.T
             step = np.linalg.lstsq(hessian, gradient, rcond=1e-14)[0]
-            length = 1.0
+            # Where classes are rare the Hessian may be anything.
+            length = min(1.0, LARGEST_STEP / max(np.abs(step).max(), 1e-300))
             while length > 1e-10:
                 new_value, new_p = self.value_and_probabilities(scores + (shift + length * step)[:, None])
                 if new_value <= value + 1e-12 * abs(value):

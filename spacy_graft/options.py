@@ -1,0 +1,37 @@
+"""Which values of options are allowed: numbers and counts with limits beyond which there is nothing to compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Most of what is counted: documents and symbols of an index have 32-bit numbers.
+LARGEST_COUNT = 2**31 - 1
+#: Strengths of penalties, and exponents: squares of what follows from them must be numbers.
+LARGEST_STRENGTH, LARGEST_POWER = 1e12, 100.0
+#: Penalty factors: penalty weights in single precision follow from them.
+SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
+
+
+def is_number(value: Any, least: float, most: float) -> bool:
+    """Whether an option is a number, and no boolean, from ``least`` to ``most``; NaN is not."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and bool(least <= value <= most)
+
+
+def is_strength(value: Any) -> bool:
+    """Whether an option is the strength of a penalty: a number above 0."""
+    return is_number(value, 0.0, LARGEST_STRENGTH) and value != 0.0
+
+
+def is_count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> bool:
+    """Whether an option is an integer, and no boolean, from ``least`` to ``most``."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
+
+
+def check_flags(owner: str, **options: Any) -> None:
+    """Raise a ValueError if an option that is true or false is neither."""
+    for option, value in options.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{owner}: {option} must be true or false, but is {value!r}")
