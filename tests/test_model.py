@@ -420,6 +420,7 @@ MESSAGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda message: message["nodes"].append(message["nodes"][0]), "not have 'nodes' of a single"),
     (lambda message: message["nodes"][0].update(dims={"nO": 3}), "another model, 'sparse_linear'"),
     (lambda message: message["nodes"][0].update(refs={"tok2vec": 0}), "another model"),
+    (lambda message: message["nodes"][0].update(refs=np.zeros(1, [("a", "<f8")])), "another model"),
     (lambda message: message["nodes"][0].pop("name"), "another model, None"),
     (lambda message: message["shims"][0].append(b"1"), "another model"),
     (lambda message: message["attrs"][0].clear(), "the wrong attributes: none"),

@@ -43,7 +43,8 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
     """
     node, attrs, params, shims = model_parts(message)
     name = node.get("name")
-    if not isinstance(name, str) or (node.get("dims"), node.get("refs"), shims) != ({}, {}, []):
+    empty = all(isinstance(part, dict) and not part for part in (node.get("dims"), node.get("refs"))) and not shims
+    if not isinstance(name, str) or not empty:
         raise damaged_model(f"it is another model, {name!r}")
     if TRANSIENT.intersection(attrs) or not set(attrs).issuperset(SNAPSHOT_ATTRS):
         raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
