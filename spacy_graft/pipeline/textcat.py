@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
-from scipy.special import logsumexp
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
+#: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
+NEVER = -1e6
 
 
 class TextCatGraft(TrainablePipe):
@@ -126,7 +127,7 @@ class TextCatGraft(TrainablePipe):
 
         Before the component is trained, it is one of the labels to come. Afterwards, what is known of the training
         documents is extended: none of them has the label if labels are exclusive, otherwise it is unknown. Until the
-        next training step, the label is predicted as if it applied to half a document.
+        next training step, the label has probability 0, and the other labels have the probabilities that they had.
 
         Parameters
         ----------
@@ -155,7 +156,7 @@ class TextCatGraft(TrainablePipe):
     def _extend_to_labels(self) -> None:
         """Give the last label a column of weights in the model, and targets in the corpus."""
         snapshot = snapshot_of(self.model)
-        intercept = self._intercept_of_no_document(snapshot.intercepts) if self.is_trained else 0.0
+        intercept = NEVER if self.is_trained else 0.0
         self.model.attrs[SNAPSHOT] = replace(
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
@@ -164,10 +165,6 @@ class TextCatGraft(TrainablePipe):
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
             self.training.set_reader(reader)
-
-    def _intercept_of_no_document(self, intercepts: np.ndarray) -> float:
-        """What a label without a positive document gets until it is trained: about half a document in all."""
-        return float(logsumexp(intercepts) - np.log(2.0 * len(self.corpus or ()) + 1.0))
 
     def _checked_label(self, label: Any) -> str:
         if not isinstance(label, str) or not label:
@@ -747,9 +744,6 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)
-
-    def _intercept_of_no_document(self, intercepts: np.ndarray) -> float:
-        return -float(np.log(2.0 * len(self.corpus or ()) + 1.0))
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
