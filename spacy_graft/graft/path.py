@@ -30,6 +30,7 @@ class PathFit:
         self.ended = False
         self.report = self.rounds.report.copy()
         self.report.finished = not self.rounds.trainable
+        self._at_l1_max = self.report.copy()
         self._kept = self.rounds.state.checkpoint()
         #: Made when it is asked for: refits are a third of the time of a path with many labels.
         self._solution: Solution | None = None
@@ -99,6 +100,10 @@ class PathFit:
         else:
             self._keep()
         self.ended = self.ended or self.n_points == self.learner.steps
+        if self.ended and not self.report.n_active:
+            # No point differs by more than the tolerance from the empty model, which is the optimum at l1_max.
+            empty = replace(self._at_l1_max, rounds=self.report.rounds, seconds=self.report.seconds)
+            self.report = replace(empty, refit=self.report.refit)
 
     def _too_large(self) -> bool:
         return self.learner.max_features is not None and self.rounds.state.active.n_rows > self.learner.max_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -13,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..graft.emptiness import why_empty
 from ..graft.report import Report
 from ..graft.start import Fit, start
 from .checkpoints import Checkpoints
@@ -114,6 +116,11 @@ class Training:
         -------
         Fit or None
             None if nothing changed, because there are no documents or the fit has finished.
+
+        Warns
+        -----
+        UserWarning
+            If the fit has finished without a feature, with the reason and what to change.
         """
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
@@ -122,6 +129,8 @@ class Training:
             return None
         self._step(self.fit)
         self._steps += 1
+        if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
+            warnings.warn(reason, stacklevel=3)
         return self.fit
 
     def _must_start(self) -> bool:

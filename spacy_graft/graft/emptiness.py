@@ -1,0 +1,48 @@
+"""Why a fit has ended without features, and what to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .report import Report
+
+
+def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
+    """Return why the model of a finished fit has no features and what to change, or None if it has some.
+
+    Parameters
+    ----------
+    learner : settings of a learner
+    report : Report
+    n_documents : int
+        Documents that it was trained on.
+    """
+    if report.n_active:
+        return None
+    return (
+        f"The trained model has no features: it predicts the same for every text. {cause(learner, report, n_documents)}"
+    )
+
+
+def cause(learner: Any, report: Report, n_documents: int) -> str:
+    """The cause, and a remedy."""
+    documents = f"the {n_documents:,} training documents"
+    if report.objective == 0.0:
+        return f"No label is on some of {documents} and not on others. Check doc.cats of the examples."
+    for option in ("l1", "min_gradient"):
+        limit = getattr(learner, option, None)
+        if limit is not None and 0.0 < report.l1_max <= limit:
+            return (
+                f"{option} = {limit:g} is too large: features enter only below {report.l1_max:.4g}, the largest scaled "
+                f"gradient at zero weights. Lower {option}."
+            )
+    cutoffs = f"in as many of {documents} as min_df asks for ({min_df_of(report)})"
+    remedy = "Lower min_df of the blocks, or train on more documents."
+    if not report.n_columns:
+        return f"No n-gram or item is {cutoffs}. {remedy}"
+    return f"Features {cutoffs} hardly distinguish the labels (distinct features: {report.n_columns:,}). {remedy}"
+
+
+def min_df_of(report: Report) -> str:
+    """The cut-offs of the blocks."""
+    return ", ".join(f"{name}: {min_df:,}" for name, min_df in report.min_df.items())

@@ -1,0 +1,98 @@
+"""Training that ends without features says why, once, and what to change."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import spacy
+from spacy.training import Example
+
+from spacy_graft.graft.emptiness import why_empty
+from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
+from spacy_graft.graft.start import start
+from strategies import training_data
+
+TEXTS = ["ab", "abc", "cd", "cda"]
+#: The training data of spaCy's own tests of text classification.
+TWO_EXAMPLES = [
+    ("I'm so happy.", {"POSITIVE": 1.0, "NEGATIVE": 0.0}),
+    ("I'm so angry", {"POSITIVE": 0.0, "NEGATIVE": 1.0}),
+]
+
+
+def reason(learner, texts=TEXTS, targets=(0, 0, 1, 1), min_df=1):
+    """Why a fit ended without features."""
+    fit = start(learner, training_data(texts, np.eye(2)[list(targets)], min_df=min_df))
+    while not fit.finished:
+        fit.step()
+    return why_empty(learner, fit.report, len(texts))
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=0.1), GraftingPath(), CoordinateAscent(), Grafting(penalty="none")])
+def test_features_need_no_reason(learner):
+    assert reason(learner) is None
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=0.1), GraftingPath(), CoordinateAscent(), Grafting(penalty="none")])
+def test_no_feature_is_in_enough_documents(learner):
+    found = reason(learner, min_df=5)
+    assert "No n-gram or item is in as many of the 4 training documents as min_df asks for (characters: 5)" in found
+    assert "Lower min_df of the blocks" in found
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=0.1), GraftingPath(), CoordinateAscent()])
+def test_features_are_in_documents_of_all_labels_alike(learner):
+    found = reason(learner, ["a", "a", "a", "a"])
+    assert "min_df asks for (characters: 1) hardly distinguish the labels (distinct features: 1)" in found
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (Grafting(l1=7.0), r"l1 = 7 is too large: features enter only below 1, .* Lower l1"),
+        (
+            Grafting(penalty="l2", ridge=1.0, min_gradient=3.0),
+            r"min_gradient = 3 is too large: .* Lower min_gradient\.",
+        ),
+    ],
+)
+def test_the_strength_is_too_large(learner, message):
+    with pytest.raises(ValueError, match=message):
+        raise ValueError(reason(learner))
+
+
+def test_all_documents_have_one_label():
+    assert "No label is on some of the 4 training documents and not on others" in reason(
+        GraftingPath(), targets=[0] * 4
+    )
+
+
+def test_a_path_without_features_ends_as_the_optimum_at_l1_max():
+    """What its points could change is worth less than the tolerance."""
+    lengths = np.array([3.0, 3.01, 3.0, 3.0])
+    data = training_data(["a", "a", "a", "a"], np.eye(2)[[0, 0, 1, 1]], lengths=lengths)
+    fit = start(GraftingPath(), data)
+    assert fit.report.l1_max > 0.0
+    while not fit.finished:
+        fit.step()
+    report = fit.report
+    assert report.n_active == 0
+    assert report.l1 == report.l1_max
+    assert (report.max_violation, report.duality_gap, report.converged) == (0.0, 0.0, True)
+
+
+def test_a_component_warns_once():
+    nlp = spacy.blank("en")
+    component = nlp.add_pipe("textcat_graft")
+    examples = [Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text, cats in TWO_EXAMPLES]
+    nlp.initialize(lambda: examples)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(30):
+            nlp.update(examples)
+    (warning,) = caught
+    assert "2 training documents as min_df asks for (words: 2, characters: 3)" in str(warning.message)
+    assert component.report.max_violation == 0.0  # type: ignore[attr-defined]
+    assert nlp("I'm so happy.").cats == {"POSITIVE": 0.5, "NEGATIVE": 0.5}
