@@ -14,7 +14,7 @@ LARGEST_STRENGTH, LARGEST_POWER = 1e12, 100.0
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
 
 
-def is_number(value: Any, least: float, most: float) -> bool:
+def is_number_in(value: Any, least: float, most: float) -> bool:
     """Whether an option is a number, and no boolean, from ``least`` to ``most``; NaN is not."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return number and bool(least <= value <= most)
@@ -22,7 +22,7 @@ def is_number(value: Any, least: float, most: float) -> bool:
 
 def is_strength(value: Any) -> bool:
     """Whether an option is the strength of a penalty: a number above 0."""
-    return is_number(value, 0.0, LARGEST_STRENGTH) and value != 0.0
+    return is_number_in(value, 0.0, LARGEST_STRENGTH) and value != 0.0
 
 
 def is_count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> bool:

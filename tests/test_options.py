@@ -18,7 +18,7 @@ from spacy_graft.graphs.edgelist import EdgeList, GraphFile
 from spacy_graft.graphs.merging import MergedGraphs
 from spacy_graft.graphs.sentiwordnet import SentiWordNet
 from spacy_graft.graphs.wordnet import WordNet
-from spacy_graft.options import LARGEST_STRENGTH, is_count, is_number, is_strength
+from spacy_graft.options import LARGEST_STRENGTH, is_count, is_number_in, is_strength
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.registry import graft_features, graft_graphs, graft_learners
@@ -104,8 +104,8 @@ def test_every_registered_function_is_tried():
 
 
 def test_limits_belong_to_what_is_allowed():
-    assert is_number(0, 0.0, 1.0)
-    assert is_number(1, 0.0, 1.0)
+    assert is_number_in(0, 0.0, 1.0)
+    assert is_number_in(1, 0.0, 1.0)
     assert is_strength(LARGEST_STRENGTH)
     assert is_strength(5e-324)
     assert not is_strength(0)

@@ -128,6 +128,7 @@ def test_labels_added_by_hand_and_labels_of_one_document(blank: Language) -> Non
     assert component_of(nlp).labels == ("z", "a", "b", "c")
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 @pytest.mark.parametrize("n_labels", [2, 15])
 def test_folds_of_one_label_and_labels_of_one_document(n_labels: int) -> None:
     nlp = make_nlp()

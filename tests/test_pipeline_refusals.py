@@ -11,6 +11,8 @@ from spacy.training import Example
 
 from conftest import PATH, WORDS, make_example, make_nlp
 
+#: All documents have the same words.
+WITHOUT_FEATURES = pytest.mark.filterwarnings("ignore:The trained model has no features")
 CATS: list[dict[str, Any]] = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
 
 
@@ -49,6 +51,7 @@ def test_no_label_of_several() -> None:
         start(make_nlp("textcat_graft_multilabel"), [{}])
 
 
+@WITHOUT_FEATURES
 def test_one_label_that_may_hold_or_not() -> None:
     nlp = make_nlp("textcat_graft_multilabel")
     start(nlp, [{"a": 1.0}, {"a": 0.0}])
@@ -114,6 +117,7 @@ def test_labels_that_initialize_did_not_name(nlp: Language) -> None:
         start(nlp, CATS, labels=["a", "c"])
 
 
+@WITHOUT_FEATURES
 def test_labels_that_come_later(nlp: Language) -> None:
     start(nlp, CATS)
     with pytest.raises(
@@ -137,6 +141,7 @@ def test_documents_without_anything(nlp: Language, text: str) -> None:
         start(nlp, CATS, text=text)
 
 
+@WITHOUT_FEATURES
 def test_label_that_is_never_positive(nlp: Language) -> None:
     with pytest.warns(UserWarning, match=r"\[textcat_graft\] No training document is positive for 'c'"):
         start(nlp, [*CATS, {"a": 1.0, "c": 0.0}])
@@ -144,6 +149,7 @@ def test_label_that_is_never_positive(nlp: Language) -> None:
     assert cats["c"] == min(cats.values())
 
 
+@WITHOUT_FEATURES
 def test_label_that_is_never_positive_of_several() -> None:
     nlp = make_nlp("textcat_graft_multilabel")
     with pytest.warns(UserWarning, match=r"No training document is positive for 'b', 'c'"):
@@ -155,7 +161,8 @@ def test_label_that_is_never_positive_of_several() -> None:
 
 def test_min_df_above_the_number_of_documents_leaves_the_intercepts() -> None:
     nlp = make_nlp(features={"words": {**WORDS["words"], "min_df": 100}}, learner={**PATH, "balance": 0.0})
-    start(nlp, [*CATS, CATS[0], CATS[0]])
+    with pytest.warns(UserWarning, match=r"in as many of the 4 training documents as min_df asks for \(words: 100\)"):
+        start(nlp, [*CATS, CATS[0], CATS[0]])
     assert nlp("some words").cats["a"] == pytest.approx(0.75)
     component: Any = nlp.get_pipe("textcat_graft")
     assert component.features() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from ..options import LARGEST_COUNT, LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number
+from ..options import LARGEST_COUNT, LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
 from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
@@ -22,7 +22,7 @@ def check_settings(block: Block) -> None:
                 f"{LARGEST_COUNT:,}."
             )
     factor: Any = block.penalty_factor
-    if not is_number(factor, SMALLEST_FACTOR, LARGEST_FACTOR):
+    if not is_number_in(factor, SMALLEST_FACTOR, LARGEST_FACTOR):
         raise ValueError(
             f"{owner}: penalty_factor must be a number above 0, but is {factor!r}. The smallest is "
             f"{SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."

@@ -74,7 +74,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
         gradients = np.abs(gradients - network_gradient[pairs]) / part.penalty_weights
         peak, excess, share = gradients.max(initial=0.0), 0.0, 1.0
         if outside is not None:
-            moved = largest_gradient_change(state, problem, r - p)
+            moved = largest_move(state, problem, r - p)
             peaks = outside.peaks[problem.labels]
             # Where none violates, any may be at l1.
             peak = max(peak, (np.where(moved > 0.0, np.maximum(peaks, l1), peaks) + moved).max())
@@ -85,7 +85,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
     return objective, dual
 
 
-def largest_gradient_change(state: ModelState, problem: Problem, change: np.ndarray) -> np.ndarray:
+def largest_move(state: ModelState, problem: Problem, change: np.ndarray) -> np.ndarray:
     """By how much no |v| / λ of a label changes with the probabilities: float64 (labels).
 
     Values of features are 1 at the most, so that v changes by Σ_i s_i a_i |change| or less.

@@ -17,7 +17,8 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     n_documents : int
         Documents that it was trained on.
     """
-    if report.n_active:
+    # A learner of another package need not fill in the figures.
+    if report.n_active or not report.min_df:
         return None
     return (
         f"The trained model has no features: it predicts the same for every text. {cause(learner, report, n_documents)}"

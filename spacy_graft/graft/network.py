@@ -36,7 +36,7 @@ NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 #: Ridge of the virtual vertices in the factors of G, in units of its diagonal: classes may have many best weights.
 STEADY = 1e-12
 #: Steps that take it out of the solution again, at the most, and what of the right-hand side is no more than rounding.
-REFINEMENTS, REFINED_TO = 8, 1e-15
+REFINEMENTS, NEGLIGIBLE = 8, 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class ClassEquations:
         for _ in range(REFINEMENTS):
             left = y - self.gram @ z
             largest = np.abs(left).max(initial=0.0)
-            if largest <= REFINED_TO * np.abs(y).max(initial=0.0) or largest > 0.5 * before:
+            if largest <= NEGLIGIBLE * np.abs(y).max(initial=0.0) or largest > 0.5 * before:
                 break
             z, before = z + self.factors.solve(left), largest
         return np.asarray(z)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number, is_strength
+from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number_in, is_strength
 from ..search.penalty_kinds import PenaltyWeightKind
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
@@ -91,13 +91,13 @@ class PenaltySettings(Settings):
     def __post_init__(self) -> None:
         for option in ("ridge", "network_alpha", "network_gamma"):
             strength = getattr(self, option)
-            self._require(is_number(strength, 0.0, LARGEST_STRENGTH), option, f"at least 0, {UP_TO}")
+            self._require(is_number_in(strength, 0.0, LARGEST_STRENGTH), option, f"at least 0, {UP_TO}")
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
-        power = is_number(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
+        power = is_number_in(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
         self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
         self._require_flag("length_normalisation")
-        self._require(is_number(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
-        self._require(is_number(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
+        self._require(is_number_in(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
+        self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 
@@ -187,7 +187,7 @@ class CoordinateAscent(Settings):
     iterations_per_step: int = 10
 
     def __post_init__(self) -> None:
-        tolerance = is_number(self.tolerance, 0.0, 1.0) and 0.0 < self.tolerance < 1.0
+        tolerance = is_number_in(self.tolerance, 0.0, 1.0) and 0.0 < self.tolerance < 1.0
         self._require(tolerance, "tolerance", "between 0 and 1")
         if self.iterations != "cv":
             self._require_count("iterations", "at least 1, 'cv', or null", null=True)
@@ -232,7 +232,7 @@ class GraftingPath(PenaltySettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        ratio = is_number(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
+        ratio = is_number_in(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
         self._require_count("steps", "at least 1")
         self._require_count("max_features", "at least 1, or null", null=True)

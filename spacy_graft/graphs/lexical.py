@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..options import LARGEST_COUNT, LARGEST_STRENGTH, is_count, is_number
+from ..options import LARGEST_COUNT, LARGEST_STRENGTH, is_count, is_number_in
 from .vocabulary import Vertex
 
 #: Parts of speech of Universal Dependencies in the letters of WordNet.
@@ -30,7 +30,7 @@ def lemma_of(vertex: Vertex) -> tuple[str, str]:
 def check_numbers(owner: str, least: float, options: Mapping[str, Any]) -> None:
     """Raise a ValueError if an option is no number of at least ``least``, or too large."""
     for option, value in options.items():
-        if not is_number(value, least, LARGEST_STRENGTH):
+        if not is_number_in(value, least, LARGEST_STRENGTH):
             raise ValueError(
                 f"{owner}: {option} must be a number of at least {least}, but is {value!r}. The largest is "
                 f"{LARGEST_STRENGTH:g}."

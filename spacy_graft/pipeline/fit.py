@@ -205,6 +205,8 @@ def predict_along_path(
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        # The same holds for a fold whose model has no features.
+        warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
         for fit in path:
             component.set_solution(fit.solution(), fit.report)
             probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
