@@ -122,9 +122,18 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
                 os.fsync(file.fileno())
         if atomic:
             temporary.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise  # of another file, which the caller reads
+        raise OSError(error.errno, f"{path} cannot be written: {error.strerror}") from error
     finally:
         if atomic:
             temporary.unlink(missing_ok=True)
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file could not be read or written: what the system says, if it is that which failed."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def compressing(file: IO[bytes]) -> IO[bytes]:

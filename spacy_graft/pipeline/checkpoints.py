@@ -13,7 +13,7 @@ import srsly
 
 from .. import __version__
 from ..digests import digest_of
-from ..files import writing
+from ..files import reason_of, writing
 from ..graft.data import TrainingData
 from ..model.table import unpack_message
 
@@ -93,8 +93,8 @@ class Checkpoints:
         except OSError as error:
             self.broken = True
             warnings.warn(
-                f"[{self.component}] The checkpoint of step {step} cannot be written ({error}). Training goes on "
-                f"without checkpoints: if it is interrupted, it is resumed from the last one in {self.folder}.",
+                f"[{self.component}] The checkpoint of step {step} cannot be written ({reason_of(error)}). Training "
+                f"goes on without checkpoints: if it is interrupted, it is resumed from the last one in {self.folder}.",
                 stacklevel=2,
             )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from spacy.language import Language
 
+from ..files import reason_of
 from ..messages import listed
 from .components import graft_components
 
@@ -65,7 +66,7 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         replace_folder(path, temporary)
     except OSError as error:
         raise SystemExit(
-            f"The pipeline cannot be written to {path}: {error.strerror or error}. What was there before is unchanged."
+            f"The pipeline cannot be written to {path}: {reason_of(error)}. What was there before is unchanged."
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
