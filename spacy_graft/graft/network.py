@@ -36,7 +36,7 @@ NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 #: Ridge of the virtual vertices in the factors of G, in units of its diagonal: classes may have many best weights.
 STEADY = 1e-14
 #: Steps that take it out of the solution again, at the most, and what of the right-hand side is no more than rounding.
-REFINEMENTS, NEGLIGIBLE = 8, 1e-13
+REFINEMENTS, NEGLIGIBLE = 8, 1e-15
 
 
 @dataclass(frozen=True, eq=False)
