@@ -22,6 +22,7 @@ from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, ite
 from .messages import listed
 from .metrics import logistic, softmax
 from .model.item_matching import Members, add_item_scores
+from .options import LARGEST_FACTOR, SMALLEST_FACTOR, check_flags, is_count, is_number_in
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -96,10 +97,16 @@ class GraftClassifier:
         combination_penalty_factor: float = 1.0,
         multilabel: bool = False,
     ) -> None:
-        if degree not in (1, 2, 3) or isinstance(degree, bool):
+        if not is_count(degree, 1, 3):
             raise ValueError(f"GraftClassifier: degree must be 1, 2 or 3, but is {degree!r}")
-        if min_df < 1 or min_df != int(min_df):
+        if not is_count(min_df):
             raise ValueError(f"GraftClassifier: min_df must be an integer of at least 1, but is {min_df!r}")
+        if not is_number_in(combination_penalty_factor, SMALLEST_FACTOR, LARGEST_FACTOR):
+            raise ValueError(
+                f"GraftClassifier: combination_penalty_factor must be a number above 0, but is "
+                f"{combination_penalty_factor!r}. The smallest is {SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
+            )
+        check_flags("GraftClassifier", multilabel=multilabel)
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
         self.min_df = min_df

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 
 import pytest
 
+from spacy_graft import GraftClassifier
 from spacy_graft.extract.arcs import HeadModifiers
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.characters import CharacterNgrams
@@ -94,6 +96,13 @@ def test_reader_and_logger():
         console_logger(progress_bar="no")
     with pytest.raises(ValueError, match="EdgeList: virtual must be a string"):
         EdgeList("edges.tsv", virtual=3)
+
+
+@pytest.mark.parametrize("option", ["degree", "min_df", "combination_penalty_factor"])
+@pytest.mark.parametrize("value", [0, NAN, INFINITY, "2", True, None, 1e300])
+def test_the_learner_without_spacy(option, value):
+    with pytest.raises(ValueError, match=f"GraftClassifier: {option} must be .*{re.escape(repr(value))}"):
+        GraftClassifier(**{option: value})
 
 
 def test_every_registered_function_is_tried():

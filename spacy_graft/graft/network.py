@@ -34,7 +34,7 @@ from .settings import PenaltySettings
 #: What ``@graft_graphs`` make.
 NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 #: Ridge of the virtual vertices in the factors of G, in units of its diagonal: classes may have many best weights.
-STEADY = 1e-12
+STEADY = 1e-14
 #: Steps that take it out of the solution again, at the most, and what of the right-hand side is no more than rounding.
 REFINEMENTS, NEGLIGIBLE = 8, 1e-15
 

@@ -72,7 +72,7 @@ class NgramIndex:
         ValueError
             If the stream has more symbols than 32-bit positions can address.
         """
-        limit = ANY_LENGTH if max_length is None else max_length
+        limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
         symbols, alphabet, documents = ranked(stream, min_df)
         suffixes = suffix_array(symbols)
         lcp = kernels.common_prefixes(symbols, suffixes, limit)

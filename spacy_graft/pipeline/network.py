@@ -21,6 +21,7 @@ from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
+from ..options import is_count
 
 #: Vertices, symbols (an array for each) and presence of the features of a block.
 VertexFeatures = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
@@ -67,7 +68,7 @@ class NetworkSource:
                 f"network)."
             )
         max_length: Any = self.max_length
-        if not isinstance(max_length, int) or max_length < 1:
+        if not is_count(max_length):
             raise ValueError(
                 f"[{self.component}] network_max_length must be an integer of at least 1, but is {max_length!r} "
                 f"({options})."
