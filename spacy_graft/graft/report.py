@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Of a path: (0, point), then (1, refit).
-Position = tuple[int, int]
-
 
 @dataclass
 class Report:
@@ -35,8 +32,14 @@ class Report:
         without L1, of ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
-    points, refits : int
-        Steps of a path: points, and refits of the last of them.
+    points : int
+        Points of a path so far.
+    temperature : float
+        The number by which the weights were divided after the choice on held-out documents.
+    log_loss : float, optional
+        Mean log-loss of the held-out documents that the model was chosen by; None if it was not.
+    n_held_out : int
+        Held-out documents that the model was trained on again after the choice.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -66,7 +69,9 @@ class Report:
     max_violation: float = 0.0
     refit: float | None = None
     points: int = 0
-    refits: int = 0
+    temperature: float = 1.0
+    log_loss: float | None = None
+    n_held_out: int = 0
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
@@ -76,11 +81,6 @@ class Report:
     network: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
-
-    @property
-    def position(self) -> Position:
-        """How far a path is, in a way that paths over other documents share."""
-        return (1, self.refits) if self.refits else (0, self.points)
 
     @property
     def iterations(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
@@ -16,6 +16,9 @@ from ..extract.streams import Stream, stream_of
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +80,38 @@ class Snapshot:
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
-        totals = np.zeros((len(docs), self.n_labels))
         if not docs:
-            return totals
+            return np.zeros((0, self.n_labels))
         features = self.compiled(docs[0])
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
+        lengths = document_lengths(streams[words]) if self.mean_scale else np.ones(len(docs))
+        return self._scores_of(features, {name: streams[block] for name, block in readers.items()}, lengths)
+
+    def scores_of_streams(self, streams: Mapping[str, Stream], lengths: np.ndarray, strings: StringStore) -> np.ndarray:
+        """Return the scores of documents that have been read: float64 (n_documents, n_labels).
+
+        Parameters
+        ----------
+        streams : mapping of str to Stream
+            By block.
+        lengths : float64 (n_documents)
+            Document lengths.
+        strings : StringStore
+            Of the vocab of the documents.
+        """
+        return self._scores_of(self.matcher.compiled(self.features, self.blocks, strings), streams, lengths)
+
+    def _scores_of(self, features: CompiledFeatures, streams: Mapping[str, Stream], lengths: np.ndarray) -> np.ndarray:
+        totals = np.zeros((len(lengths), self.n_labels))
         for name, automaton in features.automata.items():
-            automaton.add_scores(streams[readers[name]], self.weights, totals)
+            automaton.add_scores(streams[name], self.weights, totals)
         if features.items.tables:
-            by_name = {name: streams[readers[name]] for name in features.items.tables}
+            by_name = {name: streams[name] for name in features.items.tables}
             add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self.weights, totals)
         if self.mean_scale:
-            totals *= (self.mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
+            totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
         return self.intercepts + totals
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:

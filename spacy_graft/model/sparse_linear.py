@@ -190,8 +190,14 @@ def set_solution(
     notes : mapping of str to plain values, optional
         What else is saved with these weights.
     """
-    blocks: Blocks = model.attrs["blocks"]
-    model.attrs[SNAPSHOT] = Snapshot(
+    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
+
+
+def snapshot_of_solution(
+    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
+) -> Snapshot:
+    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
+    return Snapshot(
         blocks,
         feature_table_of(solution, blocks, strings),
         solution.weights,

@@ -20,7 +20,7 @@ from ..extract.lengths import document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
 from ..graft.data import TrainingData
 from ..messages import listed
-from .targets import Target, TargetReader
+from .targets import Target, TargetReader, Targets
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -65,6 +65,15 @@ class ExtractedCorpus:
         if key not in self._seen:
             self._extract(example.predicted, target, key)
 
+    def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
+        """The documents of both corpora, the other's last."""
+        corpus = copy(self)
+        corpus._symbols = {name: [*parts, *other._symbols[name]] for name, parts in self._symbols.items()}
+        corpus._lengths = self._lengths + other._lengths
+        corpus._targets = self._targets + other._targets
+        corpus._seen = self._seen | other._seen
+        return corpus
+
     def _extract(self, doc: Doc, target: Target, key: int) -> None:
         symbols = {name: self._symbols_of(block, doc) for name, block in self.reading.items()}
         self._targets.append(target)
@@ -105,13 +114,13 @@ class ExtractedCorpus:
         strings : StringStore
             Of the vocab of the documents.
         """
-        n, n_labels = len(self), len(self.reader.labels)
+        targets = self.targets()
         return {
             "symbols": {name: packed(block, self._joined(name), strings) for name, block in self.reading.items()},
             "lengths": np.array(self._lengths, np.uint32),
-            "targets": np.array([target.values for target in self._targets]).reshape(n, n_labels),
-            "known": np.array([target.known for target in self._targets], np.uint8).reshape(n, n_labels),
-            "weights": np.array([target.weight for target in self._targets]),
+            "targets": targets.values,
+            "known": targets.known.astype(np.uint8),
+            "weights": targets.weights,
             "seen": np.array(sorted(self._seen), np.uint64),
         }
 
@@ -156,10 +165,10 @@ class ExtractedCorpus:
         UserWarning
             If a label has no positive document.
         """
-        targets = np.array([target.values for target in self._targets])
+        targets = self.targets()
         self._check_symbols()
-        self._check_positives(targets)
-        streams = {name: self._joined(name) for name in self.reading}
+        self._check_positives(targets.values)
+        streams = self.streams()
         ngram_blocks = {name: block for name, block in self.blocks.items() if is_ngram_block(block)}
         return TrainingData(
             streams={name: streams[name] for name in ngram_blocks},
@@ -172,15 +181,30 @@ class ExtractedCorpus:
             min_df={name: block.min_df for name, block in self.blocks.items()},
             max_length={name: block.max_length for name, block in ngram_blocks.items()},
             penalty_factors={name: block.penalty_factor for name, block in self.blocks.items()},
-            targets=targets,
-            known=np.array([target.known for target in self._targets]),
-            example_weights=np.array([target.weight for target in self._targets]),
-            lengths=np.array(self._lengths, np.float64)
-            if self._words is None
-            else document_lengths(streams[self._words]),
+            targets=targets.values,
+            known=targets.known,
+            example_weights=targets.weights,
+            lengths=self.lengths(streams),
             labels=tuple(self.reader.labels),
             exclusive=self.reader.exclusive,
         )
+
+    def targets(self) -> Targets:
+        """The targets of all documents."""
+        n, n_labels = len(self), len(self.reader.labels)
+        return Targets(
+            np.array([target.values for target in self._targets]).reshape(n, n_labels),
+            np.array([target.known for target in self._targets], np.bool_).reshape(n, n_labels),
+            np.array([target.weight for target in self._targets]),
+        )
+
+    def streams(self) -> dict[str, Stream]:
+        """The symbols of all documents by block."""
+        return {name: self._joined(name) for name in self.reading}
+
+    def lengths(self, streams: Mapping[str, Stream]) -> np.ndarray:
+        """Document lengths, of which :meth:`streams` may have the words: float64 (n_documents)."""
+        return np.array(self._lengths, np.float64) if self._words is None else document_lengths(streams[self._words])
 
     def _joined(self, name: str) -> Stream:
         """The stream of a block; the arrays it is joined from are replaced by views, so no symbol is stored twice."""

@@ -51,6 +51,22 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`.
+
+    Attributes
+    ----------
+    values : float64 (n_documents, labels)
+    known : bool (n_documents, labels)
+    weights : float64 (n_documents)
+    """
+
+    values: np.ndarray
+    known: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
 class TargetReader:
     """Reads and checks the targets of documents for one component.
 

@@ -31,6 +31,7 @@ from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
 from . import history, saving
+from .choice import Choice, HeldOut
 from .corpus import ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
@@ -381,7 +382,7 @@ class TextCatGraft(TrainablePipe):
             self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(examples)
         fit = self.training.fit
-        losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit)
+        losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit.report)
         self.training.losses = losses
         if sgd:
             self.finish_update(sgd)
@@ -414,11 +415,11 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
-        fit = self.training.step()
-        if fit is not None:
-            self.set_solution(fit.solution(), fit.report)
+        model = self.training.step()
+        if model is not None:
+            self.set_solution(model.solution, model.report)
             self.kept_corpus = self.corpus if self.keep_corpus else None
-            self.training.losses[self.name] = self.training.loss(fit)
+            self.training.losses[self.name] = self.training.loss(model.report)
 
     def set_solution(self, solution: Solution, report: Report) -> None:
         """Set features, weights and report; during training, also update the history.
@@ -467,13 +468,65 @@ class TextCatGraft(TrainablePipe):
         dict
             The scores; empty without a scorer.
         """
-        scores: dict[str, Any] = super().score(examples, **kwargs)
+        examples = list(examples)
+        if self.training is not None and self.training.choice is not None:
+            return self._choose(self.training, self.training.choice, examples, kwargs)
+        scores = self._scores(examples, kwargs)
+        self._note_score(scores)
+        return scores
+
+    def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+        scores: dict[str, Any] = super().score(examples, **options)
+        return scores
+
+    def _note_score(self, scores: Mapping[str, Any]) -> None:
+        """Enter the first score of the last step into the history."""
         steps: list[dict[str, Any]] = saving.notes_of(self).get(HISTORY, [])
         score = scores.get("cats_score")
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-        return scores
+
+    def _choose(
+        self, training: Training, choice: Choice, examples: list[Example], options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Judge the present point of the path by these documents, and set the model chosen among the points so far.
+
+        The scores are those of the chosen point. Other documents than the first ones are scored as ever.
+        """
+        held_out = self.held_out(examples)
+        same = training.held_out is None or training.held_out.digest == held_out.digest
+        if not same or not len(held_out.corpus):
+            return self._scores(examples, options)
+
+        def scorer(probabilities: np.ndarray) -> dict[str, Any]:
+            self.set_annotations((example.predicted for example in judged), probabilities)
+            return self._scores(examples, options)
+
+        judged = [example for example in examples if self._can_judge(example)]
+        if not training.is_judged():
+            training.judge(held_out, scorer)
+            chosen = choice.chosen
+            self.set_solution(chosen.solution, chosen.report)
+            self._note_score(choice.points[-1].scores)
+        if not choice.points:
+            return self._scores(examples, options)
+        chosen = choice.chosen
+        self.set_annotations((example.predicted for example in judged), chosen.probabilities)
+        return {**chosen.scores, **choice.scores()}
+
+    def held_out(self, examples: list[Example]) -> HeldOut:
+        """The documents of examples with a label that the component has."""
+        corpus = self._new_training().corpus
+        for example in examples:
+            if self._can_judge(example):
+                corpus.add(example)
+        return HeldOut(corpus, self.blocks, self.vocab.strings)
+
+    def _can_judge(self, example: Example) -> bool:
+        """Whether an example has labels of this component, and no others."""
+        cats = example.reference.cats
+        return bool(cats) and cats.keys() <= set(self.labels) and (not self.exclusive or any(cats.values()))
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -16,8 +16,11 @@ from spacy.util import minibatch
 
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
+from ..graft.settings import GraftingPath
+from ..graft.solution import Solution
 from ..graft.start import Fit, start
 from .checkpoints import Checkpoints
+from .choice import Choice, HeldOut, Point, Scorer, divided
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
 
@@ -27,6 +30,13 @@ if TYPE_CHECKING:
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
+
+
+class Model(NamedTuple):
+    """What a step of training gives."""
+
+    solution: Solution
+    report: Report
 
 
 class Training:
@@ -57,6 +67,12 @@ class Training:
     fit : Fit, optional
     reports : list of Report
         The report after each step of the fit.
+    choice : Choice, optional
+        The points of a path that held-out documents have judged.
+    held_out : HeldOut, optional
+        These documents.
+    concluded : bool
+        Whether the last step was that to the chosen model.
     losses : dict of str to float
         The caller's losses, which the next step updates.
     """
@@ -75,6 +91,9 @@ class Training:
         self.checkpoint_folder = checkpoint_folder
         self.fit: Fit | None = None
         self.reports: list[Report] = []
+        self.choice: Choice | None = None
+        self.held_out: HeldOut | None = None
+        self.concluded = False
         self.losses: dict[str, float] = {}
         self._source = source
         self._checkpoints: Checkpoints | None = None
@@ -85,9 +104,9 @@ class Training:
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
 
-    def loss(self, fit: Fit) -> float:
-        """The objective of the current fit, divided by the number of documents."""
-        return fit.report.objective / self._n_fitted
+    def loss(self, report: Report) -> float:
+        """The objective of a report, divided by the number of documents."""
+        return report.objective / self._n_fitted
 
     def add_examples(self, examples: Examples) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
@@ -109,12 +128,15 @@ class Training:
         self.fit = None
         self._n_fitted = self._n_at_last_step = 0
 
-    def step(self) -> Fit | None:
+    def step(self) -> Model | None:
         """Do one step of the fit; start or restart the fit if necessary.
+
+        When held-out documents have judged a path (:meth:`judge`) and it has ended, or they are not predicted better
+        any more, the last step is to the chosen model: under ``retrain``, to that of all documents, theirs included.
 
         Returns
         -------
-        Fit or None
+        Model or None
             None if nothing changed, because there are no documents or the fit has finished.
 
         Warns
@@ -125,13 +147,53 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             self.fit = self._started_fit()
-        elif self.fit is None or self.fit.finished:
+        elif self.fit is None or self.concluded:
+            return None
+        elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
+            return self._conclude(self.choice)
+        elif self.fit.finished:
             return None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
             warnings.warn(reason, stacklevel=3)
-        return self.fit
+        return Model(self.fit.solution(), self.fit.report)
+
+    def is_judged(self) -> bool:
+        """Whether the present point of a path has been judged, or there is none."""
+        if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
+            return True
+        return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
+
+    def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
+        """Judge the present point of a path by held-out documents, the same at all points."""
+        assert self.choice is not None
+        self.held_out = held_out
+        point = self.choice.judge(cast("PathFit", self.fit), held_out, scorer)
+        self.reports[-1] = point.report
+
+    def _conclude(self, choice: Choice) -> Model:
+        """The chosen model, after which nothing changes."""
+        chosen = choice.chosen
+        model = Model(chosen.solution, chosen.report.copy())
+        if choice.learner.retrain:
+            model = self._retrained(chosen)
+        model.report.finished = self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _retrained(self, chosen: Point) -> Model:
+        """The model of all documents, those held out included, at a point under its refit and temperature."""
+        assert self.held_out is not None
+        self.fit = None
+        self.corpus = self.corpus.followed_by(self.held_out.corpus)
+        fit = self.fit = self._begun_fit()
+        self._n_at_last_step = self._n_fitted
+        n_steps = len(self.reports)
+        while not fit.finished and fit.report.points < chosen.report.points:
+            self._step(fit)
+        del self.reports[n_steps:]
+        return refitted(cast("PathFit", fit), chosen.report, len(self.held_out.corpus))
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -141,6 +203,16 @@ class Training:
 
     def _started_fit(self) -> Fit:
         """A fit with all documents, after the number of steps done so far."""
+        fit = self._begun_fit()
+        self.reports = []
+        self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
+        self.held_out, self.concluded = None, False
+        for _ in range(self._steps):
+            self._step(fit)
+        return fit
+
+    def _begun_fit(self) -> Fit:
+        """A fit with all documents, before its first step."""
         data = self.corpus.training_data()
         if self.network is not None:
             data = replace(data, network=self.network(data))
@@ -149,9 +221,6 @@ class Training:
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
         fit = start(self.learner, data)
         self._n_fitted = len(self.corpus)
-        self.reports = []
-        for _ in range(self._steps):
-            self._step(fit)
         return fit
 
     def _step(self, fit: Fit) -> None:
@@ -165,7 +234,7 @@ class Training:
 
     def _saved_step(self, fit: PathFit, checkpoints: Checkpoints) -> None:
         """Take a step from its checkpoint, or do and save it."""
-        step = len(self.reports) + 1
+        step = fit.report.points + 1
         saved = checkpoints.load(step)
         if saved is not None:
             fit.resume(saved)
@@ -194,21 +263,26 @@ class ResumedTraining(Training):
         self._report = report
         self._n_fitted = len(corpus)
 
-    def step(self) -> Fit | None:
+    def step(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
         self.fit = None
-        self.fit = self._started_fit()
-        while not self.fit.finished and not self._has_caught_up(self.fit):
-            self._step(self.fit)
-        return self.fit
+        fit = self.fit = self._started_fit()
+        # Fits without points are done when they have finished.
+        while not fit.finished and (not self._report.points or fit.report.points < self._report.points):
+            self._step(fit)
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(fit.solution(), fit.report)
+        model = refitted(cast("PathFit", fit), self._report, n_held_out=0)
+        self.reports[-1] = model.report
+        return model
 
-    def _has_caught_up(self, fit: Fit) -> bool:
-        """Whether a path is where that of the model was; other fits are done when they have finished."""
-        if not self._report.points:
-            return False
-        path = cast("PathFit", fit)
-        return path.has_reached(self._report.position)
+
+def refitted(fit: PathFit, like: Report, n_held_out: int) -> Model:
+    """The present point of a path, under the refit and the temperature of another report."""
+    report = replace(fit.report.copy(), refit=like.refit, temperature=like.temperature, n_held_out=n_held_out)
+    return Model(divided(fit.refitted(like.refit), like.temperature), report)
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:

@@ -1,0 +1,363 @@
+"""The choice among the points of a path by held-out documents: refit, size and temperature of the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import metrics
+from ..digests import digest_of
+from ..extract.blocks import Block
+from ..graft.report import Report
+from ..graft.settings import GraftingPath
+from ..graft.solution import Solution
+from ..model.matching import Blocks
+from ..model.snapshot import Snapshot
+from ..model.sparse_linear import snapshot_of_solution
+from .corpus import ExtractedCorpus
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+    from ..graft.path import PathFit
+
+#: Points without a lower log-loss after which a path ends.
+PATIENCE = 2
+#: Strengths of refits that are tried are this far apart; the least and the largest.
+FACTOR, LEAST_REFIT, LARGEST_REFIT = 2.0, 2.0**-10, 2.0**12
+#: Gain in log-loss that is worth another refit, as a share of the log-loss.
+WORTHWHILE = 1e-3
+
+Scorer = Callable[[np.ndarray], dict[str, Any]]
+
+
+class HeldOut:
+    """Held-out documents, read once.
+
+    Memory: as of :class:`ExtractedCorpus`.
+
+    Parameters
+    ----------
+    corpus : ExtractedCorpus
+    blocks : mapping of str to block
+    strings : StringStore
+        Of the vocab of the documents.
+    """
+
+    def __init__(self, corpus: ExtractedCorpus, blocks: Mapping[str, Block], strings: StringStore) -> None:
+        self.corpus = corpus
+        self.blocks = Blocks(blocks)
+        self.strings = strings
+        self.streams = corpus.streams()
+        self.lengths = corpus.lengths(self.streams)
+        self.targets = corpus.targets()
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether labels are mutually exclusive."""
+        return self.corpus.reader.exclusive
+
+    @cached_property
+    def digest(self) -> str:
+        """What two sets of documents share only if they are the same."""
+        return digest_of([self.streams, self.lengths, self.targets])
+
+    @cached_property
+    def baseline(self) -> float:
+        """The log-loss of the shares of labels, for all documents alike."""
+        targets = self.targets
+        importance = targets.known * targets.weights[:, None]
+        shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
+        losses = metrics.document_losses(
+            np.broadcast_to(shares, targets.values.shape), targets.values, targets.known, exclusive=self.exclusive
+        )
+        return self.mean(losses)
+
+    def scores(self, snapshot: Snapshot) -> np.ndarray:
+        """Scores of the documents: float64 (n_documents, n_labels)."""
+        return snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+
+    def losses(self, scores: np.ndarray) -> np.ndarray:
+        """The log-loss of each document: float64 (n_documents)."""
+        probabilities = metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+        targets = self.targets
+        return metrics.document_losses(probabilities, targets.values, targets.known, exclusive=self.exclusive)
+
+    def mean(self, losses: np.ndarray) -> float:
+        """The mean over documents, by their weights."""
+        return metrics.mean(losses, self.targets.weights)
+
+    def error(self, losses: np.ndarray) -> float:
+        """The standard error of that mean."""
+        weights = self.targets.weights
+        return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
+
+    def temperature(self, scores: np.ndarray) -> float:
+        """The best temperature; 1 if there is none, as where all documents are predicted correctly."""
+        best = metrics.temperature(
+            scores, self.targets.values, self.targets.known, self.targets.weights, exclusive=self.exclusive
+        )
+        return 1.0 if best is None else best
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point under one refit.
+
+    Attributes
+    ----------
+    strength : float, optional
+        Of the refit; None for the weights of the path.
+    solution : Solution
+    scores : float64 (n_documents, n_labels)
+        Of held-out documents.
+    log_loss : float
+        Their mean log-loss.
+    """
+
+    strength: float | None
+    solution: Solution
+    scores: np.ndarray
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a path as held-out documents judge it.
+
+    Attributes
+    ----------
+    solution : Solution
+        Under the best refit, weights divided by the best temperature.
+    report : Report
+    log_loss, error : float
+        Mean log-loss of held-out documents, and its standard error.
+    probabilities : float64 (n_documents, n_labels)
+        Of held-out documents.
+    scores : dict
+        What the component's scorer says of these.
+    """
+
+    solution: Solution
+    report: Report
+    log_loss: float
+    error: float
+    probabilities: np.ndarray
+    scores: dict[str, Any]
+
+
+class Choice:
+    """The points of one path that have been judged, and which of them is chosen.
+
+    Memory: the weights and probabilities of all points, 8 bytes a feature or document and label.
+
+    Parameters
+    ----------
+    learner : GraftingPath
+
+    Attributes
+    ----------
+    points : list of Point
+        In the order of the path.
+    """
+
+    def __init__(self, learner: GraftingPath) -> None:
+        self.learner = learner
+        self.points: list[Point] = []
+        #: Log-loss of the shares of labels among the held-out documents.
+        self.baseline = 0.0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the last points have not lowered the log-loss."""
+        return is_exhausted([point.log_loss for point in self.points])
+
+    @property
+    def best(self) -> Point:
+        """The best point by the metric; of equal ones that with the higher macro-F1, then the first."""
+        return max(self.points, key=self._value)
+
+    @property
+    def chosen(self) -> Point:
+        """The point that ``parsimony`` asks for."""
+        columns = [
+            (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
+        ]
+        return self.points[parsimonious(self.learner.parsimony, *map(list, zip(*columns, strict=True)))]
+
+    def scores(self) -> dict[str, float]:
+        """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls along a path.
+
+        The latter is the share by which the best point so far lowers the log-loss of probabilities that are the same
+        for all documents; or, if another metric chooses, the best of it.
+        """
+        best = self.best
+        if self.learner.metric != "log_loss":
+            return {"cats_log_loss": self.chosen.log_loss, "cats_choice": float(best.scores[self.learner.metric])}
+        share = 1.0 - best.log_loss / self.baseline if self.baseline > 0.0 else 0.0
+        return {"cats_log_loss": self.chosen.log_loss, "cats_choice": share}
+
+    def _value(self, point: Point) -> tuple[float, float]:
+        f1 = float(point.scores.get("cats_macro_f", 0.0))
+        return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
+
+    def judge(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> Point:
+        """Judge the present point of a path.
+
+        Parameters
+        ----------
+        fit : PathFit
+        held_out : HeldOut
+        scorer : callable
+            Returns the scores of probabilities of the held-out documents.
+
+        Raises
+        ------
+        ValueError
+            If the metric is no number among the scores.
+        """
+        self.baseline = held_out.baseline
+        start = self.points[-1].report.refit if self.points else self.learner.first_refit
+        trial = best_refit(fit, held_out, start) if self.learner.refit == "auto" else first_trial(fit, held_out, start)
+        temperature = held_out.temperature(trial.scores)
+        scores = trial.scores / temperature
+        losses = held_out.losses(scores)
+        probabilities = metrics.softmax(scores) if held_out.exclusive else metrics.logistic(scores)
+        found = scorer(probabilities)
+        self._check_metric(found)
+        log_loss = held_out.mean(losses)
+        report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
+        point = Point(
+            divided(trial.solution, temperature), report, log_loss, held_out.error(losses), probabilities, found
+        )
+        self.points.append(point)
+        return point
+
+    def _check_metric(self, scores: Mapping[str, Any]) -> None:
+        metric = self.learner.metric
+        if metric != "log_loss" and not isinstance(scores.get(metric), float | int):
+            numbers = sorted(name for name, value in scores.items() if isinstance(value, float | int))
+            raise ValueError(
+                f"GraftingPath: metric = {metric!r}, but the scorer of the component has no such number. It has: "
+                f"{', '.join(numbers) or 'none'}; or use 'log_loss'."
+            )
+
+
+def is_exhausted(losses: Sequence[float]) -> bool:
+    """Whether the last log-losses of a path are not below an earlier one."""
+    return bool(losses) and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+
+
+def parsimonious(
+    parsimony: str | int,
+    values: Sequence[Any],
+    losses: Sequence[float],
+    errors: Sequence[float],
+    sizes: Sequence[float],
+) -> int:
+    """The index of the point that ``parsimony`` asks for.
+
+    Parameters
+    ----------
+    parsimony : "best", "one_se" or int
+        See :class:`~spacy_graft.graft.settings.GraftingPath`. The rule of one standard error is that of Breiman,
+        Friedman, Olshen & Stone 1984, section 3.4.3.
+    values : sequence of numbers or tuples
+        Of points along a path; the larger is the better one.
+    losses, errors : sequence of float
+        Their log-losses and the standard errors of these.
+    sizes : sequence of float
+        Their features.
+    """
+    if parsimony == "one_se":
+        best = int(np.argmin(losses))
+        return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
+    small = [i for i, size in enumerate(sizes) if parsimony == "best" or size <= int(parsimony)]
+    return max(small, key=values.__getitem__, default=0)
+
+
+def trials_of(fit: PathFit, held_out: HeldOut, strengths: Sequence[float | None]) -> list[Trial]:
+    """The present point of a path under several refits."""
+    first = fit.refitted(strengths[0])
+    snapshot = snapshot_of_solution(first, held_out.blocks, held_out.strings)
+    trials = [trial_of(strengths[0], first, snapshot, held_out)]
+    for strength in strengths[1:]:
+        solution = fit.refitted(strength)
+        own = replace(snapshot, weights=solution.weights, intercepts=solution.intercepts)
+        trials.append(trial_of(strength, solution, own, held_out))
+    return trials
+
+
+def first_trial(fit: PathFit, held_out: HeldOut, strength: float | None) -> Trial:
+    """The present point of a path under one refit."""
+    solution = fit.refitted(strength)
+    return trial_of(strength, solution, snapshot_of_solution(solution, held_out.blocks, held_out.strings), held_out)
+
+
+def trial_of(strength: float | None, solution: Solution, snapshot: Snapshot, held_out: HeldOut) -> Trial:
+    """What held-out documents say of a solution."""
+    scores = held_out.scores(snapshot)
+    return Trial(strength, solution, scores, held_out.mean(held_out.losses(scores)))
+
+
+def best_refit(fit: PathFit, held_out: HeldOut, start: float | None) -> Trial:
+    """The refit of the present point with the least log-loss.
+
+    From ``start``, strengths are doubled or halved while that lowers the log-loss; then the minimum of the parabola
+    through the best and its neighbours, over the logarithm of the strength, is tried if it promises enough.
+    """
+    assert start is not None
+    first = first_trial(fit, held_out, start)
+    snapshot = snapshot_of_solution(first.solution, held_out.blocks, held_out.strings)
+    tried = {start: first}
+
+    def trial(strength: float) -> Trial:
+        if strength not in tried:
+            solution = fit.refitted(strength)
+            own = replace(snapshot, weights=solution.weights, intercepts=solution.intercepts)
+            tried[strength] = trial_of(strength, solution, own, held_out)
+        return tried[strength]
+
+    if not len(first.solution.blocks):
+        return first
+    best = first
+    for factor in (FACTOR, 1.0 / FACTOR):
+        while LEAST_REFIT < (strength := bounded(best) * factor) < LARGEST_REFIT:
+            if trial(strength).log_loss >= best.log_loss:
+                break
+            best = trial(strength)
+    around = [tried.get(bounded(best) * factor) for factor in (1.0 / FACTOR, 1.0, FACTOR)]
+    if all(around):
+        place, gain = lowest_of_parabola([one.log_loss for one in around if one is not None])
+        if gain > WORTHWHILE * best.log_loss:
+            best = min(best, trial(bounded(best) * FACTOR**place), key=lambda one: one.log_loss)
+    return best
+
+
+def bounded(trial: Trial) -> float:
+    """The strength of a trial that has one."""
+    assert trial.strength is not None
+    return trial.strength
+
+
+def lowest_of_parabola(values: Sequence[float]) -> tuple[float, float]:
+    """Where the parabola through (−1, a), (0, b), (1, c) is lowest, between −1 and 1, and by how much less than b."""
+    before, here, after = values
+    curvature = before - 2.0 * here + after
+    if not curvature > 0.0 or not math.isfinite(curvature):
+        return 0.0, 0.0
+    slope = 0.5 * (after - before)
+    place = min(max(-slope / curvature, -1.0), 1.0)
+    return place, -(slope * place + 0.5 * curvature * place**2)
+
+
+def divided(solution: Solution, temperature: float) -> Solution:
+    """A solution whose scores are divided by a number."""
+    if temperature == 1.0:
+        return solution
+    return replace(solution, weights=solution.weights / temperature, intercepts=solution.intercepts / temperature)
