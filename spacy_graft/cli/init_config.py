@@ -140,7 +140,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     config["nlp"]["batch_size"] = 256
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
     config["training"].update(TRAINING_SETTINGS)
-    config["training"]["score_weights"] = {"cats_score": 1.0}
+    config["training"]["score_weights"] = {"cats_choice": 1.0, "cats_score": 0.0}
     config.pop("pretraining", None)
     config["paths"]["checkpoints"] = None
     config["initialize"]["components"][name] = {"checkpoints": "${paths.checkpoints}"}
@@ -170,12 +170,12 @@ def reader_settings(split: str) -> dict[str, Any]:
     }
 
 
-#: A training step is a point of the learner's path, on the whole corpus. Each is evaluated; training ends after 6 steps
-#: without a better score.
+#: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. It
+#: comes after two points without a better one at the latest: patience must be larger.
 TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
-    "patience": 6,
-    "max_steps": 16,
+    "patience": 4,
+    "max_steps": 18,
     "max_epochs": 0,
     "dropout": 0.0,
     "accumulate_gradient": 1,

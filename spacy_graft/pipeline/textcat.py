@@ -509,7 +509,8 @@ class TextCatGraft(TrainablePipe):
             chosen = choice.chosen
             self.set_solution(chosen.solution, chosen.report)
             self._note_score(choice.points[-1].scores)
-        if not choice.points:
+        training.n_scored += training.concluded
+        if not choice.points or training.n_scored > 1:
             return self._scores(examples, options)
         chosen = choice.chosen
         self.set_annotations((example.predicted for example in judged), chosen.probabilities)

@@ -73,6 +73,8 @@ class Training:
         These documents.
     concluded : bool
         Whether the last step was that to the chosen model.
+    n_scored : int
+        How often its scores have been asked for.
     losses : dict of str to float
         The caller's losses, which the next step updates.
     """
@@ -206,7 +208,7 @@ class Training:
         fit = self._begun_fit()
         self.reports = []
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded = None, False
+        self.held_out, self.concluded, self.n_scored = None, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
