@@ -496,7 +496,7 @@ def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     assert written["components"]["parser"] == {"source": str(unpacked)}
     assert set(written["components"]["textcat_graft"]["features"]) == {"words", "characters", "tags", "arcs", "pairs"}
     weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
-    assert weights == {"cats_score": 1.0}
+    assert weights == {"cats_choice": 1.0}
     assert "is for the language 'en'" in refused(
         "init-config", tmp_path / "x.cfg", "--lang", "de", "--syntax", "--syntax-from", unpacked
     )

@@ -251,7 +251,7 @@ class GraftingPath(PenaltySettings):
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
         self._require_count("steps", "at least 1")
         self._require_count("max_features", "at least 1, or null", null=True)
-        refit = self.refit is None or self.refit == "auto" or is_strength(self.refit)
+        refit = self.refit is None or (isinstance(self.refit, str) and self.refit == "auto") or is_strength(self.refit)
         self._require(refit, "refit", f"a number above 0, 'auto', or null, {UP_TO}")
         metric: Any = self.metric
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")

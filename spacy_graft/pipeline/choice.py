@@ -127,7 +127,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Point:
+class JudgedPoint:
     """A point of a path as held-out documents judge it.
 
     Attributes
@@ -162,13 +162,13 @@ class Choice:
 
     Attributes
     ----------
-    points : list of Point
+    points : list of JudgedPoint
         In the order of the path.
     """
 
     def __init__(self, learner: GraftingPath) -> None:
         self.learner = learner
-        self.points: list[Point] = []
+        self.points: list[JudgedPoint] = []
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
 
@@ -178,12 +178,12 @@ class Choice:
         return is_exhausted([point.log_loss for point in self.points])
 
     @property
-    def best(self) -> Point:
+    def best(self) -> JudgedPoint:
         """The best point by the metric; of equal ones that with the higher macro-F1, then the first."""
         return max(self.points, key=self._value)
 
     @property
-    def chosen(self) -> Point:
+    def chosen(self) -> JudgedPoint:
         """The point that ``parsimony`` asks for."""
         columns = [
             (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
@@ -202,11 +202,11 @@ class Choice:
         share = 1.0 - best.log_loss / self.baseline if self.baseline > 0.0 else 0.0
         return {"cats_log_loss": self.chosen.log_loss, "cats_choice": share}
 
-    def _value(self, point: Point) -> tuple[float, float]:
+    def _value(self, point: JudgedPoint) -> tuple[float, float]:
         f1 = float(point.scores.get("cats_macro_f", 0.0))
         return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
 
-    def judge(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> Point:
+    def judge(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
         """Judge the present point of a path.
 
         Parameters
@@ -223,7 +223,11 @@ class Choice:
         """
         self.baseline = held_out.baseline
         start = self.points[-1].report.refit if self.points else self.learner.first_refit
-        trial = best_refit(fit, held_out, start) if self.learner.refit == "auto" else first_trial(fit, held_out, start)
+        trial = first_trial(fit, held_out, start)
+        least = min((point.log_loss for point in self.points), default=math.inf)
+        if self.learner.refit == "auto" and (trial.log_loss >= least or not self.points):
+            # Where it does not get better, another refit may be what is missing.
+            trial = best_refit(fit, held_out, trial)
         temperature = held_out.temperature(trial.scores)
         scores = trial.scores / temperature
         losses = held_out.losses(scores)
@@ -232,7 +236,7 @@ class Choice:
         self._check_metric(found)
         log_loss = held_out.mean(losses)
         report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
-        point = Point(
+        point = JudgedPoint(
             divided(trial.solution, temperature), report, log_loss, held_out.error(losses), probabilities, found
         )
         self.points.append(point)
@@ -305,16 +309,14 @@ def trial_of(strength: float | None, solution: Solution, snapshot: Snapshot, hel
     return Trial(strength, solution, scores, held_out.mean(held_out.losses(scores)))
 
 
-def best_refit(fit: PathFit, held_out: HeldOut, start: float | None) -> Trial:
+def best_refit(fit: PathFit, held_out: HeldOut, first: Trial) -> Trial:
     """The refit of the present point with the least log-loss.
 
-    From ``start``, strengths are doubled or halved while that lowers the log-loss; then the minimum of the parabola
-    through the best and its neighbours, over the logarithm of the strength, is tried if it promises enough.
+    From that of ``first``, strengths are doubled or halved while that lowers the log-loss; then the minimum of the
+    parabola through the best and its neighbours, over the logarithm of the strength, is tried if it promises enough.
     """
-    assert start is not None
-    first = first_trial(fit, held_out, start)
     snapshot = snapshot_of_solution(first.solution, held_out.blocks, held_out.strings)
-    tried = {start: first}
+    tried = {first.strength: first}
 
     def trial(strength: float) -> Trial:
         if strength not in tried:
@@ -327,19 +329,19 @@ def best_refit(fit: PathFit, held_out: HeldOut, start: float | None) -> Trial:
         return first
     best = first
     for factor in (FACTOR, 1.0 / FACTOR):
-        while LEAST_REFIT < (strength := bounded(best) * factor) < LARGEST_REFIT:
+        while LEAST_REFIT < (strength := strength_of(best) * factor) < LARGEST_REFIT:
             if trial(strength).log_loss >= best.log_loss:
                 break
             best = trial(strength)
-    around = [tried.get(bounded(best) * factor) for factor in (1.0 / FACTOR, 1.0, FACTOR)]
+    around = [tried.get(strength_of(best) * factor) for factor in (1.0 / FACTOR, 1.0, FACTOR)]
     if all(around):
         place, gain = lowest_of_parabola([one.log_loss for one in around if one is not None])
         if gain > WORTHWHILE * best.log_loss:
-            best = min(best, trial(bounded(best) * FACTOR**place), key=lambda one: one.log_loss)
+            best = min(best, trial(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
     return best
 
 
-def bounded(trial: Trial) -> float:
+def strength_of(trial: Trial) -> float:
     """The strength of a trial that has one."""
     assert trial.strength is not None
     return trial.strength

@@ -30,7 +30,8 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "keep_corpus": False,
 }
 SCORE_WEIGHTS: dict[str, float | None] = {
-    "cats_score": 1.0,
+    "cats_choice": 1.0,
+    "cats_score": 0.0,
     "cats_score_desc": None,
     "cats_micro_p": None,
     "cats_micro_r": None,

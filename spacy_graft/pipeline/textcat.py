@@ -472,8 +472,11 @@ class TextCatGraft(TrainablePipe):
         if self.training is not None and self.training.choice is not None:
             return self._choose(self.training, self.training.choice, examples, kwargs)
         scores = self._scores(examples, kwargs)
+        if self.training is None or "cats_score" not in scores:
+            return scores
         self._note_score(scores)
-        return scores
+        # Without a path, the loop chooses.
+        return {**scores, "cats_choice": scores["cats_score"]}
 
     def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
         scores: dict[str, Any] = super().score(examples, **options)

@@ -20,7 +20,7 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..graft.start import Fit, start
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, Point, Scorer, divided
+from .choice import Choice, HeldOut, JudgedPoint, Scorer, divided
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
 
@@ -184,7 +184,7 @@ class Training:
         self.reports.append(model.report)
         return model
 
-    def _retrained(self, chosen: Point) -> Model:
+    def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
         assert self.held_out is not None
         self.fit = None
