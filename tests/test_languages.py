@@ -102,6 +102,8 @@ def test_chinese_trains_without_more_packages(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
 def test_japanese_trains_with_sudachipy(tmp_path: Path) -> None:
+    """spaCy calls SudachiPy 0.7 in a way that it no longer recommends, hence the warning."""
     pytest.importorskip("sudachipy")
     trained(CONFIG, tmp_path, "ja", JAPANESE, JAPANESE_COMMON)
