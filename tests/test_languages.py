@@ -6,6 +6,7 @@ import json
 import random
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -79,12 +80,18 @@ def test_the_tokenizer_is_that_of_the_language(lang: str, text: str, words: list
     assert [token.text for token in spacy.blank(lang)(text)] == words
 
 
-def test_settings_of_a_tokenizer_are_overrides() -> None:
-    """As docs/languages.md sets jieba."""
-    overrides = {"nlp.lang": "vi", "nlp.tokenizer.@tokenizers": "spacy.vi.VietnameseTokenizer"}
-    config = load_config(CONFIG, overrides={**overrides, "nlp.tokenizer.use_pyvi": False})
-    nlp = load_model_from_config(config, auto_fill=True)
-    assert [token.text for token in nlp.make_doc("khách sạn")] == ["khách", "sạn"]
+@pytest.mark.parametrize(
+    ("lang", "tokenizer", "text"),
+    [
+        ("ko", {"@tokenizers": "spacy.Tokenizer.v1"}, "방이 깨끗해요"),
+        ("vi", {"@tokenizers": "spacy.vi.VietnameseTokenizer", "use_pyvi": False}, "khách sạn"),
+    ],
+)
+def test_another_tokenizer_is_an_override(lang: str, tokenizer: dict[str, Any], text: str) -> None:
+    """That of the language would need a package."""
+    overrides = {"nlp.lang": lang, **{f"nlp.tokenizer.{name}": value for name, value in tokenizer.items()}}
+    nlp = load_model_from_config(load_config(CONFIG, overrides=overrides), auto_fill=True)
+    assert [token.text for token in nlp.make_doc(text)] == text.split()
 
 
 @pytest.mark.skipif(find_spec("sudachipy") is not None, reason="SudachiPy is installed")
