@@ -101,8 +101,12 @@ def test_a_missing_package_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_chinese_trains_without_more_packages(tmp_path: Path) -> None:
-    component = trained(CONFIG, tmp_path, "zh", CHINESE, CHINESE_COMMON)
+@pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "init-config"])
+def test_chinese_trains_without_more_packages(tmp_path: Path, shipped: bool) -> None:
+    config = CONFIG if shipped else tmp_path / "config.cfg"
+    if not shipped:
+        run("-m", "spacy_graft", "init-config", config, "--lang", "zh")
+    component = trained(config, tmp_path, "zh", CHINESE, CHINESE_COMMON)
     names = {feature.text for feature in component.features()}
     # Part of a word with the same documents as the word: the shorter one names the feature.
     assert {"屏", "太"} & names
