@@ -23,8 +23,10 @@ from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.features import write_csv
+from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
+from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import JsonlTexts
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
@@ -497,6 +499,7 @@ def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     assert set(written["components"]["textcat_graft"]["features"]) == {"words", "characters", "tags", "arcs", "pairs"}
     weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
     assert weights == {"cats_choice": 1.0}
+    assert written["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
     assert "is for the language 'en'" in refused(
         "init-config", tmp_path / "x.cfg", "--lang", "de", "--syntax", "--syntax-from", unpacked
     )
@@ -519,6 +522,24 @@ def test_default_cfg_has_the_default_blocks() -> None:
     components = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)["components"]
     expected = {**default_features(), **syntax_features()}
     assert blocks_of(components["textcat_graft"]["features"]) == blocks_of(expected)
+
+
+@pytest.mark.parametrize(("lang", "within_words"), [("de", True), ("zh", False)])
+def test_init_config_knows_which_languages_have_spaces(tmp_path: Path, lang: str, within_words: bool) -> None:
+    call("init-config", tmp_path / "config.cfg", "--lang", lang)
+    config = spacy.util.load_config(tmp_path / "config.cfg")
+    assert config["nlp"]["tokenizer"] == spacy.blank(lang).config["nlp"]["tokenizer"]
+    assert config["components"]["textcat_graft"]["features"]["characters"]["within_words"] is within_words
+
+
+def test_syntax_brings_its_tokenizer(tmp_path: Path) -> None:
+    """The words of its parser are those that its tokenizer makes."""
+    config = complete_config("zh", True, CorpusSize.small, None)
+    syntax = spacy.blank("zh", config={"nlp": {"tokenizer": {"@tokenizers": "spacy.Tokenizer.v1"}}})
+    for name in ("tagger", "parser", "morphologizer", "trainable_lemmatizer"):
+        syntax.add_pipe(name)
+    add_syntax(config, "other", syntax)
+    assert config["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
 
 
 def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

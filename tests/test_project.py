@@ -108,9 +108,11 @@ def test_the_model_has_syntax_and_needs_nothing_of_the_project(first_run: str, p
 
 def test_without_syntax_any_language_goes(project: Path, data: Path, tmp_path: Path) -> None:
     shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "project.lock"))
-    options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "xx")
+    options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "zh")
     run("-m", "spacy", "project", "run", "all", tmp_path / "clone", *options)
-    assert spacy.load(tmp_path / "clone" / "training" / "model-best").pipe_names == ["textcat_graft"]
+    nlp = spacy.load(tmp_path / "clone" / "training" / "model-best")
+    assert nlp.pipe_names == ["textcat_graft"]
+    assert [token.text for token in nlp.make_doc("房间很大。")] == ["房", "间", "很", "大", "。"]
 
 
 def test_an_altered_syntax_pipeline_is_not_unpacked(project: Path, tmp_path: Path) -> None:

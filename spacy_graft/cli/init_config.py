@@ -134,8 +134,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     except Exception as error:  # languages import optional packages, which can raise anything
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
-    has_words = bool(nlp.vocab.writing_system["has_letters"])
-    nlp.add_pipe(name, config={"features": component_features(size, has_words, syntax is not None)})
+    nlp.add_pipe(name, config={"features": component_features(size, lang, syntax is not None)})
     config = Config(nlp.config).copy()
     config["nlp"]["batch_size"] = 256
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
@@ -149,12 +148,12 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     return config
 
 
-def component_features(size: CorpusSize, has_words: bool, syntax: bool) -> dict[str, Any]:
-    """Return the feature blocks; character n-grams stay within words if the script separates words by spaces."""
-    from ..pipeline.defaults import default_features, syntax_features
+def component_features(size: CorpusSize, lang: str, syntax: bool) -> dict[str, Any]:
+    """Return the feature blocks; character n-grams stay within words if the language separates words by spaces."""
+    from ..pipeline.defaults import WITHOUT_SPACES, default_features, syntax_features
 
     words, others = MIN_DF[size]
-    return default_features(words, others, has_words) | (syntax_features(others) if syntax else {})
+    return default_features(words, others, lang not in WITHOUT_SPACES) | (syntax_features(others) if syntax else {})
 
 
 def reader_settings(split: str) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from ..registry import graft_features
 
 #: Configs of blocks by name.
 BlockConfigs = dict[str, dict[str, Any]]
+#: Languages that are written without spaces between words. spaCy's `writing_system` does not say so: Korean has no
+#: letters there, but spaces, and Thai letters, but no spaces.
+WITHOUT_SPACES = frozenset({"bo", "ja", "th", "zh"})
 
 
 def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
