@@ -167,6 +167,7 @@ def reader_settings(split: str) -> dict[str, Any]:
         "id_field": None,
         "weight_field": None,
         "limit": 0,
+        "lazy": True,
     }
 
 
@@ -176,7 +177,7 @@ TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
     "patience": 6,
     "max_steps": 16,
-    "max_epochs": 0,
+    "max_epochs": -1,
     "dropout": 0.0,
     "accumulate_gradient": 1,
     "before_to_disk": {"@callbacks": "spacy_graft.WholeSave.v1"},

@@ -145,9 +145,7 @@ class JsonlCorpus:
             texts = self._lazy_batch(nlp, index, batch)
             for place, (number, record) in enumerate(batch):
                 text = LazyText(texts, place)
-                yield Example(
-                    unread_doc(nlp, text), self._annotated(unread_doc(nlp, text), number, record, labels)
-                )
+                yield Example(unread_doc(nlp, text), self._annotated(unread_doc(nlp, text), number, record, labels))
 
     def _lazy_batch(self, nlp: Language, index: int, records: list[Record]) -> LazyBatch:
         """The texts of a batch; those that were read before are not read again."""
@@ -155,7 +153,9 @@ class JsonlCorpus:
         known = self._read.get(index)
         if known is not None and known.nlp is nlp and known.texts == texts:
             return known
-        return LazyBatch(nlp, texts, lambda place: self._doc(nlp, *records[place]), partial(self._read.__setitem__, index))
+        return LazyBatch(
+            nlp, texts, lambda place: self._doc(nlp, *records[place]), partial(self._read.__setitem__, index)
+        )
 
     def _annotated(self, reference: Doc, number: int, record: dict[str, Any], labels: list[str]) -> Doc:
         reference.cats = self._cats(number, record, labels)

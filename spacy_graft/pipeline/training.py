@@ -245,8 +245,10 @@ def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> 
 def opened(examples: Examples) -> Iterator[Example]:
     """The examples, with the tokens of those that have not been read."""
     for example in examples:
-        yield example if unread_text(example.predicted) is None else Example(
-            own_doc(example.predicted), example.reference
+        yield (
+            example
+            if unread_text(example.predicted) is None
+            else Example(own_doc(example.predicted), example.reference)
         )
 
 
