@@ -166,6 +166,7 @@ def reader_settings(split: str) -> dict[str, Any]:
         "id_field": None,
         "weight_field": None,
         "limit": 0,
+        "lazy": True,
     }
 
 
@@ -175,7 +176,7 @@ TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
     "patience": 4,
     "max_steps": 18,
-    "max_epochs": 0,
+    "max_epochs": -1,
     "dropout": 0.0,
     "accumulate_gradient": 1,
     "before_to_disk": {"@callbacks": "spacy_graft.WholeSave.v1"},

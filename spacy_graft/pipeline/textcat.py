@@ -35,7 +35,7 @@ from .choice import Choice, HeldOut
 from .corpus import ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
-from .training import Examples, ResumedTraining, Training, annotated
+from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
 
 if TYPE_CHECKING:
     from .network import NetworkSource
@@ -214,7 +214,7 @@ class TextCatGraft(TrainablePipe):
         Parameters
         ----------
         get_examples : callable
-            Returns the training corpus, or a part of it if it is streamed.
+            Returns the training corpus, or a part of it if it is streamed. Of a streamed file, the rest is read as well.
         nlp : Language, optional
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
@@ -246,6 +246,7 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
         corpus = read_labels(self._checked(get_examples()), self.name, self.exclusive)

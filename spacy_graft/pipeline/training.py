@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from functools import partial
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
-from spacy.util import minibatch
+from spacy.training import Corpus, Example
+from spacy.util import minibatch, resolve_dot_names
 
+from ..extract.unread import unread_text
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
@@ -22,6 +24,7 @@ from ..graft.start import Fit, start
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer, divided
 from .corpus import ExtractedCorpus
+from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
@@ -296,7 +299,7 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
     annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
     before = takewhile(lambda item: item[1] is not component, nlp.components)
     pipes = [pipe for name, pipe in before if name in annotating]
-    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else get_examples()
+    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else opened(get_examples())
 
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
@@ -308,11 +311,43 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
 def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
     """Yield the examples with predicted documents that the components have processed."""
     for batch in minibatch(examples, batch_size):
-        docs: Iterable[Doc] = (example.predicted.copy() for example in batch)
+        docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
             docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
             yield Example(doc, example.reference)
+
+
+def opened(examples: Examples) -> Iterator[Example]:
+    """The examples, with the tokens of those that have not been read."""
+    for example in examples:
+        yield (
+            example
+            if unread_text(example.predicted) is None
+            else Example(own_doc(example.predicted), example.reference)
+        )
+
+
+def own_doc(doc: Doc) -> Doc:
+    """A copy of a document; the tokens of one that has not been read."""
+    unread = unread_text(doc)
+    return doc.copy() if unread is None else unread.doc()
+
+
+def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> Callable[[], Examples]:
+    """The whole training corpus, if spaCy has cut it off.
+
+    Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
+    files can be read again, unlike other streams, which may not end.
+    """
+    if nlp is None or not isinstance(get_examples(), islice):
+        return get_examples
+    config = nlp.config.interpolate()
+    training = config.get("training", {})
+    if training.get("max_epochs") != -1:
+        return get_examples
+    (reader,) = resolve_dot_names(config, [training["train_corpus"]])
+    return partial(reader, nlp) if isinstance(reader, Corpus | JsonlCorpus) else get_examples
 
 
 def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
