@@ -123,6 +123,6 @@ def require_lazy_readers(nlp: Language) -> None:
     others = [name for name in trained if name not in grafts and name not in frozen]
     if others or not grafts:
         raise ValueError(
-            f"spacy_graft.JsonlCorpus.v1: lazy documents have no tokens for components other than graft components, but "
-            f"the pipeline trains {listed(others)}. Set lazy = false in [corpora.train] and [corpora.dev]."
+            f"spacy_graft.JsonlCorpus.v1: lazy documents have no tokens for components other than graft components, "
+            f"but the pipeline trains {listed(others)}. Set lazy = false in [corpora.train] and [corpora.dev]."
         )

@@ -20,7 +20,6 @@ from ..options import LARGEST_COUNT, check_flags, is_count
 from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
 from .targets import ID_KEY, WEIGHT_KEY
 
-
 #: The number of a line, and its object.
 Record = tuple[int, dict[str, Any]]
 

@@ -12,7 +12,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..extract.unread import text_of
+from ..extract.unread import document_text
 from ..messages import listed
 
 #: Keys of ``doc.user_data``: the example weight s_i, and the id of the document in messages.
@@ -28,7 +28,7 @@ def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
-    text = text_of(doc)
+    text = document_text(doc)
     return f"document {text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r}"
 
 
