@@ -34,13 +34,13 @@ def unread_text(doc: Doc) -> UnreadText | None:
     return unread
 
 
-def text_of(doc: Doc) -> str:
+def document_text(doc: Doc) -> str:
     """The text of a document, read or not."""
     unread = unread_text(doc)
     return doc.text if unread is None else unread.text
 
 
-def symbols_of(block: ReadingBlock, doc: Doc) -> np.ndarray:
+def read_symbols(block: ReadingBlock, doc: Doc) -> np.ndarray:
     """Return the symbols of a document for a block; raise a ValueError if it lacks an annotation."""
     unread = unread_text(doc)
     if unread is not None:

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from ..extract.blocks import Block, ReadingBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
-from ..extract.unread import symbols_of
+from ..extract.unread import read_symbols
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
@@ -193,5 +193,5 @@ def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[Re
     parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
     for doc in docs:
         for block, symbols in parts.items():
-            symbols.append(symbols_of(block, doc))
+            symbols.append(read_symbols(block, doc))
     return {block: stream_of(block, symbols) for block, symbols in parts.items()}

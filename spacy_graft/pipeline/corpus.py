@@ -18,7 +18,7 @@ from ..extract.bags import Bags
 from ..extract.blocks import Block, ReadingBlock, is_combination_block, is_item_block, is_ngram_block, is_reading_block
 from ..extract.lengths import document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
-from ..extract.unread import symbols_of, text_of
+from ..extract.unread import document_text, read_symbols
 from ..graft.data import TrainingData
 from ..messages import listed
 from .targets import Target, TargetReader, Targets
@@ -76,7 +76,7 @@ class ExtractedCorpus:
         return corpus
 
     def _extract(self, doc: Doc, target: Target, key: int) -> None:
-        symbols = {name: symbols_of(block, doc) for name, block in self.reading.items()}
+        symbols = {name: read_symbols(block, doc) for name, block in self.reading.items()}
         self._targets.append(target)
         for name, part in symbols.items():
             self._symbols[name].append(part)
@@ -227,7 +227,7 @@ class ExtractedCorpus:
 
 def fingerprint(example: Example, target: Target) -> int:
     """A 64-bit hash that is equal for examples with the same text and target, in every process."""
-    text = text_of(example.reference).encode("utf-8", "surrogatepass")
+    text = document_text(example.reference).encode("utf-8", "surrogatepass")
     digest = blake2b(target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight), digest_size=8)
     digest.update(text)
     return int.from_bytes(digest.digest(), "little")

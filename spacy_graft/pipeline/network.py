@@ -16,7 +16,7 @@ from ..extract.bags import Bags
 from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block
 from ..extract.items import ItemBlock
 from ..extract.streams import Stream, stream_of
-from ..extract.unread import symbols_of
+from ..extract.unread import read_symbols
 from ..graft.data import TrainingData
 from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
@@ -106,7 +106,7 @@ class NetworkSource:
         symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.vertex_blocks}
         for example in self.unlabelled() if self.unlabelled is not None else ():
             for name, block in self.vertex_blocks.items():
-                symbols[name].append(symbols_of(block, example.predicted))
+                symbols[name].append(read_symbols(block, example.predicted))
         return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
     def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:

@@ -12,7 +12,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..extract.unread import text_of
+from ..extract.unread import document_text
 from ..messages import listed
 
 #: Keys of ``doc.user_data``: the example weight s_i, and the id of the document in messages.
@@ -28,11 +28,11 @@ def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
-    text = text_of(doc)
+    text = document_text(doc)
     return f"document {text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """The targets of one document.
 
@@ -41,7 +41,7 @@ class Target:
     values : float64 (labels)
         q_y in [0, 1]; if labels are exclusive, they sum to 1.
     known : bool (labels)
-        False where ``doc.cats`` does not mention the label.
+        False where ``doc.cats`` does not mention the label. Exclusive targets share one array. Not to be changed.
     weight : float
         The example weight s, positive.
     """
@@ -89,6 +89,10 @@ class TargetReader:
     def _columns(self) -> dict[str, int]:
         return {label: column for column, label in enumerate(self.labels)}
 
+    @cached_property
+    def _all_known(self) -> np.ndarray:
+        return np.ones(len(self.labels), np.bool_)
+
     def read(self, doc: Doc) -> Target:
         """Return the target of an annotated document.
 
@@ -99,7 +103,7 @@ class TargetReader:
             not sum to 1, or the weight is not a positive number.
         """
         values = np.zeros(len(self.labels))
-        known = np.full(len(self.labels), self.exclusive)
+        known = self._all_known if self.exclusive else np.zeros(len(self.labels), np.bool_)
         for label, value in doc.cats.items():
             column = self._columns.get(label)
             if column is None:

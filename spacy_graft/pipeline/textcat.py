@@ -214,8 +214,7 @@ class TextCatGraft(TrainablePipe):
         Parameters
         ----------
         get_examples : callable
-            Returns the training corpus, or a part of it if it is streamed. Of a streamed file, the rest is read as
-            well.
+            Returns the training corpus, or a part of it if it is streamed. A file that is streamed is read whole.
         nlp : Language, optional
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional

@@ -299,7 +299,7 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
     annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
     before = takewhile(lambda item: item[1] is not component, nlp.components)
     pipes = [pipe for name, pipe in before if name in annotating]
-    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else opened(get_examples())
+    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else with_tokens(get_examples())
 
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
@@ -318,7 +318,7 @@ def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> 
             yield Example(doc, example.reference)
 
 
-def opened(examples: Examples) -> Iterator[Example]:
+def with_tokens(examples: Examples) -> Iterator[Example]:
     """The examples, with the tokens of those that have not been read."""
     for example in examples:
         yield (
