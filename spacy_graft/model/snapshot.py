@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
 
+from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream, stream_of
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
@@ -77,10 +77,15 @@ class Snapshot:
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
-        totals = np.zeros((len(docs), self.n_labels))
         if not docs:
-            return totals
+            return np.zeros((0, self.n_labels))
         features = self.compiled(docs[0])
+        # Small batches stay in the processor cache, and bound the memory, however many documents there are.
+        return np.concatenate([self._scores_of_batch(features, batch) for batch in small_batches(docs)])
+
+    def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
+        """The scores of a batch of documents, which is not empty."""
+        totals = np.zeros((len(docs), self.n_labels))
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
@@ -161,16 +166,3 @@ def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, Read
 def as_reading_block(block: Block) -> ReadingBlock:
     """Return a block that is known to read documents, typed as such."""
     return cast("ReadingBlock", block)
-
-
-def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
-    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
-
-    A document is read for all blocks before the next, so that it stays in the processor cache.
-    """
-    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
-    for doc in docs:
-        for block, symbols in parts.items():
-            block.check(doc)
-            symbols.append(block.symbols(doc))
-    return {block: stream_of(block, symbols) for block, symbols in parts.items()}
