@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.attrs import ORTH, SPACY
 
+from .batches import TokenBatch
 from .hashing import EMPTY, empty_slots
 from .streams import Stream
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
-
-    from .batches import TokenBatch
+    from spacy.tokens import Doc
 
 #: Largest number of cached words; the cache is emptied beyond it. About 80 bytes a word, 10 MB.
 CAPACITY = 2**17
@@ -80,6 +80,12 @@ class Spelling(threading.local):
             first = 0
         kernels.insert_rows(self.slots, self.keys, first, last)
         self.size = last
+
+
+def text_of(doc: Doc) -> str:
+    """Return ``doc.text``."""
+    symbols = SPELLINGS[False].spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
+    return symbols.astype("<u4", copy=False).tobytes().decode("utf-32-le")
 
 
 def code_points(text: str) -> np.ndarray:

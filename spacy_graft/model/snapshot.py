@@ -108,10 +108,11 @@ class Snapshot:
             symbols to characters. Block by block, in the order of ends.
         """
         found = [np.empty((0, 3), np.int64)]
-        features = self.compiled(doc)
-        blocks = reading_blocks(self.blocks, features)
-        for name, automaton in features.automata.items():
-            found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
+        automata = self.compiled(doc).automata
+        blocks = {name: as_reading_block(self.blocks[name]) for name in automata}
+        streams = read_streams(blocks.values(), [doc])
+        for name, automaton in automata.items():
+            found.append(automaton.occurrences(streams[blocks[name]].symbols))
         return np.concatenate(found)
 
     def item_features(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
@@ -125,8 +126,16 @@ class Snapshot:
         order = np.argsort(rows)
         return rows[order], values[order]
 
-    def contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def contributions(
+        self, doc: Doc, occurrences: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return what the scores of a document are computed from: ``intercepts + scale * values @ weights``.
+
+        Parameters
+        ----------
+        doc : Doc
+        occurrences : int64 (n_occurrences, 3), optional
+            From :meth:`ngram_occurrences`, if they are known.
 
         Returns
         -------
@@ -139,7 +148,7 @@ class Snapshot:
         scale : float
             The document weight.
         """
-        ngrams = np.unique(self.ngram_occurrences(doc)[:, 0])
+        ngrams = np.unique((self.ngram_occurrences(doc) if occurrences is None else occurrences)[:, 0])
         others, values = self.item_features(doc)
         features = np.concatenate([ngrams, others])
         values = np.concatenate([np.ones(len(ngrams)), values])
