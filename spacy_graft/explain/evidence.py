@@ -7,10 +7,10 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.bags import item_keys
-from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
+from ..extract.blocks import NgramBlock, ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from ..model.snapshot import Snapshot, as_reading_block
-from .contributions import Member, Span
+from .contributions import Member, Span, member, span
 from .features import MEMBER_SEPARATOR
 
 
@@ -33,38 +33,41 @@ class Evidence:
         self.table = snapshot.features
         self.token_starts = doc.to_array(IDX).view(np.int64)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
-        self._ngrams: tuple[dict[int, slice], list[Span]] | None = None
+        self._ngrams: tuple[dict[int, slice], list[tuple[Span]]] | None = None
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
 
     def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
         """Text, block and kind of a feature, and its members with their places."""
-        terms, block = self.table.terms(row), self.table.blocks[row]
-        if is_ngram_block(self.blocks[block]):
-            members: tuple[Member, ...] = (self._ngram(row, terms[0]),)
-        else:
-            members = tuple(self._item(term) for term in terms)
-        return MEMBER_SEPARATOR.join(member.text for member in members), block, self.blocks[block].feature_kind, members
+        name = self.table.blocks[row]
+        block = self.blocks[name]
+        if is_ngram_block(block):
+            ngram = self._ngram(row, name, block)
+            return ngram.text, name, ngram.kind, (ngram,)
+        members = tuple(map(self._item, self.table.terms(row)))
+        return MEMBER_SEPARATOR.join(member.text for member in members), name, block.feature_kind, members
 
-    def _ngram(self, row: int, term: NamedTerm) -> Member:
+    def _ngram(self, row: int, name: str, block: NgramBlock) -> Member:
         if self._ngrams is None:
-            self._ngrams = self._ngram_spans()
-        places, spans = self._ngrams
-        return self._member(term, tuple((span,) for span in spans[places[row]]))
+            self._ngrams = self._ngram_places()
+        bounds, places = self._ngrams
+        return member(block.text(self.table.ngrams[row]), name, block.feature_kind, tuple(places[bounds[row]]))
 
-    def _ngram_spans(self) -> tuple[dict[int, slice], list[Span]]:
-        """The spans of all occurrences, and where those of each row are."""
+    def _ngram_places(self) -> tuple[dict[int, slice], list[tuple[Span]]]:
+        """The places of all occurrences, and which of them are those of each row."""
         rows, firsts, counts = np.unique(self.occurrences[:, 0], return_index=True, return_counts=True)
-        names = np.array([self.table.blocks[row] for row in rows.tolist()], np.str_).repeat(counts)
-        bounds = np.empty((len(names), 2), np.int64)
-        for name in set(names.tolist()):
-            of_block = names == name
+        names = [self.table.blocks[row] for row in rows.tolist()]
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        number = np.repeat([numbers[name] for name in names], counts)
+        bounds = np.empty((len(number), 2), np.int64)
+        for name, k in numbers.items():
+            of_block = np.flatnonzero(number == k)
             spans = self._spans_of(name)
             bounds[of_block, 0] = spans[self.occurrences[of_block, 1], 0, 0]
             bounds[of_block, 1] = spans[self.occurrences[of_block, 2] - 1, 0, 1]
-        places = map(slice, firsts.tolist(), (firsts + counts).tolist())
-        return dict(zip(rows.tolist(), places, strict=True)), self._spans_between(bounds)
+        slices = map(slice, firsts.tolist(), (firsts + counts).tolist())
+        return dict(zip(rows.tolist(), slices, strict=True)), list(zip(self._spans_between(bounds)))
 
     def _item(self, term: NamedTerm) -> Member:
         if term not in self._members:
@@ -75,12 +78,8 @@ class Evidence:
             n_places, k, _ = bounds.shape
             spans = self._spans_between(bounds.reshape(-1, 2))
             places = tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
-            self._members[term] = self._member(term, places)
+            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places)
         return self._members[term]
-
-    def _member(self, term: NamedTerm, places: tuple[tuple[Span, ...], ...]) -> Member:
-        block = self.blocks[term.block]
-        return Member(as_reading_block(block).text(term.symbols), term.block, block.feature_kind, places)
 
     def _keys_of(self, block: str) -> np.ndarray:
         if block not in self._symbols:
@@ -98,7 +97,7 @@ class Evidence:
         starts, ends = bounds.T
         first = np.maximum(np.searchsorted(self.token_starts, starts, side="right") - 1, 0)
         last = np.maximum(np.searchsorted(self.token_starts, ends, side="left"), first + 1)
-        return list(map(Span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
+        return list(map(span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from spacy.tokens import Doc
 
-from ..extract.spelling import text_of
+from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
-from .contributions import Contribution, LabelExplanation, Member, places_of
+from .contributions import Contribution, LabelExplanation, Member, places_of, with_fields
 from .evidence import Evidence
 from .html.page import label_view
 
@@ -102,7 +102,7 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     evidence = Evidence(snapshot, doc, occurrences)
     found = list(map(evidence.of_feature, rows.tolist()))
     return Explanation(
-        text_of(doc),
+        text_of_doc(doc),
         tuple(
             explain_label(
                 label,
@@ -133,6 +133,19 @@ def explain_label(
     parts = []
     for k, weight, value, contribution in zip(*columns, strict=True):
         text, block, kind, members = found[k]
-        parts.append(Contribution(text, block, kind, weight, value, contribution, members))
+        parts.append(
+            with_fields(
+                Contribution,
+                {
+                    "text": text,
+                    "block": block,
+                    "kind": kind,
+                    "weight": weight,
+                    "value": value,
+                    "contribution": contribution,
+                    "members": members,
+                },
+            )
+        )
     score = intercept + sum(columns[-1])
     return LabelExplanation(label, probability, score, intercept, tuple(parts))

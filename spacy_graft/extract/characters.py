@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 
-#: What words are framed by.
-SPACE = ord(" ")
-
-
 @graft_features("spacy_graft.CharacterNgrams.v1")
 @dataclass(frozen=True)
 class CharacterNgrams(BatchReader):
@@ -92,7 +88,7 @@ class CharacterNgrams(BatchReader):
             return np.stack((starts, starts + 1), axis=1)
         framed, places = framed_words(text)
         starts = np.append(starts, np.int32(len(written)))[places]
-        return np.stack((starts, starts + ((framed.symbols != 0) & (framed.symbols != SPACE))), axis=1)
+        return np.stack((starts, starts + ((framed.symbols != 0) & (framed.symbols != ord(" ")))), axis=1)
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""

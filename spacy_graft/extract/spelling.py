@@ -82,7 +82,7 @@ class Spelling(threading.local):
         self.size = last
 
 
-def text_of(doc: Doc) -> str:
+def text_of_doc(doc: Doc) -> str:
     """Return ``doc.text``."""
     symbols = SPELLINGS[False].spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
     return symbols.astype("<u4", copy=False).tobytes().decode("utf-32-le")
