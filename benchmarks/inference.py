@@ -28,8 +28,9 @@ from spacy.tokens import Doc
 from spacy_graft.extract.batches import read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
-from spacy_graft.graft.solution import Solution, Term
+from spacy_graft.graft.solution import Solution
 from spacy_graft.model.matching import compile_features
 from spacy_graft.model.sparse_linear import SparseLinear, set_solution
 
