@@ -97,6 +97,11 @@ def test_characters_are_those_of_the_text(blank, text):
     assert "".join(map(chr, CharacterNgrams().symbols(doc))) == naive_match.lower_text(doc)
 
 
+@given(text=texts)
+def test_the_text_of_a_document(blank, text):
+    assert spelling.text_of_doc(blank.make_doc(text)) == text
+
+
 @given(text=texts, lowercase=st.booleans())
 def test_offsets_of_characters(blank, text, lowercase):
     doc = blank.make_doc(text)
