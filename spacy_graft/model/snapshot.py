@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
 
+from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream, stream_of
-from ..extract.unread import read_symbols
+from ..extract.streams import Stream
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
@@ -84,6 +84,12 @@ class Snapshot:
         if not docs:
             return np.zeros((0, self.n_labels))
         features = self.compiled(docs[0])
+        # Small batches stay in the processor cache, and bound the memory, however many documents there are.
+        return np.concatenate([self._scores_of_batch(features, batch) for batch in small_batches(docs)])
+
+    def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
+        """The scores of a batch of documents, which is not empty."""
+        totals = np.zeros((len(docs), self.n_labels))
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
@@ -125,10 +131,11 @@ class Snapshot:
             symbols to characters. Block by block, in the order of ends.
         """
         found = [np.empty((0, 3), np.int64)]
-        features = self.compiled(doc)
-        blocks = reading_blocks(self.blocks, features)
-        for name, automaton in features.automata.items():
-            found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
+        automata = self.compiled(doc).automata
+        blocks = {name: as_reading_block(self.blocks[name]) for name in automata}
+        streams = read_streams(blocks.values(), [doc])
+        for name, automaton in automata.items():
+            found.append(automaton.occurrences(streams[blocks[name]].symbols))
         return np.concatenate(found)
 
     def item_features(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
@@ -142,8 +149,16 @@ class Snapshot:
         order = np.argsort(rows)
         return rows[order], values[order]
 
-    def contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def contributions(
+        self, doc: Doc, occurrences: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return what the scores of a document are computed from: ``intercepts + scale * values @ weights``.
+
+        Parameters
+        ----------
+        doc : Doc
+        occurrences : int64 (n_occurrences, 3), optional
+            From :meth:`ngram_occurrences`, if they are known.
 
         Returns
         -------
@@ -156,7 +171,7 @@ class Snapshot:
         scale : float
             The document weight.
         """
-        ngrams = np.unique(self.ngram_occurrences(doc)[:, 0])
+        ngrams = np.unique((self.ngram_occurrences(doc) if occurrences is None else occurrences)[:, 0])
         others, values = self.item_features(doc)
         features = np.concatenate([ngrams, others])
         values = np.concatenate([np.ones(len(ngrams)), values])
@@ -183,15 +198,3 @@ def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, Read
 def as_reading_block(block: Block) -> ReadingBlock:
     """Return a block that is known to read documents, typed as such."""
     return cast("ReadingBlock", block)
-
-
-def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
-    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
-
-    A document is read for all blocks before the next, so that it stays in the processor cache.
-    """
-    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
-    for doc in docs:
-        for block, symbols in parts.items():
-            symbols.append(read_symbols(block, doc))
-    return {block: stream_of(block, symbols) for block, symbols in parts.items()}
