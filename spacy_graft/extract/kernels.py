@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import inlined, njit
+from .._numba import inlined, inner, njit
 from .hashing import EMPTY
 
 SPACE = ord(" ")
@@ -72,7 +72,7 @@ def spell(tokens, rows, bounds, letters, text):
         end += tokens[token, 1]
 
 
-@njit
+@inner
 def is_space(character):
     """Whether a code point is white space, as in ``str.isspace``."""
     if character <= 0x20:
