@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import inlined, njit
+from .._numba import inlined, inner, njit
 from .hashing import EMPTY
 
 SPACE = ord(" ")
@@ -77,7 +77,7 @@ def spell(rows, spaces, tokens, bounds, letters, text, starts):
         starts[document + 1] = end
 
 
-@njit
+@inner
 def is_space(character):
     """Whether a code point is white space, as in ``str.isspace``."""
     if character <= 0x20:
