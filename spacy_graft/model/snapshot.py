@@ -89,7 +89,6 @@ class Snapshot:
 
     def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
         """The scores of a batch of documents, which is not empty."""
-        totals = np.zeros((len(docs), self.n_labels))
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
