@@ -73,6 +73,8 @@ class PathFit:
             "progress": self.rounds.state.space.progress,
             "weights": solution.weights,
             "intercepts": solution.intercepts,
+            "mean_scale": solution.mean_scale,
+            "length_shares": solution.length_shares,
         }
 
     def resume(self, saved: Mapping[str, Any]) -> None:
@@ -88,7 +90,8 @@ class PathFit:
         self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
         self._kept = Checkpoint(**saved["model"])
         self.rounds.resume(self._kept, saved["progress"], replace(self.report, refit=None, finished=False))
-        self._solution = replace(self.rounds.state.solution(), weights=saved["weights"], intercepts=saved["intercepts"])
+        model = {name: saved[name] for name in ("weights", "intercepts", "mean_scale", "length_shares")}
+        self._solution = replace(self.rounds.state.solution(), **model)
 
     def _next_point(self) -> None:
         self.n_points += 1

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
 
 from ..extract.blocks import Block, ReadingBlock
+from ..extract.feature_lengths import bounded_lengths
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream, stream_of
 from .item_matching import add_item_scores
@@ -35,6 +37,9 @@ class Snapshot:
         A copy as well.
     mean_scale : float
         Document weights are ``mean_scale / sqrt(document length)``, or 1 if it is 0.
+    length_shares : float64 (n_features)
+        What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). If empty, the
+        length is the number of distinct words.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
     notes : mapping of str to plain values
@@ -56,11 +61,14 @@ class Snapshot:
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
+    length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
         object.__setattr__(self, "intercepts", np.array(self.intercepts, np.float64))
+        object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
+        check_shares(self.features, self.length_shares)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -77,21 +85,34 @@ class Snapshot:
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
-        totals = np.zeros((len(docs), self.n_labels))
         if not docs:
-            return totals
+            return np.zeros((0, self.n_labels))
         features = self.compiled(docs[0])
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
-        streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
+        streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
+        totals = np.zeros((len(docs), self._columns.shape[1]))
         for name, automaton in features.automata.items():
-            automaton.add_scores(streams[readers[name]], self.weights, totals)
+            automaton.add_scores(streams[readers[name]], self._columns, totals)
         if features.items.tables:
             by_name = {name: streams[readers[name]] for name in features.items.tables}
-            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self.weights, totals)
+            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self._columns, totals)
         if self.mean_scale:
-            totals *= (self.mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
-        return self.intercepts + totals
+            lengths = document_lengths(streams[words]) if self._counts_words else bounded_lengths(totals[:, -1])
+            totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
+        return self.intercepts + totals[:, : self.n_labels]
+
+    @property
+    def _counts_words(self) -> bool:
+        """Whether the length of a document is the number of its distinct words."""
+        return bool(self.mean_scale) and not len(self.length_shares)
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """What is summed over the features of a document: their weights and, if any, their shares of its length."""
+        if not len(self.length_shares):
+            return self.weights
+        return np.ascontiguousarray(np.column_stack([self.weights, self.length_shares]))
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:
         """Return every occurrence of every n-gram in a document.
@@ -140,8 +161,14 @@ class Snapshot:
         values = np.concatenate([np.ones(len(ngrams)), values])
         order = np.argsort(features)
         features, values = features[order], values[order]
-        scale = self.mean_scale / math.sqrt(document_length(doc)) if self.mean_scale else 1.0
-        return features, values, self.weights[features], scale
+        return features, values, self.weights[features], self._document_weight(doc, features, values)
+
+    def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
+        if not self.mean_scale:
+            return 1.0
+        if self._counts_words:
+            return self.mean_scale / math.sqrt(document_length(doc))
+        return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
@@ -150,6 +177,15 @@ def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.nda
         raise ValueError(
             f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has the shape "
             f"{intercepts.shape}: they do not belong together."
+        )
+
+
+def check_shares(features: FeatureTable, shares: np.ndarray) -> None:
+    """Raise a ValueError unless there is one share of the length a feature, or none."""
+    if shares.ndim != 1 or len(shares) not in (0, features.n_features):
+        raise ValueError(
+            f"The model has {features.n_features} features, but shares of document lengths have the shape "
+            f"{shares.shape}: they do not belong together."
         )
 
 
