@@ -254,8 +254,7 @@ class ModelState:
         objective, space = self.objective, self.space
         if not objective.settings.length_normalisation or not active.n_rows:
             return objective.mean_scale, objective.scale, np.empty(0)
-        factors = np.array([objective.data.penalty_factors[name] for name in space.names()])
-        shares = length_shares(space.df(), factors, objective.data.n_documents)
+        shares = length_shares(space.df(), objective.data.n_documents)
         lengths = bounded_lengths(column_sums(active.columns, shares, objective.data.n_documents))
         return *document_weights(lengths, True), shares
 
