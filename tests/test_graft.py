@@ -323,6 +323,25 @@ def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
     assert np.count_nonzero(solution.weights) == solution.weights.size
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_refit_weighs_documents_by_the_idf_of_their_selected_features(labels):
+    """It is the ridge optimum of the rows of tf-idf, each divided by its L2 norm (but for the idf of the column)."""
+    rng = np.random.default_rng(9)
+    texts = ["".join(rng.choice(list("abcd "), rng.integers(1, 20))) for _ in range(60)]
+    targets = np.eye(labels)[rng.integers(0, labels, 60)]
+    settings = {**PLAIN, "length_normalisation": True, "refit": 0.3}
+    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, **settings), training_data(texts, targets)).solution()
+    matrix = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
+    np.testing.assert_array_equal(matrix.sum(axis=0), solution.df)
+    idf = np.log(61 / (1 + solution.df)) + 1
+    np.testing.assert_allclose(solution.length_shares, idf**2)
+    inverse_norms = 1 / np.maximum(np.linalg.norm(matrix * idf, axis=1), 1.0)
+    scale = inverse_norms / inverse_norms.mean()
+    assert solution.mean_scale == pytest.approx(1 / inverse_norms.mean())
+    found = log_loss(scores_of(solution, texts, scale), targets, np.ones(60)) + 0.3 * (solution.weights**2).sum()
+    assert found == pytest.approx(dense_optimum(matrix * scale[:, None], targets, np.ones(60), 0.0, 0.3)[0], rel=1e-5)
+
+
 def test_a_point_can_be_fitted_again_under_any_strength():
     """Each is what a path with this refit ends with, and leaves the path as it is."""
     rng = np.random.default_rng(10)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..extract.feature_lengths import bounded_lengths, length_shares
+from ..index.columns import column_sums
 from ..solve.active import Active
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from ..solve.penalties import ElasticNet
 from ..solve.restricted import Restricted
-from .objective import Objective
+from .objective import Objective, document_weights
 from .problems import Problem, Problems
 from .solution import Solution
 from .space import FeatureSpace
@@ -224,7 +226,8 @@ class ModelState:
     def refitted(self, strength: float) -> Solution:
         """The features of the model, with weights that are optimal without L1; the state stays as it is.
 
-        Labels that share a loss share its features: each gets weights for all of them.
+        Labels that share a loss share its features: each gets weights for all of them. If lengths are normalised, that
+        of a document is now made of its selected features (:mod:`spacy_graft.extract.feature_lengths`).
 
         Parameters
         ----------
@@ -232,16 +235,28 @@ class ModelState:
             β in place of both the L1 strength and the ridge.
         """
         active = self._completed()
-        intercepts, scores = self._intercepts.copy(), self._scores.copy()
+        mean_scale, scale, shares = self._document_weights(active)
+        intercepts = self._intercepts.copy()
+        scores = intercepts[:, None] + (self._scores - intercepts[:, None]) * (scale / self.objective.scale)
         for problem in self.objective:
             part = active.of_labels(problem.first, problem.stop)
             penalty = ElasticNet(0.0, strength * problem.ridge_share)
             coupling = self.objective.coupling(problem, part, self.space.network_features, smooth=True)
             tolerance = REFIT_ACCURACY * problem.loss.importance.sum()
-            Restricted(problem.loss, self.objective.scale, penalty, coupling).minimise(
+            Restricted(problem.loss, scale, penalty, coupling).minimise(
                 part, intercepts[problem.labels], scores[problem.labels], tolerance
             )
-        return self._solution(active, intercepts, scores)
+        solution = self._solution(active, intercepts, scores)
+        return replace(solution, mean_scale=mean_scale, length_shares=shares) if len(shares) else solution
+
+    def _document_weights(self, active: Active) -> tuple[float, np.ndarray, np.ndarray]:
+        """(m, a) of a refit with these columns, and what each feature adds to the length of a document."""
+        objective, space = self.objective, self.space
+        if not objective.settings.length_normalisation or not active.n_rows:
+            return objective.mean_scale, objective.scale, np.empty(0)
+        shares = length_shares(space.df(), objective.data.n_documents)
+        lengths = bounded_lengths(column_sums(active.columns, shares, objective.data.n_documents))
+        return *document_weights(lengths, True), shares
 
     def _completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same loss, at weight zero."""

@@ -62,7 +62,9 @@ class PenaltySettings(Settings):
     ratio_power : float
         Exponent of ``ratio`` and ``ratio_idf``.
     length_normalisation : bool
-        Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1.
+        Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1. In a
+        refit, the number of words is replaced by the squared L2 norm of the document's tf-idf vector over the selected
+        features.
     balance : float
         How much more documents of rare labels weigh, if labels exclude each other: a label of n documents weighs as
         much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.

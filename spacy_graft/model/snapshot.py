@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from spacy.tokens import Doc
 
 from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock
+from ..extract.feature_lengths import bounded_lengths
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream
 from .item_matching import add_item_scores
@@ -39,6 +41,9 @@ class Snapshot:
         A copy as well.
     mean_scale : float
         Document weights are ``mean_scale / sqrt(document length)``, or 1 if it is 0.
+    length_shares : float64 (n_features)
+        What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). If empty, the
+        length is the number of distinct words.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
     notes : mapping of str to plain values
@@ -60,11 +65,14 @@ class Snapshot:
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
+    length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
         object.__setattr__(self, "intercepts", np.array(self.intercepts, np.float64))
+        object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
+        check_shares(self.features, self.length_shares)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -91,8 +99,8 @@ class Snapshot:
         """The scores of a batch of documents, which is not empty."""
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
-        streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
-        lengths = document_lengths(streams[words]) if self.mean_scale else np.ones(len(docs))
+        streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
+        lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
         return self._scores_of(features, {name: streams[block] for name, block in readers.items()}, lengths)
 
     def scores_of_streams(self, streams: Mapping[str, Stream], lengths: np.ndarray, strings: StringStore) -> np.ndarray:
@@ -110,15 +118,29 @@ class Snapshot:
         return self._scores_of(self.matcher.compiled(self.features, self.blocks, strings), streams, lengths)
 
     def _scores_of(self, features: CompiledFeatures, streams: Mapping[str, Stream], lengths: np.ndarray) -> np.ndarray:
-        totals = np.zeros((len(lengths), self.n_labels))
+        """Scores; ``lengths`` are the numbers of distinct words."""
+        totals = np.zeros((len(lengths), self._columns.shape[1]))
         for name, automaton in features.automata.items():
-            automaton.add_scores(streams[name], self.weights, totals)
+            automaton.add_scores(streams[name], self._columns, totals)
         if features.items.tables:
             by_name = {name: streams[name] for name in features.items.tables}
-            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self.weights, totals)
+            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self._columns, totals)
         if self.mean_scale:
+            lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
             totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
-        return self.intercepts + totals
+        return self.intercepts + totals[:, : self.n_labels]
+
+    @property
+    def _counts_words(self) -> bool:
+        """Whether the length of a document is the number of its distinct words."""
+        return bool(self.mean_scale) and not len(self.length_shares)
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """What is summed over the features of a document: their weights and, if any, their shares of its length."""
+        if not len(self.length_shares):
+            return self.weights
+        return np.ascontiguousarray(np.column_stack([self.weights, self.length_shares]))
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:
         """Return every occurrence of every n-gram in a document.
@@ -176,8 +198,14 @@ class Snapshot:
         values = np.concatenate([np.ones(len(ngrams)), values])
         order = np.argsort(features)
         features, values = features[order], values[order]
-        scale = self.mean_scale / math.sqrt(document_length(doc)) if self.mean_scale else 1.0
-        return features, values, self.weights[features], scale
+        return features, values, self.weights[features], self._document_weight(doc, features, values)
+
+    def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
+        if not self.mean_scale:
+            return 1.0
+        if self._counts_words:
+            return self.mean_scale / math.sqrt(document_length(doc))
+        return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
@@ -186,6 +214,15 @@ def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.nda
         raise ValueError(
             f"The model has {features.n_features} features, but W has the shape {weights.shape} and b has the shape "
             f"{intercepts.shape}: they do not belong together."
+        )
+
+
+def check_shares(features: FeatureTable, shares: np.ndarray) -> None:
+    """Raise a ValueError unless there is one share of the length a feature, or none."""
+    if shares.ndim != 1 or len(shares) not in (0, features.n_features):
+        raise ValueError(
+            f"The model has {features.n_features} features, but shares of document lengths have the shape "
+            f"{shares.shape}: they do not belong together."
         )
 
 

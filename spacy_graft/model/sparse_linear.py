@@ -88,6 +88,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         table = FeatureTable.empty() if snapshot is None else snapshot.features
         attrs["features"] = table.to_bytes()
         attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
+        attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
         attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
         attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
@@ -205,6 +206,7 @@ def snapshot_of_solution(
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         dict(notes or {}),
+        length_shares=solution.length_shares,
     )
 
 
