@@ -172,6 +172,16 @@ def test_a_label_is_added_to_a_trained_model(
     assert right.mean() > 0.9
 
 
+def test_a_copy_after_a_label_was_added_can_be_extended(train_records: list[Record]) -> None:
+    """A copy does not have the training, but it has the corpus, with all labels."""
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:60])
+    component_of(nlp).add_label("new")
+    copy = pickle.loads(pickle.dumps(nlp))
+    copy.update([make_example(copy, text, {"new": 1.0}) for text in NEW_TEXTS * 3])
+    assert copy(NEW_TEXTS[1]).cats["new"] > 0.5
+    assert copy("salt").cats["food"] > 0.5
+
+
 def test_a_label_can_be_added_before_the_first_step(train_records: list[Record]) -> None:
     nlp = make_nlp()
     examples = make_examples(nlp, train_records[:30])

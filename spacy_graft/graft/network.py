@@ -151,7 +151,7 @@ class ClassEquations:
 class NetworkPenalty:
     """M, as products and between some of the features.
 
-    Memory: 12 bytes an edge four times over. Features of one class are all in_network to one another: 12 bytes for each
+    Memory: 12 bytes an edge four times over. Features of one class are all joined to one another: 12 bytes for each
     pair of those that are in the model.
 
     Parameters

@@ -38,10 +38,10 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
     if not isinstance(message, dict) or {key: type(value) for key, value in message.items()} != TYPES:
         raise damaged_model("it is not a sealed message of spacy_graft")
     check_version(message["version"], SEAL_FORMAT)
-    parts = message["parts"]
-    if not is_parts(parts) or digest_of_parts(parts) != message["digest"]:
+    parts, digest = message["parts"], message["digest"]
+    if not is_parts(parts) or digest_of_parts(parts) != digest:
         raise damaged_model("its digest is not that of its content")
-    return parts, digest_of_parts(parts)
+    return parts, digest
 
 
 def is_parts(value: dict[Any, Any]) -> bool:

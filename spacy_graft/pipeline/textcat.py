@@ -166,6 +166,7 @@ class TextCatGraft(TrainablePipe):
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
             self.training.set_reader(reader)
+            self.kept_corpus = self.corpus if self.keep_corpus else None
 
     def _checked_label(self, label: Any) -> str:
         if not isinstance(label, str) or not label:
