@@ -127,7 +127,7 @@ class KernelCache(NullCache):
         return f"{self.prefix}-{sha256(key.encode()).hexdigest()[:32]}.nbc"
 
 
-def digest_of(sources: dict[str, str]) -> str:
+def source_digest(sources: dict[str, str]) -> str:
     """Digest of the sources of kernels, by path, and of the version of their compiler."""
     digest = sha256(numba.__version__.encode())
     for path, source in sorted(sources.items()):
@@ -140,7 +140,7 @@ def at_start() -> tuple[str, dict[Path, tuple[int, int]]]:
     """The digest when the first kernel of this process was defined, and the state of its files just before."""
     states = {path: file_state(path) for path in PACKAGE.rglob("*.py")}
     sources = kernel_sources(PACKAGE)
-    return digest_of(sources), {path: states[path] for path in map(PACKAGE.joinpath, sources) if path in states}
+    return source_digest(sources), {path: states[path] for path in map(PACKAGE.joinpath, sources) if path in states}
 
 
 def digest_at_start() -> str:
@@ -152,7 +152,7 @@ def sources_are_those_at_start() -> bool:
     """Whether no source of a kernel has been edited since. Files are read again only if they have been written."""
     digest, states = at_start()
     unwritten = all(file_state(path) == state for path, state in states.items())
-    return unwritten or digest_of(kernel_sources(PACKAGE)) == digest
+    return unwritten or source_digest(kernel_sources(PACKAGE)) == digest
 
 
 def file_state(path: Path) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 #: The shortest length: documents without a selected feature have a document weight too.
-SHORTEST = 1.0
+LEAST_LENGTH = 1.0
 
 
 def length_shares(df: np.ndarray, n_documents: int) -> np.ndarray:
@@ -28,4 +28,4 @@ def length_shares(df: np.ndarray, n_documents: int) -> np.ndarray:
 
 def bounded_lengths(sums: np.ndarray) -> np.ndarray:
     """Return the lengths of documents, from the sums of what their features add."""
-    return np.maximum(sums, SHORTEST)
+    return np.maximum(sums, LEAST_LENGTH)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .data import TrainingData
 from .model_state import Checkpoint
+from .refits import Refits
 from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
@@ -25,6 +26,8 @@ class PathFit:
     ----------
     report : Report
         Of the present point.
+    refit : float, optional
+        The strength of the refit that models of this and the next points have; None for the weights of the path.
     """
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
@@ -34,8 +37,9 @@ class PathFit:
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
         self._kept = self.rounds.state.checkpoint()
-        #: Made when it is asked for: a refit is a third of the time of a point with many labels.
-        self._solution: Solution | None = None
+        self.refit = learner.first_refit
+        #: Of the present point, once one is asked for.
+        self._refits: Refits | None = None
 
     @property
     def finished(self) -> bool:
@@ -49,7 +53,7 @@ class PathFit:
         ended = self._next_point(number)
         self.report.points = number
         self.report.finished = ended or number == self.learner.steps
-        self._solution = None
+        self._refits = None
 
     def to_dict(self) -> dict[str, Any]:
         """The present point in plain values and arrays, for :meth:`resume`; the report is without network and seconds.
@@ -75,17 +79,20 @@ class PathFit:
         self._kept = Checkpoint(**saved["model"])
         live_report = replace(self.report, refit=None, points=0, finished=False)
         self.rounds.resume(self._kept, saved["progress"], live_report)
-        self._solution = None
+        self._refits = None
 
     def solution(self) -> Solution:
-        """The model of the present point, under the first refit."""
-        if self._solution is None:
-            self._solution = self.refitted(self.learner.first_refit)
-        return self._solution
+        """The model of the present point, under :attr:`refit`."""
+        return self.refitted(self.refit)
 
     def refitted(self, strength: float | None) -> Solution:
         """The present point under a refit of this strength; with the weights of the path if it is None."""
-        return self.rounds.state.solution() if strength is None else self.rounds.refitted(strength)
+        if strength is None:
+            return self.rounds.state.solution()
+        if self._refits is None:
+            self._refits = Refits(self.rounds.state)
+        with self.report.timed("refit"):
+            return self._refits.at(strength)
 
     def _next_point(self, number: int) -> bool:
         """Go to a point; return whether it fills the model up, so that it is the last."""
@@ -111,7 +118,7 @@ class PathFit:
         self.report = self.rounds.report.copy()
         # That of the rounds, so that a refit which is asked for later counts as well.
         self.report.seconds = self.rounds.report.seconds
-        self.report.refit = self.learner.first_refit
+        self.report.refit = self.refit
         self._kept = self.rounds.state.checkpoint()
 
     def _fill_up(self, l1_above: float, l1_below: float) -> None:

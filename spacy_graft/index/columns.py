@@ -31,7 +31,7 @@ def reordered(columns: Columns, order: np.ndarray) -> Columns:
     return new_starts, documents[entries], values[entries] if len(values) else values
 
 
-def column_sums(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:
+def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:
     """Sum the amounts (one a column) times the values of the columns, over each document: float64 (n_documents)."""
     starts, documents, values = columns
     entries = np.repeat(amounts, np.diff(starts))

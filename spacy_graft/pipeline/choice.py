@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 #: Points without a lower log-loss after which a path ends.
 PATIENCE = 2
 #: Strengths of refits that are tried are this far apart; the least and the largest.
-FACTOR, LEAST_REFIT, LARGEST_REFIT = 2.0, 2.0**-10, 2.0**12
+FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
+#: Temperature, or one over it, of a refit that need not be looked for again.
+MILD_TEMPERATURE = 1.25
 #: Gain in log-loss that is worth another refit, as a share of the log-loss.
 WORTHWHILE = 1e-3
 
@@ -68,6 +70,18 @@ class HeldOut:
         return digest_of([self.streams, self.lengths, self.targets])
 
     @cached_property
+    def doubted(self) -> np.ndarray:
+        """Targets as if there were one document more, of which nothing is known: float64 (n_documents, n_labels).
+
+        Refits and temperatures are chosen by them. Documents that are all predicted correctly would ask for weights
+        without bound. As Platt 1999, "Probabilistic outputs for support vector machines", section 2.2, who has one
+        document more of each label.
+        """
+        values, n = self.targets.values, len(self.corpus)
+        any_label = 1.0 / values.shape[1] if self.exclusive else 0.5
+        return np.asarray((n * values + any_label) / (n + 1.0))
+
+    @cached_property
     def baseline(self) -> float:
         """The log-loss of the shares of labels, for all documents alike."""
         targets = self.targets
@@ -82,11 +96,20 @@ class HeldOut:
         """Scores of the documents: float64 (n_documents, n_labels)."""
         return snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
 
-    def losses(self, scores: np.ndarray) -> np.ndarray:
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Of all labels: float64 (n_documents, n_labels)."""
+        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+
+    def losses(self, probabilities: np.ndarray) -> np.ndarray:
         """The log-loss of each document: float64 (n_documents)."""
-        probabilities = metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
         targets = self.targets
         return metrics.document_losses(probabilities, targets.values, targets.known, exclusive=self.exclusive)
+
+    def doubting_loss(self, scores: np.ndarray) -> float:
+        """The mean log-loss of scores for the targets of :attr:`doubted`."""
+        known = self.targets.known
+        losses = metrics.document_losses(self.probabilities(scores), self.doubted, known, exclusive=self.exclusive)
+        return self.mean(losses)
 
     def mean(self, losses: np.ndarray) -> float:
         """The mean over documents, by their weights."""
@@ -98,10 +121,9 @@ class HeldOut:
         return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
 
     def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature; 1 if there is none, as where all documents are predicted correctly."""
-        best = metrics.temperature(
-            scores, self.targets.values, self.targets.known, self.targets.weights, exclusive=self.exclusive
-        )
+        """The best temperature for the targets of :attr:`doubted`; 1 if there is none."""
+        targets = self.targets
+        best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
         return 1.0 if best is None else best
 
 
@@ -116,14 +138,22 @@ class Trial:
     solution : Solution
     scores : float64 (n_documents, n_labels)
         Of held-out documents.
+    temperature : float
+        The best one for them.
     log_loss : float
-        Their mean log-loss.
+        Their mean log-loss at that temperature, for targets that are not quite certain (:attr:`HeldOut.doubted`).
     """
 
     strength: float | None
     solution: Solution
     scores: np.ndarray
+    temperature: float
     log_loss: float
+
+    @property
+    def is_too_far_off(self) -> bool:
+        """Whether the temperature says that another refit must be better: above 1 a stronger one, below a weaker."""
+        return abs(math.log(self.temperature)) > math.log(MILD_TEMPERATURE)
 
 
 @dataclass(frozen=True)
@@ -171,6 +201,7 @@ class Choice:
         self.points: list[JudgedPoint] = []
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
+        self._least = math.inf
 
     @property
     def is_exhausted(self) -> bool:
@@ -222,16 +253,15 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        start = self.points[-1].report.refit if self.points else self.learner.first_refit
-        trial = first_trial(fit, held_out, start)
-        least = min((point.log_loss for point in self.points), default=math.inf)
-        if self.learner.refit == "auto" and (trial.log_loss >= least or not self.points):
+        trial = first_trial(fit, held_out, fit.refit)
+        if self.learner.refit == "auto" and (trial.log_loss >= self._least or trial.is_too_far_off):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(fit, held_out, trial)
-        temperature = held_out.temperature(trial.scores)
-        scores = trial.scores / temperature
-        losses = held_out.losses(scores)
-        probabilities = metrics.softmax(scores) if held_out.exclusive else metrics.logistic(scores)
+            fit.refit = trial.strength
+        self._least = min(self._least, trial.log_loss)
+        temperature = trial.temperature
+        probabilities = held_out.probabilities(trial.scores / temperature)
+        losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
         log_loss = held_out.mean(losses)
@@ -306,14 +336,16 @@ def first_trial(fit: PathFit, held_out: HeldOut, strength: float | None) -> Tria
 def trial_of(strength: float | None, solution: Solution, snapshot: Snapshot, held_out: HeldOut) -> Trial:
     """What held-out documents say of a solution."""
     scores = held_out.scores(snapshot)
-    return Trial(strength, solution, scores, held_out.mean(held_out.losses(scores)))
+    temperature = held_out.temperature(scores)
+    return Trial(strength, solution, scores, temperature, held_out.doubting_loss(scores / temperature))
 
 
 def best_refit(fit: PathFit, held_out: HeldOut, first: Trial) -> Trial:
     """The refit of the present point with the least log-loss.
 
-    From that of ``first``, strengths are doubled or halved while that lowers the log-loss; then the minimum of the
-    parabola through the best and its neighbours, over the logarithm of the strength, is tried if it promises enough.
+    From that of ``first``, strengths rise or fall by :data:`FACTOR` while that lowers the log-loss, first in the
+    direction that its temperature tells; then the minimum of the parabola through the best and its neighbours, over the
+    logarithm of the strength, is tried if it promises enough.
     """
     snapshot = snapshot_of_solution(first.solution, held_out.blocks, held_out.strings)
     tried = {first.strength: first}
@@ -328,11 +360,14 @@ def best_refit(fit: PathFit, held_out: HeldOut, first: Trial) -> Trial:
     if not len(first.solution.blocks):
         return first
     best = first
-    for factor in (FACTOR, 1.0 / FACTOR):
+    told = FACTOR if first.temperature >= 1.0 else 1.0 / FACTOR
+    for factor in (told, 1.0 / told):
         while LEAST_REFIT < (strength := strength_of(best) * factor) < LARGEST_REFIT:
             if trial(strength).log_loss >= best.log_loss:
                 break
             best = trial(strength)
+        if best is not first:
+            break
     around = [tried.get(strength_of(best) * factor) for factor in (1.0 / FACTOR, 1.0, FACTOR)]
     if all(around):
         place, gain = lowest_of_parabola([one.log_loss for one in around if one is not None])

@@ -269,7 +269,7 @@ def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut
         The strengths of the refits.
     held_out : HeldOut
     """
-    means = [held_out.mean(held_out.losses(of_refit)) for of_refit in scores]
+    means = [held_out.doubting_loss(of_refit) for of_refit in scores]
     k = int(np.argmin(means))
     report = Report(refit=grid[k], temperature=held_out.temperature(scores[k]))
     if 0 < k < len(grid) - 1:
@@ -277,7 +277,7 @@ def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut
         place, _ = lowest_of_parabola(means[k - 1 : k + 2])
         step = REFIT_GRID[1] / REFIT_GRID[0]
         report.refit = REFIT_GRID[k] * step**place
-    losses = held_out.losses(scores[k] / report.temperature)
+    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
     report.log_loss = held_out.mean(losses)
     return report, losses
 
