@@ -40,6 +40,8 @@ class Report:
         Mean log-loss of the held-out documents that the model was chosen by; None if it was not.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
+    left_out : list of str
+        Blocks that the model was trained without, because held-out documents did not need them.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -72,6 +74,7 @@ class Report:
     temperature: float = 1.0
     log_loss: float | None = None
     n_held_out: int = 0
+    left_out: list[str] = field(default_factory=list)
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0

@@ -202,6 +202,7 @@ class Choice:
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
         self._least = math.inf
+        self._leaner: JudgedPoint | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -215,7 +216,10 @@ class Choice:
 
     @property
     def chosen(self) -> JudgedPoint:
-        """The point that ``parsimony`` asks for."""
+        """The point that ``parsimony`` asks for; without the blocks that it does not need, once that is known."""
+        return self._of_point() if self._leaner is None else self._leaner
+
+    def _of_point(self) -> JudgedPoint:
         columns = [
             (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
         ]
@@ -253,6 +257,34 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
+        point = self._judged(fit, held_out, scorer)
+        self.points.append(point)
+        return point
+
+    def take_without(self, blocks: Sequence[str], fit: PathFit, held_out: HeldOut, scorer: Scorer) -> bool:
+        """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
+
+        Parameters
+        ----------
+        blocks : sequence of str
+            All that are left out.
+        fit, held_out, scorer
+            As of :meth:`judge`.
+
+        Returns
+        -------
+        bool
+            Whether it has been chosen.
+        """
+        chosen = self.chosen
+        fit.refit = chosen.report.refit
+        point = self._judged(fit, held_out, scorer)
+        point.report.left_out = list(blocks)
+        if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
+            self._leaner = point
+        return self._leaner is point
+
+    def _judged(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
         trial = first_trial(fit, held_out, fit.refit)
         if self.learner.refit == "auto" and (trial.log_loss >= self._least or trial.is_too_far_off):
             # Where it does not get better, another refit may be what is missing.
@@ -266,11 +298,9 @@ class Choice:
         self._check_metric(found)
         log_loss = held_out.mean(losses)
         report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
-        point = JudgedPoint(
+        return JudgedPoint(
             divided(trial.solution, temperature), report, log_loss, held_out.error(losses), probabilities, found
         )
-        self.points.append(point)
-        return point
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
@@ -311,8 +341,13 @@ def parsimonious(
     if parsimony == "one_se":
         best = int(np.argmin(losses))
         return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
-    small = [i for i, size in enumerate(sizes) if parsimony == "best" or size <= int(parsimony)]
+    small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
     return max(small, key=values.__getitem__, default=0)
+
+
+def is_small(n_features: float, parsimony: str | int) -> bool:
+    """Whether a model has no more features than ``parsimony`` allows."""
+    return isinstance(parsimony, str) or n_features <= parsimony
 
 
 def trials_of(fit: PathFit, held_out: HeldOut, strengths: Sequence[float | None]) -> list[Trial]:

@@ -21,6 +21,7 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..graft.start import Fit, start
+from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer, divided
 from .corpus import ExtractedCorpus
@@ -74,6 +75,8 @@ class Training:
         The points of a path that held-out documents have judged.
     held_out : HeldOut, optional
         These documents.
+    left_out : tuple of str
+        Blocks that a fit which begins does not have.
     concluded : bool
         Whether the last step was that to the chosen model.
     n_scored : int
@@ -98,8 +101,10 @@ class Training:
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
+        self.left_out: tuple[str, ...] = ()
         self.concluded = False
         self.losses: dict[str, float] = {}
+        self._scorer: Scorer | None = None
         self._source = source
         self._checkpoints: Checkpoints | None = None
         self._steps = 0
@@ -108,6 +113,13 @@ class Training:
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
+
+    @property
+    def report(self) -> Report | None:
+        """Of the last step; None before there is a fit."""
+        if self.fit is None:
+            return None
+        return self.reports[-1] if self.reports else self.fit.report
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
@@ -151,6 +163,8 @@ class Training:
         """
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
+            if self.concluded:
+                self.left_out = ()
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -174,11 +188,16 @@ class Training:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
         self.held_out = held_out
+        if self.choice.learner.optional_blocks:
+            # It holds the examples, so it is kept only where it is needed again.
+            self._scorer = scorer
         point = self.choice.judge(cast("PathFit", self.fit), held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        optional = choice.learner.optional_blocks
+        self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         model = Model(chosen.solution, chosen.report.copy())
         if choice.learner.retrain:
@@ -187,18 +206,30 @@ class Training:
         self.reports.append(model.report)
         return model
 
+    def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
+        """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.left_out = blocks
+        return choice.take_without(blocks, self.path_to(choice.chosen.report.points), self.held_out, self._scorer)
+
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
         assert self.held_out is not None
-        self.fit = None
         self.corpus = self.corpus.followed_by(self.held_out.corpus)
-        fit = self.fit = self._begun_fit()
+        fit = self.path_to(chosen.report.points)
         self._n_at_last_step = self._n_fitted
+        return refitted(fit, chosen.report, len(self.held_out.corpus))
+
+    def path_to(self, n_points: int) -> PathFit:
+        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+        self.fit = None  # frees its memory before the next fit allocates
+        fit = self.fit = self._begun_fit()
         n_steps = len(self.reports)
-        while not fit.finished and fit.report.points < chosen.report.points:
+        while not fit.finished and fit.report.points < n_points:
             self._step(fit)
         del self.reports[n_steps:]
-        return refitted(cast("PathFit", fit), chosen.report, len(self.held_out.corpus))
+        return cast("PathFit", fit)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -218,7 +249,7 @@ class Training:
 
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
-        data = self.corpus.training_data()
+        data = self.corpus.training_data().without(self.left_out)
         if self.network is not None:
             data = replace(data, network=self.network(data))
         if self.checkpoint_folder is not None:
@@ -266,6 +297,7 @@ class ResumedTraining(Training):
     def __init__(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> None:
         super().__init__(corpus, learner)
         self._report = report
+        self.left_out = tuple(report.left_out)
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
@@ -285,8 +317,14 @@ class ResumedTraining(Training):
 
 
 def refitted(fit: PathFit, like: Report, n_held_out: int) -> Model:
-    """The present point of a path, under the refit and the temperature of another report."""
-    report = replace(fit.report.copy(), refit=like.refit, temperature=like.temperature, n_held_out=n_held_out)
+    """The present point of a path, under the refit and the temperature of another report, and without its blocks."""
+    report = replace(
+        fit.report.copy(),
+        refit=like.refit,
+        temperature=like.temperature,
+        n_held_out=n_held_out,
+        left_out=list(like.left_out),
+    )
     return Model(divided(fit.refitted(like.refit), like.temperature), report)
 
 
