@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import IO, Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training.loggers import setup_table
 from tqdm import tqdm
 from wasabi import Printer
@@ -145,7 +146,7 @@ def conclusion(name: str, report: Report) -> str:
 def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: Collection[str]) -> list[str]:
     """The components before a graft component, if none of its blocks but those left out needs annotation."""
     names = nlp.pipe_names
-    blank = nlp.make_doc("a")
+    blank = Doc(nlp.vocab, words=["a"])
 
     def reads_blank(block: ReadingBlock) -> bool:
         try:
