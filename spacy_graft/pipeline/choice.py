@@ -141,7 +141,8 @@ class Trial:
     temperature : float
         The best one for them.
     log_loss : float
-        Their mean log-loss at that temperature, for targets that are not quite certain (:attr:`HeldOut.doubted`).
+        Their mean log-loss without it, for targets that are not quite certain (:attr:`HeldOut.doubted`): a refit whose
+        probabilities need no temperature is preferred to one that does.
     """
 
     strength: float | None
@@ -371,8 +372,7 @@ def first_trial(fit: PathFit, held_out: HeldOut, strength: float | None) -> Tria
 def trial_of(strength: float | None, solution: Solution, snapshot: Snapshot, held_out: HeldOut) -> Trial:
     """What held-out documents say of a solution."""
     scores = held_out.scores(snapshot)
-    temperature = held_out.temperature(scores)
-    return Trial(strength, solution, scores, temperature, held_out.doubting_loss(scores / temperature))
+    return Trial(strength, solution, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
 
 
 def best_refit(fit: PathFit, held_out: HeldOut, first: Trial) -> Trial:

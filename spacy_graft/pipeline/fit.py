@@ -194,6 +194,7 @@ def train_with_folds(
     assert training is not None
     if chosen is not None:
         last = refitted(path_of(training), chosen, n_held_out=0)
+        last.report.log_loss = chosen.log_loss
         training.reports[-1:] = [last.report]
     component.set_solution(last.solution, last.report)
 

@@ -31,7 +31,7 @@ from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
 from . import history, saving
-from .choice import Choice, HeldOut
+from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
@@ -478,8 +478,8 @@ class TextCatGraft(TrainablePipe):
             The scores; empty without a scorer.
         """
         examples = list(examples)
-        if self.training is not None and self.training.choice is not None:
-            return self._choose(self.training, self.training.choice, examples, kwargs)
+        if self.training is not None and self.training.takes_held_out:
+            return self._choose(self.training, examples, kwargs)
         scores = self._scores(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores
@@ -499,14 +499,13 @@ class TextCatGraft(TrainablePipe):
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
 
-    def _choose(
-        self, training: Training, choice: Choice, examples: list[Example], options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _choose(self, training: Training, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
         """Judge the present point of the path by these documents, and set the model chosen among the points so far.
 
         The scores are those of the chosen point. Other documents than the first ones are scored as ever.
         """
-        held_out = self.held_out(examples)
+        choice, held_out = training.choice, self.held_out(examples)
+        assert choice is not None
         same = training.held_out is None or training.held_out.digest == held_out.digest
         if not same or not len(held_out.corpus):
             return self._scores(examples, options)

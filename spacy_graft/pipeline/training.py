@@ -107,6 +107,7 @@ class Training:
         self._scorer: Scorer | None = None
         self._source = source
         self._checkpoints: Checkpoints | None = None
+        self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
@@ -178,6 +179,15 @@ class Training:
             warnings.warn(reason, stacklevel=3)
         return Model(self.fit.solution(), self.fit.report)
 
+    @property
+    def takes_held_out(self) -> bool:
+        """Whether documents that are evaluated now may choose among the points of a path.
+
+        They may in a loop that evaluates from its first step on. What is evaluated after training without held-out
+        documents may be a test set, which must not choose anything.
+        """
+        return self.choice is not None and (self._is_evaluated or len(self.reports) == 1)
+
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
         if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
@@ -187,7 +197,7 @@ class Training:
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
-        self.held_out = held_out
+        self.held_out, self._is_evaluated = held_out, True
         if self.choice.learner.optional_blocks:
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
