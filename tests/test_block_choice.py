@@ -77,14 +77,17 @@ def at_point(factory: str, features: dict[str, Any], records: list[Record], poin
     nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False})
     train, dev = split(nlp, records)
     nlp.initialize(lambda: train)
-    for _ in range(points):
+    for step in range(1, points + 1):
         nlp.update(train[:4])
-    nlp.evaluate(dev)
+        if step in (1, points):
+            nlp.evaluate(dev)
     component = component_of(nlp)
-    assert component.report is not None
-    assert component.report.points == points
-    assert component.report.log_loss is not None
-    return component.report.log_loss, component
+    assert component.training is not None
+    assert component.training.choice is not None
+    point = component.training.choice.points[-1]
+    assert point.report.points == points
+    component.set_solution(point.solution, point.report)
+    return point.log_loss, component
 
 
 def weights_of(component: TextCatGraft) -> dict[Any, Any]:
