@@ -258,7 +258,8 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        point = self._judged(fit, held_out, scorer)
+        point, log_loss = self._judged(fit, held_out, scorer, self._least)
+        self._least = min(self._least, log_loss)
         self.points.append(point)
         return point
 
@@ -279,19 +280,21 @@ class Choice:
         """
         chosen = self.chosen
         fit.refit = chosen.report.refit
-        point = self._judged(fit, held_out, scorer)
+        point, _ = self._judged(fit, held_out, scorer)
         point.report.left_out = list(blocks)
         if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
             self._leaner = point
         return self._leaner is point
 
-    def _judged(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+    def _judged(
+        self, fit: PathFit, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+    ) -> tuple[JudgedPoint, float]:
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
         trial = first_trial(fit, held_out, fit.refit)
-        if self.learner.refit == "auto" and (trial.log_loss >= self._least or trial.is_too_far_off):
+        if self.learner.refit == "auto" and (trial.log_loss >= least or trial.is_too_far_off):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(fit, held_out, trial)
             fit.refit = trial.strength
-        self._least = min(self._least, trial.log_loss)
         temperature = trial.temperature
         probabilities = held_out.probabilities(trial.scores / temperature)
         losses = held_out.losses(probabilities)
@@ -299,9 +302,10 @@ class Choice:
         self._check_metric(found)
         log_loss = held_out.mean(losses)
         report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
-        return JudgedPoint(
+        point = JudgedPoint(
             divided(trial.solution, temperature), report, log_loss, held_out.error(losses), probabilities, found
         )
+        return point, trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
