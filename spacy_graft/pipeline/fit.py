@@ -15,7 +15,7 @@ from ..graft.settings import GraftingPath
 from .choice import HeldOut, is_exhausted, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before, refitted
+from .training import Model, Training, annotated_before
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -149,12 +149,12 @@ def train_with_dev(
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
     for model in training_steps(component, train, options, progress):
-        component.set_solution(model.solution, model.report)
+        component.set_snapshot(*model)
         score = dev_score(component, dev)
         if score > best_score:
-            best_score, best = score, Model(model.solution, model.report.copy())
+            best_score, best = score, Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
-        component.set_solution(best.solution, best.report)
+        component.set_snapshot(*best)
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
@@ -176,10 +176,10 @@ def train_with_folds(
     training = component.training
     assert training is not None
     if chosen is not None:
-        last = refitted(path_of(training), chosen, n_held_out=0)
+        last = training.refitted(chosen)
         last.report.log_loss = chosen.log_loss
         training.reports[-1:] = [last.report]
-    component.set_solution(last.solution, last.report)
+    component.set_snapshot(*last)
 
 
 def cross_validated(
@@ -227,7 +227,8 @@ def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: 
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
         for model in path:
             assert component.training is not None
-            trials = trials_of(path_of(component.training), held_out, refit_grid(component.learner))
+            trial = trials_of(path_of(component.training), model.snapshot, held_out)
+            trials = [trial(strength) for strength in refit_grid(component.learner)]
             points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
             losses.append(min(trial.log_loss for trial in trials))
             if is_exhausted(losses):

@@ -21,8 +21,9 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..graft.start import Fit, start
+from ..model.snapshot import Snapshot
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, JudgedPoint, Scorer, divided
+from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import ExtractedCorpus
 from .reader import JsonlCorpus
 from .targets import TargetReader
@@ -38,7 +39,7 @@ Pipe = Callable[[Doc], Doc]
 class Model(NamedTuple):
     """What a step of training gives."""
 
-    solution: Solution
+    snapshot: Snapshot
     report: Report
 
 
@@ -58,6 +59,8 @@ class Training:
     corpus : ExtractedCorpus
         Empty.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
@@ -86,12 +89,14 @@ class Training:
         self,
         corpus: ExtractedCorpus,
         learner: Any,
+        named: Callable[[Solution], Snapshot],
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
+        self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
         self.fit: Fit | None = None
@@ -101,6 +106,7 @@ class Training:
         self.concluded = False
         self.losses: dict[str, float] = {}
         self._source = source
+        self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
         self._is_evaluated = False
         self._steps = 0
@@ -163,7 +169,8 @@ class Training:
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
             warnings.warn(reason, stacklevel=3)
-        return Model(self.fit.solution(), self.fit.report)
+        self._snapshot = self.named(self.fit.solution())
+        return Model(self._snapshot, self.fit.report)
 
     @property
     def takes_held_out(self) -> bool:
@@ -183,14 +190,16 @@ class Training:
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
+        assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        point = self.choice.judge(cast("PathFit", self.fit), held_out, scorer)
+        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         chosen = choice.chosen
-        model = Model(chosen.solution, chosen.report.copy())
+        assert chosen.snapshot is not None
+        model = Model(chosen.snapshot, chosen.report.copy())
         if choice.learner.retrain:
             model = self._retrained(chosen)
         model.report.finished = self.concluded = True
@@ -208,7 +217,13 @@ class Training:
         while not fit.finished and fit.report.points < chosen.report.points:
             self._step(fit)
         del self.reports[n_steps:]
-        return refitted(cast("PathFit", fit), chosen.report, len(self.held_out.corpus))
+        return self.refitted(chosen.report, len(self.held_out.corpus))
+
+    def refitted(self, like: Report, n_held_out: int = 0) -> Model:
+        """The present point of a path, under the refit and the temperature of another report."""
+        fit = cast("PathFit", self.fit)
+        report = replace(fit.report.copy(), refit=like.refit, temperature=like.temperature, n_held_out=n_held_out)
+        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -269,12 +284,16 @@ class ResumedTraining(Training):
     corpus : ExtractedCorpus
         Of the model.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> None:
-        super().__init__(corpus, learner)
+    def __init__(
+        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+    ) -> None:
+        super().__init__(corpus, learner, named)
         self._report = report
         self._n_fitted = len(corpus)
 
@@ -288,16 +307,10 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(fit.solution(), fit.report)
-        model = refitted(cast("PathFit", fit), self._report, n_held_out=0)
+            return Model(self.named(fit.solution()), fit.report)
+        model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
-
-
-def refitted(fit: PathFit, like: Report, n_held_out: int) -> Model:
-    """The present point of a path, under the refit and the temperature of another report."""
-    report = replace(fit.report.copy(), refit=like.refit, temperature=like.temperature, n_held_out=n_held_out)
-    return Model(divided(fit.refitted(like.refit), like.temperature), report)
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
