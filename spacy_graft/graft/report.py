@@ -36,8 +36,9 @@ class Report:
         Points of a path so far.
     temperature : float
         The number by which the weights were divided after the choice on held-out documents.
-    log_loss : float, optional
-        Mean log-loss of the held-out documents that the model was chosen by; None if it was not.
+    log_loss, log_loss_error : float, optional
+        Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
+        none.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
     n_columns, n_active, n_pairs : int
@@ -71,6 +72,7 @@ class Report:
     points: int = 0
     temperature: float = 1.0
     log_loss: float | None = None
+    log_loss_error: float | None = None
     n_held_out: int = 0
     n_columns: int = 0
     n_active: int = 0

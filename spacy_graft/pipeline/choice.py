@@ -270,11 +270,11 @@ class Choice:
         losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
-        log_loss = held_out.mean(losses)
-        report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
-        point = JudgedPoint(
-            trial.snapshot.divided(temperature), report, log_loss, held_out.error(losses), probabilities, found
+        log_loss, error = held_out.mean(losses), held_out.error(losses)
+        report = replace(
+            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
         )
+        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
         self.points.append(point)
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
