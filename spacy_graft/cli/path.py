@@ -87,7 +87,7 @@ def marks_of(history: History) -> dict[int, str]:
 
 def history_table(history: History) -> Table:
     """Make a table with a row for each step."""
-    columns = ("#", "l1/max", "features", "gap", "refit", "log-loss", "±", "score")
+    columns = ("#", "l1/max", "features", "gap", "refit", "logloss", "±", "score")
     table = make_table(None, *columns, "", numbers=columns)
     marks = marks_of(history)
     for i, step in enumerate(history):
