@@ -74,7 +74,8 @@ def trained(nlp: Language, records: list[Record], **options: Any) -> TextCatGraf
 
 def at_point(factory: str, features: dict[str, Any], records: list[Record], points: int) -> tuple[float, TextCatGraft]:
     """A point of the path of other blocks: its log-loss on dev, and the component."""
-    nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False})
+    # With "one_se" any point may be chosen yet, so that all of them are kept.
+    nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False, "parsimony": "one_se"})
     train, dev = split(nlp, records)
     nlp.initialize(lambda: train)
     for step in range(1, points + 1):
@@ -86,7 +87,8 @@ def at_point(factory: str, features: dict[str, Any], records: list[Record], poin
     assert component.training.choice is not None
     point = component.training.choice.points[-1]
     assert point.report.points == points
-    component.set_solution(point.solution, point.report)
+    assert point.snapshot is not None
+    component.set_snapshot(point.snapshot, point.report)
     return point.log_loss, component
 
 

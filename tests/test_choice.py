@@ -12,7 +12,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
-from spacy_graft.pipeline.choice import Trial, best_refit, first_trial, is_exhausted, lowest_of_parabola, parsimonious
+from spacy_graft.pipeline.choice import Trial, best_refit, is_exhausted, lowest_of_parabola, parsimonious, trials_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
@@ -214,11 +214,12 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
         nlp.update(train[:4])
     fit: Any = training_of(nlp).fit
     held_out = component_of(nlp).held_out(dev)
-    best = best_refit(fit, held_out, first_trial(fit, held_out, 2.0))
+    trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
+    best = best_refit(trial_of(2.0), trial_of)
     assert isinstance(best, Trial)
     assert best.strength is not None
     for factor in (0.5, 0.9, 1.0, 1.1, 2.0):
-        assert best.log_loss <= first_trial(fit, held_out, best.strength * factor).log_loss * (1.0 + 1e-3)
+        assert best.log_loss <= trial_of(best.strength * factor).log_loss * (1.0 + 1e-3)
 
 
 @pytest.mark.parametrize(

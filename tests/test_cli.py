@@ -303,9 +303,12 @@ def test_report_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
         assert label in page
 
 
+STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}
 HISTORY = [
-    {"l1_ratio": 0.5, "n_active": 10, "gap": 1e-5, "refit": 2.0, "score": 0.5},
-    {"l1_ratio": 0.25, "n_active": 1200, "gap": 2e-5, "refit": None},
+    STEP | {"l1_ratio": 0.5, "n_active": 10, "refit": 2.0, "log_loss": 0.9, "log_loss_error": 0.01, "score": 0.5},
+    STEP | {"l1_ratio": 0.3, "n_active": 700, "log_loss": 0.5, "log_loss_error": 0.03, "score": 0.7},
+    STEP | {"l1_ratio": 0.25, "n_active": 1200, "log_loss": 0.48, "log_loss_error": 0.03, "score": 0.7},
+    STEP | {"l1_ratio": 0.25, "n_active": 1250},
 ]
 
 
@@ -326,7 +329,12 @@ def test_path_of_a_trained_pipeline(pipeline: Path) -> None:
 @pytest.mark.usefixtures("history")
 def test_path(pipeline: Path) -> None:
     assert lines_of(call("path", pipeline)) == HISTORY
-    assert "1,200" in call("path", pipeline, "--format", "table").stdout
+    table = call("path", pipeline, "--format", "table").stdout.splitlines()
+    marked = {
+        line.split()[0]: line.split()[-1] for line in table if line.split()[-1:] in (["best"], ["one_se"], ["chosen"])
+    }
+    assert marked == {"2": "one_se", "3": "best", "4": "chosen"}
+    assert any("0.4800" in line and "1,200" in line and "0.0300" in line for line in table)
 
 
 @pytest.mark.slow
@@ -345,6 +353,14 @@ def test_path_is_not_plotted_without_matplotlib(
     assert "python -m pip install" in refused("path", pipeline, "--output", tmp_path / "plot.png")
     assert not list(tmp_path.iterdir())
     assert ".png, .svg" in refused("path", pipeline, "--output", tmp_path / "plot.gif")
+
+
+def test_a_path_without_dev_is_not_plotted(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    monkeypatch.setattr(TextCatGraft, "history", HISTORY[-1:])
+    assert "nothing to plot" in refused("path", pipeline, "--output", tmp_path / "plot.png")
+    assert "1,250" in call("path", pipeline, "--format", "table").stdout
 
 
 def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,17 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
 
-from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, recorded, write_jsonl
+from conftest import (
+    PATH,
+    WORDS,
+    Record,
+    make_example,
+    make_examples,
+    make_nlp,
+    recorded,
+    train_fully,
+    write_jsonl,
+)
 from spacy_graft.extract.unread import unread_text
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -239,12 +249,13 @@ def test_lazy_examples_can_be_given_to_update(nlp: Language, folder: Path, train
     assert len(corpus) == len({record["text"] for record in train_records})
 
 
-def test_a_changed_file_is_read_again(fitted: Language, folder: Path, dev_records: list[Record]) -> None:
+def test_a_changed_file_is_read_again(folder: Path, train_records: list[Record], dev_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(), train_records)
     reader = JsonlCorpus(folder / "dev.jsonl", lazy=True)
-    before = fitted.evaluate(reader(fitted))["cats_score"]
-    assert before == fitted.evaluate(JsonlCorpus(folder / "dev.jsonl")(fitted))["cats_score"]
+    before = nlp.evaluate(reader(nlp))["cats_score"]
+    assert before == nlp.evaluate(JsonlCorpus(folder / "dev.jsonl")(nlp))["cats_score"]
     write_jsonl(folder / "dev.jsonl", [{**record, "text": "nothing known"} for record in dev_records])
-    assert fitted.evaluate(reader(fitted))["cats_score"] < before
+    assert nlp.evaluate(reader(nlp))["cats_score"] < before
 
 
 def test_errors_name_line_and_text(tmp_path: Path) -> None:

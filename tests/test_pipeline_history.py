@@ -46,6 +46,7 @@ def test_each_step_is_recorded(nlp: Language, examples: list[Example]) -> None:
             "gap": report.relative_gap,
             "refit": report.refit,
             "log_loss": None,
+            "log_loss_error": None,
             "score": None,
         }
     nlp.initialize(lambda: examples)

@@ -168,7 +168,7 @@ def train_to_end(
     """Train from scratch and take the weights of the last step."""
     for model in training_steps(component, examples, {"labels": labels}, progress, name):
         last = model
-    component.set_solution(last.solution, last.report)
+    component.set_snapshot(*last)
 
 
 def label_issue(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> LabelIssue:

@@ -36,8 +36,9 @@ class Report:
         Points of a path so far.
     temperature : float
         The number by which the weights were divided after the choice on held-out documents.
-    log_loss : float, optional
-        Mean log-loss of the held-out documents that the model was chosen by; None if it was not.
+    log_loss, log_loss_error : float, optional
+        Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
+        none.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
     left_out : list of str
@@ -73,6 +74,7 @@ class Report:
     points: int = 0
     temperature: float = 1.0
     log_loss: float | None = None
+    log_loss_error: float | None = None
     n_held_out: int = 0
     left_out: list[str] = field(default_factory=list)
     n_columns: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,6 +86,10 @@ class Snapshot:
     def compiled(self, doc: Doc) -> CompiledFeatures:
         """The features, compiled for the vocab of a document."""
         return self.matcher.compiled(self.features, self.blocks, doc.vocab.strings)
+
+    def divided(self, divisor: float) -> Snapshot:
+        """The same features, with all scores and contributions divided by a number."""
+        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""

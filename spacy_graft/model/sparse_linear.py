@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.terms import NamedTerm
+from ..extract.terms import NamedTerm, Term
 from .loading import TRANSIENT, read_message
 from .matching import Blocks
 from .snapshot import Snapshot, as_reading_block
@@ -215,7 +215,7 @@ def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -
 
     def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
         return tuple(
-            NamedTerm(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
+            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
         )
 
     all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)

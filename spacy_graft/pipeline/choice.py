@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from ..digests import digest_of
 from ..extract.blocks import Block
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from ..graft.solution import Solution
 from ..model.matching import Blocks
 from ..model.snapshot import Snapshot
-from ..model.sparse_linear import snapshot_of_solution
 from .corpus import ExtractedCorpus
 
 if TYPE_CHECKING:
@@ -135,7 +133,7 @@ class Trial:
     ----------
     strength : float, optional
         Of the refit; None for the weights of the path.
-    solution : Solution
+    snapshot : Snapshot
     scores : float64 (n_documents, n_labels)
         Of held-out documents.
     temperature : float
@@ -146,7 +144,7 @@ class Trial:
     """
 
     strength: float | None
-    solution: Solution
+    snapshot: Snapshot
     scores: np.ndarray
     temperature: float
     log_loss: float
@@ -163,8 +161,8 @@ class JudgedPoint:
 
     Attributes
     ----------
-    solution : Solution
-        Under the best refit, weights divided by the best temperature.
+    snapshot : Snapshot, optional
+        Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
     report : Report
     log_loss, error : float
         Mean log-loss of held-out documents, and its standard error.
@@ -174,7 +172,7 @@ class JudgedPoint:
         What the component's scorer says of these.
     """
 
-    solution: Solution
+    snapshot: Snapshot | None
     report: Report
     log_loss: float
     error: float
@@ -185,7 +183,8 @@ class JudgedPoint:
 class Choice:
     """The points of one path that have been judged, and which of them is chosen.
 
-    Memory: the weights and probabilities of all points, 8 bytes a feature or document and label.
+    Memory: the probabilities of all points, 8 bytes a document and label, and the model of the chosen one; the models
+    of all points if the rule of one standard error chooses, since it may come back to a smaller one.
 
     Parameters
     ----------
@@ -202,7 +201,8 @@ class Choice:
         self.points: list[JudgedPoint] = []
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
-        self._least = math.inf
+        #: The least log-loss so far, and whether another refit has not lowered it at the last point.
+        self._least, self._is_stuck = math.inf, False
         self._leaner: JudgedPoint | None = None
 
     @property
@@ -242,12 +242,14 @@ class Choice:
         f1 = float(point.scores.get("cats_macro_f", 0.0))
         return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
 
-    def judge(self, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+    def judge(self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
         """Judge the present point of a path.
 
         Parameters
         ----------
         fit : PathFit
+        named : Snapshot
+            Of its solution.
         held_out : HeldOut
         scorer : callable
             Returns the scores of probabilities of the held-out documents.
@@ -258,19 +260,28 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        point, log_loss = self._judged(fit, held_out, scorer, self._least)
-        self._least = min(self._least, log_loss)
+        trial = self._trial(fit, named, held_out, math.inf if self._is_stuck else self._least)
+        self._is_stuck = trial.log_loss >= self._least
+        self._least = min(self._least, trial.log_loss)
+        point = self._judged(trial, fit, held_out, scorer)
         self.points.append(point)
+        if self.learner.parsimony != "one_se":
+            chosen = self.chosen
+            self.points = [one if one is chosen else replace(one, snapshot=None) for one in self.points]
         return point
 
-    def take_without(self, blocks: Sequence[str], fit: PathFit, held_out: HeldOut, scorer: Scorer) -> bool:
+    def take_without(
+        self, blocks: Sequence[str], fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
+    ) -> bool:
         """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
+
+        Its refit is that of the chosen point; another is looked for only where the temperature says so.
 
         Parameters
         ----------
         blocks : sequence of str
             All that are left out.
-        fit, held_out, scorer
+        fit, named, held_out, scorer
             As of :meth:`judge`.
 
         Returns
@@ -279,33 +290,34 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        fit.refit = chosen.report.refit
-        point, _ = self._judged(fit, held_out, scorer)
+        point = self._judged(self._trial(fit, named, held_out), fit, held_out, scorer)
         point.report.left_out = list(blocks)
         if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
             self._leaner = point
         return self._leaner is point
 
-    def _judged(
-        self, fit: PathFit, held_out: HeldOut, scorer: Scorer, least: float = math.inf
-    ) -> tuple[JudgedPoint, float]:
-        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
-        trial = first_trial(fit, held_out, fit.refit)
-        if self.learner.refit == "auto" and (trial.log_loss >= least or trial.is_too_far_off):
+    def _trial(self, fit: PathFit, named: Snapshot, held_out: HeldOut, least: float = math.inf) -> Trial:
+        """The present point of a path under its refit; under the best one if that is not below ``least``."""
+        trial_of = trials_of(fit, named, held_out)
+        trial = trial_of(fit.refit)
+        if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
-            trial = best_refit(fit, held_out, trial)
+            trial = best_refit(trial, trial_of)
             fit.refit = trial.strength
+        return trial
+
+    def _judged(self, trial: Trial, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+        """The present point of a path under the refit of a trial."""
         temperature = trial.temperature
         probabilities = held_out.probabilities(trial.scores / temperature)
         losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
-        log_loss = held_out.mean(losses)
-        report = replace(fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss)
-        point = JudgedPoint(
-            divided(trial.solution, temperature), report, log_loss, held_out.error(losses), probabilities, found
+        log_loss, error = held_out.mean(losses), held_out.error(losses)
+        report = replace(
+            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
         )
-        return point, trial.log_loss
+        return JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
@@ -355,63 +367,51 @@ def is_small(n_features: float, parsimony: str | int) -> bool:
     return isinstance(parsimony, str) or n_features <= parsimony
 
 
-def trials_of(fit: PathFit, held_out: HeldOut, strengths: Sequence[float | None]) -> list[Trial]:
-    """The present point of a path under several refits."""
-    first = fit.refitted(strengths[0])
-    snapshot = snapshot_of_solution(first, held_out.blocks, held_out.strings)
-    trials = [trial_of(strengths[0], first, snapshot, held_out)]
-    for strength in strengths[1:]:
+def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
+    """The trials of the present point of a path, by the strength of their refit.
+
+    Parameters
+    ----------
+    fit : PathFit
+    named : Snapshot
+        Of its solution: all refits have its features.
+    held_out : HeldOut
+    """
+
+    @cache
+    def trial_of(strength: float | None) -> Trial:
         solution = fit.refitted(strength)
-        own = replace(snapshot, weights=solution.weights, intercepts=solution.intercepts)
-        trials.append(trial_of(strength, solution, own, held_out))
-    return trials
+        snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+        scores = held_out.scores(snapshot)
+        return Trial(strength, snapshot, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
+
+    return trial_of
 
 
-def first_trial(fit: PathFit, held_out: HeldOut, strength: float | None) -> Trial:
-    """The present point of a path under one refit."""
-    solution = fit.refitted(strength)
-    return trial_of(strength, solution, snapshot_of_solution(solution, held_out.blocks, held_out.strings), held_out)
-
-
-def trial_of(strength: float | None, solution: Solution, snapshot: Snapshot, held_out: HeldOut) -> Trial:
-    """What held-out documents say of a solution."""
-    scores = held_out.scores(snapshot)
-    return Trial(strength, solution, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
-
-
-def best_refit(fit: PathFit, held_out: HeldOut, first: Trial) -> Trial:
-    """The refit of the present point with the least log-loss.
+def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial:
+    """The refit of a point with the least log-loss.
 
     From that of ``first``, strengths rise or fall by :data:`FACTOR` while that lowers the log-loss, first in the
     direction that its temperature tells; then the minimum of the parabola through the best and its neighbours, over the
     logarithm of the strength, is tried if it promises enough.
     """
-    snapshot = snapshot_of_solution(first.solution, held_out.blocks, held_out.strings)
-    tried = {first.strength: first}
-
-    def trial(strength: float) -> Trial:
-        if strength not in tried:
-            solution = fit.refitted(strength)
-            own = replace(snapshot, weights=solution.weights, intercepts=solution.intercepts)
-            tried[strength] = trial_of(strength, solution, own, held_out)
-        return tried[strength]
-
-    if not len(first.solution.blocks):
+    best, neighbours = first, {0: first}
+    if not first.snapshot.features.n_features:
         return first
-    best = first
-    told = FACTOR if first.temperature >= 1.0 else 1.0 / FACTOR
-    for factor in (told, 1.0 / told):
-        while LEAST_REFIT < (strength := strength_of(best) * factor) < LARGEST_REFIT:
-            if trial(strength).log_loss >= best.log_loss:
+    towards = 1 if first.temperature >= 1.0 else -1
+    for direction in (towards, -towards):
+        while LEAST_REFIT < (strength := strength_of(best) * FACTOR**direction) < LARGEST_REFIT:
+            other = trial_of(strength)
+            if other.log_loss >= best.log_loss:
+                neighbours[direction] = other
                 break
-            best = trial(strength)
+            neighbours[-direction], best = best, other
         if best is not first:
             break
-    around = [tried.get(strength_of(best) * factor) for factor in (1.0 / FACTOR, 1.0, FACTOR)]
-    if all(around):
-        place, gain = lowest_of_parabola([one.log_loss for one in around if one is not None])
+    if len(neighbours) == 3:
+        place, gain = lowest_of_parabola([one.log_loss for one in (neighbours[-1], best, neighbours[1])])
         if gain > WORTHWHILE * best.log_loss:
-            best = min(best, trial(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
+            best = min(best, trial_of(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
     return best
 
 
@@ -430,10 +430,3 @@ def lowest_of_parabola(values: Sequence[float]) -> tuple[float, float]:
     slope = 0.5 * (after - before)
     place = min(max(-slope / curvature, -1.0), 1.0)
     return place, -(slope * place + 0.5 * curvature * place**2)
-
-
-def divided(solution: Solution, temperature: float) -> Solution:
-    """A solution whose scores are divided by a number."""
-    if temperature == 1.0:
-        return solution
-    return replace(solution, weights=solution.weights / temperature, intercepts=solution.intercepts / temperature)

@@ -17,7 +17,7 @@ from .block_choice import leave_out
 from .choice import HeldOut, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before, refitted
+from .training import Model, Training, annotated_before
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -165,12 +165,12 @@ def train_with_dev(
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
     for model in training_steps(component, train, options, progress):
-        component.set_solution(model.solution, model.report)
+        component.set_snapshot(*model)
         score = dev_score(component, dev)
         if score > best_score:
-            best_score, best = score, Model(model.solution, model.report.copy())
+            best_score, best = score, Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
-        component.set_solution(best.solution, best.report)
+        component.set_snapshot(*best)
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
@@ -193,10 +193,10 @@ def train_with_folds(
     training = component.training
     assert training is not None
     if chosen is not None:
-        last = refitted(path_of(training), chosen, n_held_out=0)
+        last = training.refitted(chosen)
         last.report.log_loss = chosen.log_loss
         training.reports[-1:] = [last.report]
-    component.set_solution(last.solution, last.report)
+    component.set_snapshot(*last)
 
 
 def cross_validated(
@@ -254,7 +254,8 @@ def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: 
     losses: list[float] = []
     for model in path:
         assert component.training is not None
-        trials = trials_of(path_of(component.training), held_out, refit_grid(component.learner))
+        trial = trials_of(path_of(component.training), model.snapshot, held_out)
+        trials = [trial(strength) for strength in refit_grid(component.learner)]
         points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
         losses.append(min(trial.log_loss for trial in trials))
         if is_exhausted(losses):
@@ -283,8 +284,11 @@ def without_needless_blocks(
         nonlocal chosen
         scores, sizes = [], []
         for kept, part in splits:
-            fit = begun_training(component, kept, options, blocks).path_to(chosen.points)
-            scores.append(np.array([trial.scores for trial in trials_of(fit, component.held_out(part), grid)]))
+            training = begun_training(component, kept, options, blocks)
+            fit = training.path_to(chosen.points)
+            fit.refit = grid[0]
+            trial = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+            scores.append(np.array([trial(strength).scores for strength in grid]))
             sizes.append(fit.report.n_active)
         report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
         assert report.log_loss is not None

@@ -19,6 +19,7 @@ STEP_TYPES: dict[str, tuple[type, ...]] = {
     "gap": (float, NoneType),
     "refit": (float, NoneType),
     "log_loss": (float, NoneType),
+    "log_loss_error": (float, NoneType),
     "score": (float, NoneType),
 }
 
@@ -35,6 +36,7 @@ def step_record(step: int, report: Report) -> dict[str, Any]:
         "gap": float(report.relative_gap) if math.isfinite(report.relative_gap) else None,
         "refit": None if report.refit is None else float(report.refit),
         "log_loss": None if report.log_loss is None else float(report.log_loss),
+        "log_loss_error": None if report.log_loss_error is None else float(report.log_loss_error),
         "score": None,
     }
 

@@ -112,7 +112,7 @@ class NetworkSource:
     def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
         if is_ngram_block(block):
             vertices, symbols, presence = self._ngrams(
-                block, data.streams[name].followed_by(self.unlabelled_streams[name])
+                block, Stream.concatenated([data.streams[name], self.unlabelled_streams[name]])
             )
         else:
             assert is_item_block(block)

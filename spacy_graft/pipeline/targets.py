@@ -66,6 +66,30 @@ class Targets:
     known: np.ndarray
     weights: np.ndarray
 
+    @classmethod
+    def of(cls, targets: Sequence[Target], n_labels: int) -> Targets:
+        """Those of documents."""
+        shape = (len(targets), n_labels)
+        return cls(
+            np.array([target.values for target in targets]).reshape(shape),
+            np.array([target.known for target in targets], np.bool_).reshape(shape),
+            np.array([target.weight for target in targets]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Targets]) -> Targets:
+        """Those of several corpora, at least one."""
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "known", "weights"))
+        )
+
+    def with_labels(self, n_new: int, known: bool) -> Targets:
+        """With more labels, all 0, whether they are known to be or not."""
+        shape = (len(self.weights), n_new)
+        return Targets(
+            np.hstack([self.values, np.zeros(shape)]), np.hstack([self.known, np.full(shape, known)]), self.weights
+        )
+
 
 @dataclass(frozen=True)
 class TargetReader:

@@ -29,7 +29,7 @@ from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot
-from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
+from ..model.sparse_linear import SNAPSHOT, snapshot_of, snapshot_of_solution
 from . import history, saving
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
@@ -264,7 +264,7 @@ class TextCatGraft(TrainablePipe):
         self.kept_corpus = None
         for label in all_labels:
             self._append_label(label)
-        self._set_solution(empty_solution(len(all_labels)))
+        self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
@@ -337,7 +337,8 @@ class TextCatGraft(TrainablePipe):
         checkpoint_folder: Path | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source, network, checkpoint_folder)
+        corpus = ExtractedCorpus(self.blocks, reader)
+        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder)
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         if folder is not None and not isinstance(self.learner, GraftingPath):
@@ -412,7 +413,7 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
                 f"Nothing is changed. Initialize it again with old and new documents."
             )
-        return ResumedTraining(self.kept_corpus, self.learner, self.report)
+        return ResumedTraining(self.kept_corpus, self.learner, self._named, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -426,7 +427,7 @@ class TextCatGraft(TrainablePipe):
             return
         model = self.training.step()
         if model is not None:
-            self.set_solution(model.solution, model.report)
+            self.set_snapshot(*model)
             self.kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(model.report)
 
@@ -440,15 +441,23 @@ class TextCatGraft(TrainablePipe):
         report : Report
             The report of the same step, which is copied.
         """
+        self.set_snapshot(self._named(solution), report)
+
+    def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:
+        """The same with features that have names: a snapshot of this component, but for its notes."""
         steps = self.history
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
-        self._set_solution(solution, {REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps})
+        self._set_snapshot(replace(snapshot, notes={REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps}))
         self.report = report.copy()
 
-    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
-        """Set a solution with its notes in one assignment; other threads see the model before or this one."""
-        set_solution(self.model, solution, self.vocab.strings, notes)
+    def _named(self, solution: Solution) -> Snapshot:
+        """The snapshot of a solution."""
+        return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
+
+    def _set_snapshot(self, snapshot: Snapshot) -> None:
+        """Set all of the model in one assignment; other threads see the model before or this one."""
+        self.model.attrs[SNAPSHOT] = snapshot
         self.report = None
 
     @property
@@ -518,7 +527,8 @@ class TextCatGraft(TrainablePipe):
         if not training.is_judged():
             training.judge(held_out, scorer)
             chosen = choice.chosen
-            self.set_solution(chosen.solution, chosen.report)
+            assert chosen.snapshot is not None
+            self.set_snapshot(chosen.snapshot, chosen.report)
             self._note_score(choice.points[-1].scores)
         training.n_scored += training.concluded
         if not choice.points or training.n_scored > 1:
@@ -542,8 +552,7 @@ class TextCatGraft(TrainablePipe):
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""
-        own = snapshot_of(self.model)
-        self.model.attrs[SNAPSHOT] = replace(own, weights=own.weights / divisor, intercepts=own.intercepts / divisor)
+        self.model.attrs[SNAPSHOT] = snapshot_of(self.model).divided(divisor)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
@@ -803,9 +812,9 @@ class TextCatGraftMultilabel(TextCatGraft):
         self.cfg["thresholds"] = {}
         super().divide_scores(divisor)
 
-    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
+    def _set_snapshot(self, snapshot: Snapshot) -> None:
         self.cfg["thresholds"] = {}
-        super()._set_solution(solution, notes)
+        super()._set_snapshot(snapshot)
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)

@@ -21,9 +21,10 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..graft.start import Fit, start
+from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, JudgedPoint, Scorer, divided
+from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import ExtractedCorpus
 from .reader import JsonlCorpus
 from .targets import TargetReader
@@ -39,7 +40,7 @@ Pipe = Callable[[Doc], Doc]
 class Model(NamedTuple):
     """What a step of training gives."""
 
-    solution: Solution
+    snapshot: Snapshot
     report: Report
 
 
@@ -59,6 +60,8 @@ class Training:
     corpus : ExtractedCorpus
         Empty.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
@@ -89,12 +92,14 @@ class Training:
         self,
         corpus: ExtractedCorpus,
         learner: Any,
+        named: Callable[[Solution], Snapshot],
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
+        self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
         self.fit: Fit | None = None
@@ -106,6 +111,7 @@ class Training:
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
+        self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
         self._is_evaluated = False
         self._steps = 0
@@ -177,7 +183,8 @@ class Training:
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
             warnings.warn(reason, stacklevel=3)
-        return Model(self.fit.solution(), self.fit.report)
+        self._snapshot = self.named(self.fit.solution())
+        return Model(self._snapshot, self.fit.report)
 
     @property
     def takes_held_out(self) -> bool:
@@ -197,11 +204,12 @@ class Training:
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
+        assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
+        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
         if self.choice.learner.optional_blocks:
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
-        point = self.choice.judge(cast("PathFit", self.fit), held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
@@ -209,7 +217,8 @@ class Training:
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
-        model = Model(chosen.solution, chosen.report.copy())
+        assert chosen.snapshot is not None
+        model = Model(chosen.snapshot, chosen.report.copy())
         if choice.learner.retrain:
             model = self._retrained(chosen)
         model.report.finished = self.concluded = True
@@ -221,15 +230,17 @@ class Training:
         assert self.held_out is not None
         assert self._scorer is not None
         self.left_out = blocks
-        return choice.take_without(blocks, self.path_to(choice.chosen.report.points), self.held_out, self._scorer)
+        fit = self.path_to(choice.chosen.report.points)
+        fit.refit = choice.chosen.report.refit
+        return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
 
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
         assert self.held_out is not None
         self.corpus = self.corpus.followed_by(self.held_out.corpus)
-        fit = self.path_to(chosen.report.points)
+        self.path_to(chosen.report.points)
         self._n_at_last_step = self._n_fitted
-        return refitted(fit, chosen.report, len(self.held_out.corpus))
+        return self.refitted(chosen.report, len(self.held_out.corpus))
 
     def path_to(self, n_points: int) -> PathFit:
         """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
@@ -240,6 +251,18 @@ class Training:
             self._step(fit)
         del self.reports[n_steps:]
         return cast("PathFit", fit)
+
+    def refitted(self, like: Report, n_held_out: int = 0) -> Model:
+        """The present point of a path, under refit and temperature of another report, and without its blocks."""
+        fit = cast("PathFit", self.fit)
+        report = replace(
+            fit.report.copy(),
+            refit=like.refit,
+            temperature=like.temperature,
+            n_held_out=n_held_out,
+            left_out=list(like.left_out),
+        )
+        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -300,12 +323,16 @@ class ResumedTraining(Training):
     corpus : ExtractedCorpus
         Of the model.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> None:
-        super().__init__(corpus, learner)
+    def __init__(
+        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+    ) -> None:
+        super().__init__(corpus, learner, named)
         self._report = report
         self.left_out = tuple(report.left_out)
         self._n_fitted = len(corpus)
@@ -320,22 +347,10 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(fit.solution(), fit.report)
-        model = refitted(cast("PathFit", fit), self._report, n_held_out=0)
+            return Model(self.named(fit.solution()), fit.report)
+        model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
-
-
-def refitted(fit: PathFit, like: Report, n_held_out: int) -> Model:
-    """The present point of a path, under the refit and the temperature of another report, and without its blocks."""
-    report = replace(
-        fit.report.copy(),
-        refit=like.refit,
-        temperature=like.temperature,
-        n_held_out=n_held_out,
-        left_out=list(like.left_out),
-    )
-    return Model(divided(fit.refitted(like.refit), like.temperature), report)
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
