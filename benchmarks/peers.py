@@ -284,7 +284,7 @@ class OursSyntax(Ours):
         from spacy.util import load_config
 
         component = load_config(REPOSITORY / "configs" / "default.cfg")["components"]["textcat_graft"]
-        self.configs = {"default": {"features": component["features"]}}
+        self.configs = {"default": {"features": component["features"], "learner": component["learner"]}}
 
     def pipeline(self, task: Task) -> Language:
         import spacy

@@ -512,7 +512,9 @@ def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     assert written["nlp"]["pipeline"] == [*names, "textcat_graft"]
     assert written["training"]["frozen_components"] == names
     assert written["components"]["parser"] == {"source": str(unpacked)}
-    assert set(written["components"]["textcat_graft"]["features"]) == {"words", "characters", "tags", "arcs", "pairs"}
+    component = written["components"]["textcat_graft"]
+    assert set(component["features"]) == {"words", "characters", "tags", "tag_arcs", "arcs", "pairs"}
+    assert component["learner"]["optional_blocks"] == ["pairs", "arcs", "tag_arcs", "tags"]
     weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
     assert weights == {"cats_choice": 1.0}
     assert written["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
@@ -535,9 +537,10 @@ def test_init_config_has_the_settings_of_the_shipped_config(tmp_path: Path) -> N
 
 def test_default_cfg_has_the_default_blocks() -> None:
     """The config adds blocks, so it has to list the default ones."""
-    components = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)["components"]
-    expected = {**default_features(), **syntax_features()}
-    assert blocks_of(components["textcat_graft"]["features"]) == blocks_of(expected)
+    config = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)
+    component = config["components"]["textcat_graft"]
+    assert blocks_of(component["features"]) == blocks_of({**default_features(), **syntax_features()})
+    assert component["learner"]["optional_blocks"] == [*syntax_features()][::-1]
 
 
 @pytest.mark.parametrize(("lang", "within_words"), [("de", True), ("zh", False)])

@@ -108,7 +108,7 @@ def test_the_default_config_trains_with_the_syntax_that_ships(corpus: Path, unpa
     assert isinstance(graft, TextCatGraft)
     blocks = {feature.block for feature in graft.features()}
     assert "words" in blocks
-    assert blocks <= {"words", "characters", "tags", "arcs", "pairs"}
+    assert blocks <= {"words", "characters", "tags", "tag_arcs", "arcs", "pairs"}
     # The syntax that was trained with is saved with the model, and its figures do not enter the score.
     assert nlp("A team of eleven.")[0].pos_ == "DET"
     assert nlp.meta["performance"]["cats_score"] > 0.9

@@ -134,7 +134,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     except Exception as error:  # languages import optional packages, which can raise anything
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
-    nlp.add_pipe(name, config={"features": component_features(size, lang, syntax is not None)})
+    nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
     config = Config(nlp.config).copy()
     config["nlp"]["batch_size"] = 256
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
@@ -148,12 +148,20 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     return config
 
 
-def component_features(size: CorpusSize, lang: str, syntax: bool) -> dict[str, Any]:
-    """Return the feature blocks; character n-grams stay within words if the language separates words by spaces."""
+def component_settings(size: CorpusSize, lang: str, syntax: bool) -> dict[str, Any]:
+    """Return feature blocks and learner, which may leave out blocks of syntax.
+
+    Character n-grams stay within words if the language separates words by spaces.
+    """
     from ..pipeline.defaults import WITHOUT_SPACES, default_features, syntax_features
 
     words, others = MIN_DF[size]
-    return default_features(words, others, lang not in WITHOUT_SPACES) | (syntax_features(others) if syntax else {})
+    optional = syntax_features(others) if syntax else {}
+    return {
+        "features": default_features(words, others, lang not in WITHOUT_SPACES) | optional,
+        # Those that come last cost most.
+        "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "optional_blocks": [*optional][::-1]},
+    }
 
 
 def reader_settings(split: str) -> dict[str, Any]:

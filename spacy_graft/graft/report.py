@@ -41,6 +41,8 @@ class Report:
         none.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
+    left_out : list of str
+        Blocks that the model was trained without, because held-out documents did not need them.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -74,6 +76,7 @@ class Report:
     log_loss: float | None = None
     log_loss_error: float | None = None
     n_held_out: int = 0
+    left_out: list[str] = field(default_factory=list)
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..extract.options import as_names
 from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number_in, is_strength
 from ..search.penalty_kinds import PenaltyWeightKind
 
@@ -229,6 +231,9 @@ class GraftingPath(PenaltySettings):
     parsimony : str or int
         Which point is chosen: ``best``; ``one_se``, the first whose log-loss is within one standard error of that of
         the best; or the best of those with no more than this number of features.
+    optional_blocks : sequence of str
+        Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
+        need them.
     retrain : bool
         Whether the model is trained again after the choice, at the chosen point and under the chosen refit, on the
         training documents and those held out.
@@ -245,6 +250,7 @@ class GraftingPath(PenaltySettings):
     refit: float | Literal["auto"] | None = "auto"
     metric: str = "log_loss"
     parsimony: Literal["best", "one_se"] | int = "best"
+    optional_blocks: Sequence[str] = ()
     retrain: bool = True
 
     def __post_init__(self) -> None:
@@ -259,6 +265,7 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
+        object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
         self._require_flag("retrain")
 
     @property

@@ -203,6 +203,7 @@ class Choice:
         self.baseline = 0.0
         #: The least log-loss so far, and whether another refit has not lowered it at the last point.
         self._least, self._is_stuck = math.inf, False
+        self._leaner: JudgedPoint | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -216,7 +217,10 @@ class Choice:
 
     @property
     def chosen(self) -> JudgedPoint:
-        """The point that ``parsimony`` asks for."""
+        """The point that ``parsimony`` asks for; without the blocks that it does not need, once that is known."""
+        return self._of_point() if self._leaner is None else self._leaner
+
+    def _of_point(self) -> JudgedPoint:
         columns = [
             (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
         ]
@@ -256,15 +260,49 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
+        point, log_loss = self._judged(fit, named, held_out, scorer, math.inf if self._is_stuck else self._least)
+        self._is_stuck = log_loss >= self._least
+        self._least = min(self._least, log_loss)
+        self.points.append(point)
+        if self.learner.parsimony != "one_se":
+            chosen = self.chosen
+            self.points = [one if one is chosen else replace(one, snapshot=None) for one in self.points]
+        return point
+
+    def take_without(
+        self, blocks: Sequence[str], fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
+    ) -> bool:
+        """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
+
+        Parameters
+        ----------
+        blocks : sequence of str
+            All that are left out.
+        fit, named, held_out, scorer
+            As of :meth:`judge`.
+
+        Returns
+        -------
+        bool
+            Whether it has been chosen.
+        """
+        chosen = self.chosen
+        point, _ = self._judged(fit, named, held_out, scorer)
+        point.report.left_out = list(blocks)
+        if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
+            self._leaner = point
+        return self._leaner is point
+
+    def _judged(
+        self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+    ) -> tuple[JudgedPoint, float]:
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
         trial_of = trials_of(fit, named, held_out)
         trial = trial_of(fit.refit)
-        in_vain = trial.log_loss >= self._least
-        if self.learner.refit == "auto" and (trial.is_too_far_off or (in_vain and not self._is_stuck)):
+        if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
             fit.refit = trial.strength
-        self._is_stuck = trial.log_loss >= self._least
-        self._least = min(self._least, trial.log_loss)
         temperature = trial.temperature
         probabilities = held_out.probabilities(trial.scores / temperature)
         losses = held_out.losses(probabilities)
@@ -275,11 +313,7 @@ class Choice:
             fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
         )
         point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
-        self.points.append(point)
-        if self.learner.parsimony != "one_se":
-            chosen = self.chosen
-            self.points = [one if one is chosen else replace(one, snapshot=None) for one in self.points]
-        return point
+        return point, trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
@@ -320,8 +354,13 @@ def parsimonious(
     if parsimony == "one_se":
         best = int(np.argmin(losses))
         return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
-    small = [i for i, size in enumerate(sizes) if parsimony == "best" or size <= int(parsimony)]
+    small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
     return max(small, key=values.__getitem__, default=0)
+
+
+def is_small(n_features: float, parsimony: str | int) -> bool:
+    """Whether a model has no more features than ``parsimony`` allows."""
+    return isinstance(parsimony, str) or n_features <= parsimony
 
 
 def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:

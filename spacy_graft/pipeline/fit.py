@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -12,7 +13,8 @@ from spacy.training import Example
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from .choice import HeldOut, is_exhausted, lowest_of_parabola, parsimonious, trials_of
+from .block_choice import leave_out
+from .choice import HeldOut, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before
@@ -106,14 +108,28 @@ def fit(
     return component.report
 
 
-def training_steps(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress, name: str = ""
-) -> Iterator[Model]:
-    """Train from scratch and yield the model of each step, at least one; ``options`` are those of ``initialize``."""
+def begun_training(
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], left_out: Sequence[str]
+) -> Training:
+    """Training from scratch without some blocks, before its first step; ``options`` are those of ``initialize``."""
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
     training.add_examples([])
+    training.left_out = tuple(left_out)
+    return training
+
+
+def training_steps(
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    progress: Progress,
+    name: str = "",
+    left_out: Sequence[str] = (),
+) -> Iterator[Model]:
+    """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
+    training = begun_training(component, examples, options, left_out)
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:
@@ -169,7 +185,8 @@ def train_with_folds(
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
     chosen = cross_validated(component, examples, options, progress)
-    for model in training_steps(component, examples, options, progress, "all documents: "):
+    left_out = () if chosen is None else chosen.left_out
+    for model in training_steps(component, examples, options, progress, "all documents: ", left_out):
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -194,15 +211,30 @@ def cross_validated(
     n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
     if sizes[n_folds - 1] < MIN_HELD_OUT:
         return None
-    held_out: list[Example] = []
-    paths: list[list[FoldPoint]] = []
+    splits: list[Split] = []
     for fold in range(n_folds):
         kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
         part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
-        held_out += part
-        path = training_steps(component, kept, options, progress, f"fold {fold + 1} of {n_folds}: ")
-        paths.append(scores_along_path(component, path, part))
-    return chosen_of_folds(learner, component.held_out(held_out), paths)
+        splits.append(Split(kept, part))
+    with warnings.catch_warnings():
+        # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
+        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        # The same holds for a fold whose model has no features.
+        warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        paths = []
+        for fold, (kept, part) in enumerate(splits, start=1):
+            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
+            paths.append(scores_along_path(component, path, part))
+        held_out = component.held_out([example for split in splits for example in split.held_out])
+        chosen = chosen_of_folds(learner, held_out, paths)
+        return without_needless_blocks(component, chosen, splits, held_out, options)
+
+
+class Split(NamedTuple):
+    """Documents of a fold, and those that are held out of it."""
+
+    kept: list[Example]
+    held_out: list[Example]
 
 
 class FoldPoint(NamedTuple):
@@ -220,20 +252,53 @@ def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: 
     held_out = component.held_out(examples)
     points: list[FoldPoint] = []
     losses: list[float] = []
-    with warnings.catch_warnings():
-        # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
-        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
-        # The same holds for a fold whose model has no features.
-        warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
-        for model in path:
-            assert component.training is not None
-            trial = trials_of(path_of(component.training), model.snapshot, held_out)
-            trials = [trial(strength) for strength in refit_grid(component.learner)]
-            points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
-            losses.append(min(trial.log_loss for trial in trials))
-            if is_exhausted(losses):
-                break
+    for model in path:
+        assert component.training is not None
+        trial = trials_of(path_of(component.training), model.snapshot, held_out)
+        trials = [trial(strength) for strength in refit_grid(component.learner)]
+        points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
+        losses.append(min(trial.log_loss for trial in trials))
+        if is_exhausted(losses):
+            break
     return points
+
+
+def without_needless_blocks(
+    component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
+) -> Report:
+    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
+
+    Parameters
+    ----------
+    component : TextCatGraft
+    chosen : Report
+    splits : list of Split
+    held_out : HeldOut
+        The documents of all splits.
+    options : dict
+        As of :func:`begun_training`.
+    """
+    grid = refit_grid(component.learner)
+
+    def is_needless(blocks: tuple[str, ...]) -> bool:
+        nonlocal chosen
+        scores, sizes = [], []
+        for kept, part in splits:
+            training = begun_training(component, kept, options, blocks)
+            fit = training.path_to(chosen.points)
+            trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+            scores.append(np.array([trial_of(strength).scores for strength in grid]))
+            sizes.append(fit.report.n_active)
+        report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
+        assert report.log_loss is not None
+        assert chosen.log_loss is not None
+        if report.log_loss > chosen.log_loss or not is_small(float(np.mean(sizes)), component.learner.parsimony):
+            return False
+        chosen = replace(report, points=chosen.points, left_out=list(blocks))
+        return True
+
+    leave_out(component.learner.optional_blocks, component.blocks, is_needless)
+    return chosen
 
 
 def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import IO, Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training.loggers import setup_table
 from tqdm import tqdm
 from wasabi import Printer
 
+from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
+from ..messages import listed
 from ..options import check_flags
 from .textcat import TextCatGraft
 
@@ -68,6 +71,7 @@ class LogTable:
     """A table that prints its header at once, and a row for each evaluation."""
 
     def __init__(self, nlp: Language, stdout: IO[str]) -> None:
+        self.nlp = nlp
         self.stdout = stdout
         self.printer = Printer(no_print=True)
         #: Components whose choice has been written.
@@ -107,7 +111,10 @@ class LogTable:
         for name, pipe in self.grafts.items():
             if name not in self.concluded and pipe.training is not None and pipe.training.concluded:
                 self.concluded.add(name)
-                self._write_line(conclusion(name, pipe.training.reports[-1]))
+                report = pipe.training.reports[-1]
+                self._write_line(conclusion(name, report))
+                if needless := needless_components(self.nlp, name, pipe, report.left_out):
+                    self._write_line(f"[{name}] The blocks that are left need no annotation by {listed(needless)}.")
 
     def _print(self, row: list[Any]) -> None:
         self._write_line(self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING))
@@ -127,12 +134,30 @@ def conclusion(name: str, report: Report) -> str:
     """The line that says what was chosen, and what dev scores are of."""
     refit = "" if report.refit is None else f", refit {report.refit:.2g}"
     chosen = f"[{name}] Chosen: {report.n_active:,} features, L1/max {report.l1_ratio:.5f}{refit}"
-    chosen += f", temperature {report.temperature:.2f}."
+    chosen += f", temperature {report.temperature:.2f}"
+    chosen += f", without {listed(report.left_out)}." if report.left_out else "."
     if not report.n_held_out:
         return chosen
     return (
         f"{chosen} Trained again on train and {report.n_held_out:,} documents of dev; scores are of the model before."
     )
+
+
+def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: Collection[str]) -> list[str]:
+    """The components before a graft component, if none of its blocks but those left out needs annotation."""
+    names = nlp.pipe_names
+    blank = Doc(nlp.vocab, words=["a"])
+
+    def reads_blank(block: ReadingBlock) -> bool:
+        try:
+            block.check(blank)
+        except ValueError:
+            return False
+        return True
+
+    blocks = [(block, of) for of, block in pipe.blocks.items() if is_reading_block(block)]
+    needing = {of for block, of in blocks if not reads_blank(block)}
+    return names[: names.index(name)] if needing and needing <= set(left_out) else []
 
 
 def cells(component: TextCatGraft) -> tuple[str, ...]:

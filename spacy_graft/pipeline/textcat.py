@@ -288,7 +288,14 @@ class TextCatGraft(TrainablePipe):
         unlabelled = None if reader is None else partial(reader, nlp)
         if unlabelled is not None and nlp is not None:
             unlabelled = partial(annotated, unlabelled, nlp, self)
-        return NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
+        source = NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
+        optional = self.learner.optional_blocks if isinstance(self.learner, GraftingPath) else ()
+        if linked := [block for block in optional if block in source.vertex_blocks]:
+            raise ValueError(
+                f"[{self.name}] The network links features of {listed(linked)}: it cannot be one of the "
+                f"optional_blocks of the learner. Remove it from these."
+            )
+        return source
 
     def _checked(self, examples: Examples) -> Examples:
         """Yield the examples; raise an error if there are none, or if they are something else."""
@@ -384,8 +391,8 @@ class TextCatGraft(TrainablePipe):
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(examples)
-        fit = self.training.fit
-        losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit.report)
+        report = self.training.report
+        losses[self.name] = self._batch_loss(examples) if report is None else self.training.loss(report)
         self.training.losses = losses
         if sgd:
             self.finish_update(sgd)

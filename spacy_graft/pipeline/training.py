@@ -22,6 +22,7 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..graft.start import Fit, start
 from ..model.snapshot import Snapshot
+from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import ExtractedCorpus
@@ -77,6 +78,8 @@ class Training:
         The points of a path that held-out documents have judged.
     held_out : HeldOut, optional
         These documents.
+    left_out : tuple of str
+        Blocks that a fit which begins does not have.
     concluded : bool
         Whether the last step was that to the chosen model.
     n_scored : int
@@ -103,8 +106,10 @@ class Training:
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
+        self.left_out: tuple[str, ...] = ()
         self.concluded = False
         self.losses: dict[str, float] = {}
+        self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
@@ -115,6 +120,13 @@ class Training:
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
+
+    @property
+    def report(self) -> Report | None:
+        """Of the last step; None before there is a fit."""
+        if self.fit is None:
+            return None
+        return self.reports[-1] if self.reports else self.fit.report
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
@@ -158,6 +170,8 @@ class Training:
         """
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
+            if self.concluded:
+                self.left_out = ()
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -192,11 +206,16 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
+        if self.choice.learner.optional_blocks:
+            # It holds the examples, so it is kept only where it is needed again.
+            self._scorer = scorer
         point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        optional = choice.learner.optional_blocks
+        self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         assert chosen.snapshot is not None
         model = Model(chosen.snapshot, chosen.report.copy())
@@ -206,23 +225,43 @@ class Training:
         self.reports.append(model.report)
         return model
 
+    def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
+        """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.left_out, like = blocks, choice.chosen.report
+        fit = self.path_to(like.points)
+        fit.refit = like.refit
+        return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
         assert self.held_out is not None
-        self.fit = None
         self.corpus = self.corpus.followed_by(self.held_out.corpus)
-        fit = self.fit = self._begun_fit()
+        self.path_to(chosen.report.points)
         self._n_at_last_step = self._n_fitted
-        n_steps = len(self.reports)
-        while not fit.finished and fit.report.points < chosen.report.points:
-            self._step(fit)
-        del self.reports[n_steps:]
         return self.refitted(chosen.report, len(self.held_out.corpus))
 
+    def path_to(self, n_points: int) -> PathFit:
+        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+        self.fit = None  # frees its memory before the next fit allocates
+        fit = self.fit = self._begun_fit()
+        n_steps = len(self.reports)
+        while not fit.finished and fit.report.points < n_points:
+            self._step(fit)
+        del self.reports[n_steps:]
+        return cast("PathFit", fit)
+
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
-        """The present point of a path, under the refit and the temperature of another report."""
+        """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PathFit", self.fit)
-        report = replace(fit.report.copy(), refit=like.refit, temperature=like.temperature, n_held_out=n_held_out)
+        report = replace(
+            fit.report.copy(),
+            refit=like.refit,
+            temperature=like.temperature,
+            n_held_out=n_held_out,
+            left_out=list(like.left_out),
+        )
         return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
@@ -243,7 +282,7 @@ class Training:
 
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
-        data = self.corpus.training_data()
+        data = self.corpus.training_data().without(self.left_out)
         if self.network is not None:
             data = replace(data, network=self.network(data))
         if self.checkpoint_folder is not None:
@@ -295,6 +334,7 @@ class ResumedTraining(Training):
     ) -> None:
         super().__init__(corpus, learner, named)
         self._report = report
+        self.left_out = tuple(report.left_out)
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
