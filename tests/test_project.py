@@ -82,6 +82,14 @@ def test_demo_tells_the_ngrams_that_decided(first_run: str, data: Path) -> None:
     assert any(text[:30] in demo for text in texts)
 
 
+def test_demo_says_what_it_gets_wrong(first_run: str, project: Path, data: Path, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in (data / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    others = write_jsonl(tmp_path / "test.jsonl", [{**record, "label": "weather"} for record in records])
+    demo = run(project / "scripts" / "demo.py", project / "training" / "model-best", others).stdout
+    assert demo.count(": a miss, the label is weather") == 5
+    assert ": a miss" not in re.split(r"=+ demo =+", first_run)[1]
+
+
 def test_nothing_is_trained_again(first_run: str, project: Path, data: Path) -> None:
     again = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data).stdout
     assert "Skipping 'train'" in again
