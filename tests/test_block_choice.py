@@ -74,7 +74,7 @@ def trained(nlp: Language, records: list[Record], **options: Any) -> TextCatGraf
 
 def at_point(factory: str, features: dict[str, Any], records: list[Record], points: int) -> tuple[float, TextCatGraft]:
     """A point of the path of other blocks: its log-loss on dev, and the component."""
-    # With "one_se" any point may be chosen yet, so that all of them are kept.
+    # With "one_se", the models of all points are kept.
     nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False, "parsimony": "one_se"})
     train, dev = split(nlp, records)
     nlp.initialize(lambda: train)

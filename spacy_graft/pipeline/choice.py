@@ -260,10 +260,9 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        trial = self._trial(fit, named, held_out, math.inf if self._is_stuck else self._least)
-        self._is_stuck = trial.log_loss >= self._least
-        self._least = min(self._least, trial.log_loss)
-        point = self._judged(trial, fit, held_out, scorer)
+        point, log_loss = self._judged(fit, named, held_out, scorer, math.inf if self._is_stuck else self._least)
+        self._is_stuck = log_loss >= self._least
+        self._least = min(self._least, log_loss)
         self.points.append(point)
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
@@ -290,24 +289,22 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point = self._judged(self._trial(fit, named, held_out), fit, held_out, scorer)
+        point, _ = self._judged(fit, named, held_out, scorer)
         point.report.left_out = list(blocks)
         if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
             self._leaner = point
         return self._leaner is point
 
-    def _trial(self, fit: PathFit, named: Snapshot, held_out: HeldOut, least: float = math.inf) -> Trial:
-        """The present point of a path under its refit; under the best one if that is not below ``least``."""
+    def _judged(
+        self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+    ) -> tuple[JudgedPoint, float]:
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
         trial_of = trials_of(fit, named, held_out)
         trial = trial_of(fit.refit)
         if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
             fit.refit = trial.strength
-        return trial
-
-    def _judged(self, trial: Trial, fit: PathFit, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
-        """The present point of a path under the refit of a trial."""
         temperature = trial.temperature
         probabilities = held_out.probabilities(trial.scores / temperature)
         losses = held_out.losses(probabilities)
@@ -317,7 +314,8 @@ class Choice:
         report = replace(
             fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
         )
-        return JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
+        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
+        return point, trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric

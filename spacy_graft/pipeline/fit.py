@@ -286,9 +286,8 @@ def without_needless_blocks(
         for kept, part in splits:
             training = begun_training(component, kept, options, blocks)
             fit = training.path_to(chosen.points)
-            fit.refit = grid[0]
-            trial = trials_of(fit, training.named(fit.solution()), component.held_out(part))
-            scores.append(np.array([trial(strength).scores for strength in grid]))
+            trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+            scores.append(np.array([trial_of(strength).scores for strength in grid]))
             sizes.append(fit.report.n_active)
         report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
         assert report.log_loss is not None

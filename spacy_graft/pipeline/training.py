@@ -206,10 +206,10 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
         if self.choice.learner.optional_blocks:
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
+        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
@@ -229,9 +229,9 @@ class Training:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.left_out = blocks
-        fit = self.path_to(choice.chosen.report.points)
-        fit.refit = choice.chosen.report.refit
+        self.left_out, like = blocks, choice.chosen.report
+        fit = self.path_to(like.points)
+        fit.refit = like.refit
         return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
 
     def _retrained(self, chosen: JudgedPoint) -> Model:
@@ -253,7 +253,7 @@ class Training:
         return cast("PathFit", fit)
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
-        """The present point of a path, under refit and temperature of another report, and without its blocks."""
+        """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PathFit", self.fit)
         report = replace(
             fit.report.copy(),
