@@ -37,7 +37,9 @@ from common import (
     texts_and_labels,
     updated_results,
 )
-from peers import METHODS, Part, Task, counts, f1_scores, one_hot, size_on_disk
+from peers import METHODS, Model, Part, Task, counts, f1_scores, listed, one_hot, size_on_disk
+
+from spacy_graft.metrics import expected_calibration_error, reliability
 
 EXCLUSIVE = (
     "movie_reviews", "multidomain_sentiment/books", "multidomain_sentiment/dvd", "multidomain_sentiment/electronics",
@@ -171,7 +173,22 @@ def measure(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder))
         result["bytes"] = size_on_disk(Path(folder))
+    result |= calibration(task, test, model)
+    if peer.losses:
+        _, settings = min(peer.losses, key=lambda tried: tried[0])
+        result["by_log_loss"] = {"chosen": listed(settings)} | calibration(
+            task, test, peer.fit(task, task.everything, settings)
+        )
     yield result | scores(test.targets, predicted), test.targets, predicted
+
+
+def calibration(task: Task, test: Part, model: Model) -> Result:
+    """Log-loss and expected calibration error, of a model that has probabilities."""
+    probabilities = model.probabilities(test.texts)
+    if probabilities is None:
+        return {}
+    bins = reliability(probabilities, test.targets, exclusive=task.exclusive)
+    return {"log_loss": task.loss(test.targets, probabilities), "ece": expected_calibration_error(bins)}
 
 
 def measure_curve(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:

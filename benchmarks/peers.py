@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from spacy_graft.metrics import log_loss, logistic
+
 if TYPE_CHECKING:
     from spacy.language import Language
 
@@ -29,8 +31,11 @@ Settings = dict[str, Any]
 
 #: C of scikit-learn's models.
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
+#: Probabilities are at least so far from 0 and 1, for log-loss.
+LEAST = 1e-15
 #: Words, and punctuation marks as words of their own.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
+TOKENS = ("words", "words and marks")
 #: Component configs that "ours, tuned" chooses among.
 WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
 CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty_factor": 1.5}
@@ -91,6 +96,11 @@ class Task:
         macro, micro = f1_scores(*counts(self.dev.targets, predicted))
         return float(macro if self.exclusive else (macro + micro) / 2)
 
+    def loss(self, gold: np.ndarray, probabilities: np.ndarray) -> float:
+        """Log-loss of a document; for labels that do not exclude each other, the mean over labels."""
+        clipped = probabilities.clip(LEAST, 1.0 - LEAST)
+        return log_loss(clipped, gold.astype(np.float64), exclusive=self.exclusive) / (1 if self.exclusive else len(self.labels))
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Booleans, from probabilities (documents, labels)."""
         return one_hot(scores.argmax(axis=1), len(self.labels)) if self.exclusive else scores >= 0.5
@@ -137,6 +147,10 @@ class Model(ABC):
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Booleans (documents, labels)."""
 
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray | None:
+        """Float64 (documents, labels); None if the tool has none."""
+        return None
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """As the tool itself saves it."""
@@ -150,6 +164,12 @@ class Peer(ABC):
     """A method: the settings it tries, and how it is trained with given ones."""
 
     title: ClassVar[str]
+    #: Whether the settings of the least log-loss on dev are kept as well.
+    by_log_loss: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        #: Log-losses on dev, with the settings, where they are kept.
+        self.losses: list[tuple[float, Settings]] = []
 
     def prepare(self, task: Task) -> None:  # noqa: B027
         """Imports and compilation, before the clock runs."""
@@ -178,7 +198,7 @@ class Peer(ABC):
         """Choose on dev, then train on train and dev."""
         settings, cut = self._choose(task) if task.dev else (self.default(task), False)
         model = self.fit(task, task.everything, settings)
-        model.chosen = model.chosen or ", ".join(f"{key} = {spelled(value)}" for key, value in settings.items())
+        model.chosen = model.chosen or listed(settings)
         model.cut = cut
         return model
 
@@ -189,14 +209,20 @@ class Peer(ABC):
             for settings in list(stage(best)):
                 if task.late():
                     return best, True
-                score = task.score(self.attempt(task, settings).predict(task.dev.texts))
+                model = self.attempt(task, settings)
+                score = task.score(model.predict(task.dev.texts))
+                if self.by_log_loss:
+                    probabilities = model.probabilities(task.dev.texts)
+                    assert probabilities is not None
+                    self.losses.append((task.loss(task.dev.targets, probabilities), settings))
                 if score > best_score:
                     best_score, best = score, settings
         return best, False
 
 
-def spelled(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def listed(settings: Settings) -> str:
+    spelled = {key: f"{value:.3g}" if isinstance(value, float) else value for key, value in settings.items()}
+    return ", ".join(f"{key} = {value}" for key, value in spelled.items())
 
 
 class SpacyModel(Model):
@@ -324,6 +350,13 @@ class ScikitModel(Model):
         predicted = self.classifier.predict(self.vectorizer.transform(texts))
         return one_hot(predicted, len(self.task.labels)) if self.task.exclusive else predicted.astype(np.bool_)
 
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray | None:
+        if not hasattr(self.classifier, "predict_proba"):
+            return None
+        found = np.zeros((len(texts), len(self.task.labels)))
+        found[:, self.classifier.classes_] = self.classifier.predict_proba(self.vectorizer.transform(texts))
+        return found
+
     def save(self, folder: Path) -> None:
         (folder / "model.pickle").write_bytes(pickle.dumps((self.vectorizer, self.classifier)))
 
@@ -333,10 +366,17 @@ class ScikitModel(Model):
 
 
 class Scikit(Peer):
-    """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; the vectorizer is chosen at C = 10."""
+    """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; C is chosen last."""
 
     vectorizer: ClassVar[Settings] = {}
-    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2), "sublinear_tf": (True, False)}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {
+        "min_df": (1, 2), "sublinear_tf": (True, False), "tokens": TOKENS,
+    }  # fmt: skip
+    #: Settings of the model, not of the vectorizer.
+    of_model: ClassVar[frozenset[str]] = frozenset({"C"})
+    #: C to choose the other settings with, and all that are tried.
+    first_strength: ClassVar[float] = 10.0
+    strengths: ClassVar[Sequence[float]] = STRENGTHS
 
     def prepare(self, task: Task) -> None:
         import sklearn.feature_extraction.text
@@ -352,38 +392,42 @@ class Scikit(Peer):
         return next(iter(self.first(task)))
 
     def first(self, task: Task) -> Iterator[Settings]:
-        choices = dict(self.choices) | ({} if task.lang == "zh" else {"tokens": ("words", "words and marks")})
+        choices = {key: values for key, values in self.choices.items() if key != "tokens" or task.lang != "zh"}
         for values in itertools.product(*choices.values()):
-            yield dict(zip(choices, values, strict=True)) | {"C": 10.0}
+            yield dict(zip(choices, values, strict=True)) | {"C": self.first_strength}
 
     def then(self, task: Task, best: Settings) -> Iterator[Settings]:
-        return ({**best, "C": c} for c in STRENGTHS if c != best["C"])
+        return ({**best, "C": c} for c in self.strengths if c != best["C"])
 
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
-        vectorizer, matrix = self._vectorized(task, part, {k: v for k, v in settings.items() if k != "C"})
-        classifier = self.classifier(task, settings["C"])
+        vectorizer, matrix = self._vectorized(task, part, {k: v for k, v in settings.items() if k not in self.of_model})
+        classifier = self.classifier(task, settings)
         classifier.fit(matrix, part.targets.argmax(axis=1) if task.exclusive else part.targets.astype(np.int8))
         self.previous = classifier
         return ScikitModel(task, vectorizer, classifier)
 
     def _vectorized(self, task: Task, part: Part, settings: Settings) -> tuple[Any, Any]:
         """The vectorizer and its matrix, those of the last call if they are the same."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         if self.known is None or self.known[0] is not part or self.known[1] != settings:
-            options = {k: v for k, v in settings.items() if k != "tokens"} | self.vectorizer
-            if task.lang == "zh":
-                options |= {"analyzer": "char", "ngram_range": (1, 3)}
-            else:
-                options["ngram_range"] = (1, 2)
-            if settings.get("tokens") == "words and marks":
-                options["token_pattern"] = MARKS
-            vectorizer = TfidfVectorizer(**options)
+            vectorizer = self.make_vectorizer(task, settings)
             self.known, self.previous = (part, settings, vectorizer, vectorizer.fit_transform(part.texts)), None
         return self.known[2:]
 
+    def make_vectorizer(self, task: Task, settings: Settings) -> Any:
+        """What makes a matrix of texts."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        options = {k: v for k, v in settings.items() if k != "tokens"} | self.vectorizer
+        if task.lang == "zh":
+            options |= {"analyzer": "char", "ngram_range": (1, 3)}
+        else:
+            options["ngram_range"] = (1, 2)
+        if settings.get("tokens") == "words and marks":
+            options["token_pattern"] = MARKS
+        return TfidfVectorizer(**options)
+
     @abstractmethod
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         """The model that is fitted."""
 
     def one_a_label(self, classifier: Any) -> Any:
@@ -396,13 +440,14 @@ class TfidfLogistic(Scikit):
     """The usual baseline; up the values of C, each fit begins where the last ended."""
 
     title = "tf-idf + LR"
+    by_log_loss = True
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         if not task.exclusive:
-            return self.one_a_label(LogisticRegression(C=c, max_iter=1000))
-        return (self.previous or LogisticRegression(max_iter=1000, warm_start=True)).set_params(C=c)
+            return self.one_a_label(LogisticRegression(C=settings["C"], max_iter=1000))
+        return (self.previous or LogisticRegression(max_iter=1000, warm_start=True)).set_params(C=settings["C"])
 
 
 class TfidfSvm(Scikit):
@@ -410,10 +455,82 @@ class TfidfSvm(Scikit):
 
     title = "tf-idf + SVM"
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.svm import LinearSVC
 
-        return LinearSVC(C=c, random_state=0) if task.exclusive else self.one_a_label(LinearSVC(C=c, random_state=0))
+        model = LinearSVC(C=settings["C"], random_state=0)
+        return model if task.exclusive else self.one_a_label(model)
+
+
+class UnionSvm(TfidfSvm):
+    """The same over n-grams of words (1, 2), of Chinese characters (1, 3), and those of characters (2, 5)."""
+
+    title = "union SVC"
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"characters": ("char_wb", "char"), "sublinear_tf": (True, False)}
+    first_strength = 1.0
+    #: From the middle outwards, in case time is out.
+    strengths = tuple(10.0 ** (k / 2) for k in (0, -1, 1, -2, 2, 3, 4))
+
+    def make_vectorizer(self, task: Task, settings: Settings) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_union
+
+        options = {"sublinear_tf": settings["sublinear_tf"]}
+        characters = TfidfVectorizer(analyzer=settings["characters"], ngram_range=(2, 5), min_df=2, **options)
+        return make_union(super().make_vectorizer(task, options), characters)
+
+
+class RatioLogistic:
+    """A logistic regression a label, of columns that are scaled by the label's log-count ratios."""
+
+    def __init__(self, alpha: float, c: float) -> None:
+        self.alpha, self.c = alpha, c
+
+    def fit(self, matrix: Any, targets: np.ndarray) -> None:
+        """To numbers of labels, or booleans (documents, labels)."""
+        self.exclusive = targets.ndim == 1
+        columns = targets[:, np.newaxis] == np.unique(targets) if self.exclusive else targets > 0
+        self.classes_ = np.unique(targets) if self.exclusive else np.arange(columns.shape[1])
+        fitted = [self._fit(matrix, column) for column in columns.T]
+        self.coef_ = np.array([weights for weights, _ in fitted])
+        self.intercept_ = np.array([intercept for _, intercept in fitted])
+
+    def _fit(self, matrix: Any, holds: np.ndarray) -> tuple[np.ndarray, float]:
+        """Weights of the columns before they are scaled, and the intercept, of one label."""
+        from scipy.sparse import diags
+        from sklearn.linear_model import LogisticRegression
+
+        positive, negative = (np.asarray(matrix[rows].sum(axis=0)).ravel() + self.alpha for rows in (holds, ~holds))
+        if holds.all() or not holds.any():
+            return np.zeros(matrix.shape[1]), math.log((holds.sum() + 0.5) / ((~holds).sum() + 0.5))
+        ratios = np.log(positive / positive.sum()) - np.log(negative / negative.sum())
+        model = LogisticRegression(solver="liblinear", dual=True, C=self.c, random_state=0)
+        model.fit(matrix @ diags(ratios), holds)
+        return ratios * model.coef_[0], float(model.intercept_[0])
+
+    def predict_proba(self, matrix: Any) -> np.ndarray:
+        """Of each label by itself; those that exclude each other divided by their sum."""
+        found = logistic(matrix @ self.coef_.T + self.intercept_)
+        return found / found.sum(axis=1, keepdims=True) if self.exclusive else found
+
+    def predict(self, matrix: Any) -> np.ndarray:
+        """Numbers of labels, or booleans."""
+        found = self.predict_proba(matrix)
+        return self.classes_[found.argmax(axis=1)] if self.exclusive else found >= 0.5
+
+
+class NaiveBayesSvm(Scikit):
+    """Wang & Manning (2012) with logistic regression, one against all, without interpolation."""
+
+    title = "NBSVM"
+    vectorizer: ClassVar[Settings] = {"binary": True, "use_idf": False, "norm": None}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"alpha": (1.0, 0.1), "tokens": TOKENS}
+    of_model = frozenset({"C", "alpha"})
+    first_strength = 1.0
+    strengths = STRENGTHS[:-2]
+
+    def classifier(self, task: Task, settings: Settings) -> Any:
+        return RatioLogistic(settings["alpha"], settings["C"])
 
 
 class BinaryL1(Scikit):
@@ -421,12 +538,12 @@ class BinaryL1(Scikit):
 
     title = "binary L1 LR"
     vectorizer: ClassVar[Settings] = {"binary": True, "use_idf": False, "norm": None}
-    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2)}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2), "tokens": TOKENS}
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=c, random_state=0)
+        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=settings["C"], random_state=0)
         return model if len(task.labels) == 2 else self.one_a_label(model)
 
 
@@ -437,16 +554,13 @@ class VowpalModel(Model):
         from vowpalwabbit import Workspace
 
         self.task, self.folder, self.file = task, folder, file
-        self.workspace = Workspace(f"--initial_regressor {file} --testonly --quiet")
+        self.workspace = Workspace(f"--initial_regressor {file} --testonly --quiet --probabilities")
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        predicted = [self.workspace.predict(vowpal_line(self.task, text)) for text in texts]
-        if self.task.exclusive:
-            return one_hot(np.array(predicted) - 1, len(self.task.labels))
-        found = np.zeros((len(texts), len(self.task.labels)), np.bool_)
-        for row, labels in zip(found, predicted, strict=True):
-            row[list(labels)] = True
-        return found
+        return self.task.decide(self.probabilities(texts))
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([self.workspace.predict(vowpal_line(self.task, text)) for text in texts])
 
     def save(self, folder: Path) -> None:
         (folder / "model.vw").write_bytes(self.file.read_bytes())
@@ -649,6 +763,8 @@ METHODS: dict[str, type[Peer]] = {
     "ours-syntax": OursSyntax,
     "tfidf-lr": TfidfLogistic,
     "tfidf-svm": TfidfSvm,
+    "union-svc": UnionSvm,
+    "nbsvm": NaiveBayesSvm,
     "binary-l1": BinaryL1,
     "vowpal": Vowpal,
     "fasttext": FastText,
