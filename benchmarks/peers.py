@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import os
 import pickle
 import random
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -16,16 +21,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from common import forget_peak
 
 from spacy_graft.metrics import log_loss, logistic
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-
 REPOSITORY = Path(__file__).parents[1]
+#: What numba says of a function that it has compiled, asked by NUMBA_DEBUG_CACHE.
+COMPILED = b"[cache] data saved to"
+#: CPU seconds up to which a command is run three times.
+SHORT = 30.0
 
 Settings = dict[str, Any]
 
@@ -36,25 +43,6 @@ LEAST = 1e-15
 #: Words, and punctuation marks as words of their own.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
 TOKENS = ("words", "words and marks")
-#: Component configs that "ours, tuned" chooses among.
-WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
-CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty_factor": 1.5}
-PATH = {"@graft_learners": "spacy_graft.GraftingPath.v1"}
-GRID: dict[str, Settings] = {
-    "default": {},
-    "characters across words": {"features": {"words": WORDS, "characters": CHARACTERS}},
-    "case kept": {
-        "features": {
-            "words": {**WORDS, "attr": "ORTH"},
-            "characters": {**CHARACTERS, "lowercase": False, "within_words": True},
-        }
-    },
-    "weaker refit": {"learner": {**PATH, "refit": 0.5}},
-    "stronger refit": {"learner": {**PATH, "refit": 8.0}},
-    "ratio alone, to the power of 1": {
-        "learner": {**PATH, "penalty_weights": "ratio", "ratio_power": 1.0, "ridge": 7.0, "refit": 1.0}
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +87,8 @@ class Task:
     def loss(self, gold: np.ndarray, probabilities: np.ndarray) -> float:
         """Log-loss of a document; for labels that do not exclude each other, the mean over labels."""
         clipped = probabilities.clip(LEAST, 1.0 - LEAST)
-        return log_loss(clipped, gold.astype(np.float64), exclusive=self.exclusive) / (1 if self.exclusive else len(self.labels))
+        total = log_loss(clipped, gold.astype(np.float64), exclusive=self.exclusive)
+        return total if self.exclusive else total / len(self.labels)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Booleans, from probabilities (documents, labels)."""
@@ -142,6 +131,8 @@ class Model(ABC):
     chosen: str = ""
     #: Whether the choice was cut off by the deadline.
     cut: bool = False
+    #: Seconds and memory of a command, in place of those of this process.
+    measured: Mapping[str, float] = MappingProxyType({})
 
     @abstractmethod
     def predict(self, texts: Sequence[str]) -> np.ndarray:
@@ -232,9 +223,11 @@ class SpacyModel(Model):
         self.task, self.nlp, self.component = task, nlp, component
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        labels = self.task.labels
-        scores = np.array([[doc.cats[label] for label in labels] for doc in self.nlp.pipe(texts)])
-        return self.task.decide(scores)
+        return self.task.decide(self.probabilities(texts))
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        # A label without a training document may be unknown.
+        return np.array([[doc.cats.get(label, 0.0) for label in self.task.labels] for doc in self.nlp.pipe(texts)])
 
     def save(self, folder: Path) -> None:
         self.component.to_disk(folder / self.component.name)
@@ -249,14 +242,7 @@ def examples(task: Task, nlp: Any, part: Part) -> list[Any]:
     ]
 
 
-def few(part: Part, documents: int = 400) -> Part:
-    """Some documents of every label, to compile with."""
-    share = max(10, documents // part.targets.shape[1])
-    kept = [np.flatnonzero(column)[:share] for column in part.targets.T]
-    return part[np.unique(np.concatenate(kept))]
-
-
-class OursModel(SpacyModel):
+class GraftModel(SpacyModel):
     """Of ``spacy_graft``."""
 
     def n_features(self) -> int:
@@ -264,80 +250,113 @@ class OursModel(SpacyModel):
 
 
 class Ours(Peer):
-    """``spacy_graft.fit`` with the default component, which makes folds of its own to choose by."""
+    """``spacy train`` with a shipped config, in a process of its own; where there is no dev, ``spacy_graft.fit``."""
 
     title = "ours"
-    configs: Mapping[str, Settings] = MappingProxyType({"default": {}})
-
-    def prepare(self, task: Task) -> None:
-        some = few(task.train)
-        for config in self.configs:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._fit(task, some, config, some)
-                self._fit(task, some, config).predict(some.texts[:2])
+    config: ClassVar[str] = "ngrams.cfg"
+    #: Options of the learner that the command changes.
+    learner: ClassVar[dict[str, Any]] = {}
 
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
-        return self._fit(task, part, settings.get("config", "default"))
-
-    def _fit(self, task: Task, part: Part, config: str, dev: Part | None = None) -> Model:
-        from spacy_graft import fit
-
-        nlp = self.pipeline(task)
-        factory = "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
-        component = nlp.add_pipe(factory, config=self.configs[config])
-        report = fit(nlp, examples(task, nlp, part), None if dev is None else examples(task, nlp, dev))
-        model = OursModel(task, nlp, component)
-        model.chosen = f"{'' if config == 'default' else f'{config}, '}l1/l1_max = {report.l1_ratio:.4f}"
-        return model
-
-    def train(self, task: Task) -> Model:
-        return self.fit(task, task.everything, {})
-
-    def pipeline(self, task: Task) -> Language:
-        """What the component is added to."""
         import spacy
 
-        return spacy.blank(task.lang)
+        from spacy_graft import fit
+
+        nlp = spacy.blank(task.lang)
+        component = nlp.add_pipe(self.factory(task))
+        fit(nlp, examples(task, nlp, part))
+        return GraftModel(task, nlp, component)
+
+    def train(self, task: Task) -> Model:
+        if task.dev is None:
+            return self.fit(task, task.train, {})
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_corpus(folder / "train.jsonl", task, task.train)
+            write_corpus(folder / "dev.jsonl", task, task.dev)
+            measured = measured_command(self.command(task, folder))
+            import spacy  # now, since the memory of a process that starts another counts as that of the other
+
+            nlp = spacy.load(folder / "model" / "model-best")
+        component: Any = nlp.get_pipe(self.factory(task))
+        model = GraftModel(task, nlp, component)
+        report, model.measured = component.report, measured
+        chosen = {"l1/l1_max": report.l1_ratio, "refit": report.refit, "temperature": report.temperature}
+        model.chosen = listed(chosen)
+        return model
+
+    def factory(self, task: Task) -> str:
+        return "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
+
+    def command(self, task: Task, folder: Path) -> list[str]:
+        """As README and docs/cli.md have it, with the corpus and the model in ``folder``."""
+        config = REPOSITORY / "configs" / self.config
+        if not task.exclusive:
+            config = folder / "multilabel.cfg"
+            options = ["--lang", task.lang, "--multilabel", "--no-syntax", "--size", "medium"]
+            command = [sys.executable, "-m", "spacy_graft", "init-config", str(config), *options]
+            subprocess.run(command, check=True, capture_output=True)
+        paths = [f"--paths.{part}={folder / part}.jsonl" for part in ("train", "dev")]
+        learner = [f"--components.{self.factory(task)}.learner.{key}={value}" for key, value in self.learner.items()]
+        lang = [] if task.lang == "en" else [f"--nlp.lang={task.lang}"]
+        train = [sys.executable, "-m", "spacy", "train", str(config), "--output", str(folder / "model")]
+        return [*train, *paths, *lang, *learner]
+
+
+class OursSmall(Ours):
+    """The same with at most 5,000 features."""
+
+    title = "ours, 5,000"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 5000}
 
 
 class OursSyntax(Ours):
-    """The same with the blocks of ``configs/default.cfg``, on the syntax pipeline that ships; for English alone."""
+    """The same with ``configs/default.cfg`` and the syntax pipeline that ships, for English."""
 
     title = "ours, with syntax"
+    config = "default.cfg"
 
-    def __init__(self) -> None:
-        from spacy.util import load_config
-
-        component = load_config(REPOSITORY / "configs" / "default.cfg")["components"]["textcat_graft"]
-        self.configs = {"default": {"features": component["features"]}}
-
-    def pipeline(self, task: Task) -> Language:
-        import spacy
-
-        if task.lang != "en":
-            raise ValueError("The syntax that ships is English.")
+    def command(self, task: Task, folder: Path) -> list[str]:
         (wheel,) = (REPOSITORY / "assets").glob("*.whl")
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
-            (meta,) = Path(folder).glob("*/*/meta.json")
-            return spacy.load(meta.parent)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder / "syntax")
+        (meta,) = folder.glob("syntax/*/*/meta.json")
+        return [*super().command(task, folder), f"--paths.syntax={meta.parent}"]
 
 
-class OursTuned(Ours):
-    """The same with the config of a grid that is best on dev."""
+def write_corpus(file: Path, task: Task, part: Part) -> None:
+    """JSON lines, with a list of labels if several may hold."""
+    with file.open("w", encoding="utf8") as lines:
+        for text, row in zip(part.texts, part.targets, strict=True):
+            labels = [task.labels[i] for i in np.flatnonzero(row)]
+            lines.write(json.dumps({"text": text, "label": labels[0] if task.exclusive else labels}) + "\n")
 
-    title = "ours, tuned"
-    configs = GRID
 
-    def first(self, task: Task) -> list[Settings]:
-        return [{"config": config} for config in self.configs]
+def measured_command(command: Sequence[str]) -> dict[str, float]:
+    """What a command takes that compiles nothing: of one run, or if that is short the medians of three."""
+    runs: list[dict[str, float]] = []
+    while len(runs) < (1 if runs and runs[0]["cpu_seconds"] > SHORT else 3):
+        run, printed = run_command(command)
+        if COMPILED not in printed:
+            runs.append(run)
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
-    def attempt(self, task: Task, settings: Settings) -> Model:
-        return self._fit(task, task.train, settings["config"], task.dev)
 
-    def train(self, task: Task) -> Model:
-        return Peer.train(self, task)
+def run_command(command: Sequence[str]) -> tuple[dict[str, float], bytes]:
+    """What the operating system counts, and what was printed."""
+    forget_peak()  # else the command begins with this process's
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        environment = os.environ | {"NUMBA_DEBUG_CACHE": "1"}
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        printed = output.read()
+    if child.returncode != 0:
+        raise RuntimeError(printed[-1000:].decode("utf8", "replace"))
+    cpu = usage.ru_utime + usage.ru_stime
+    return {"cpu_seconds": cpu, "wall_seconds": wall, "megabytes": usage.ru_maxrss / 1e3}, printed
 
 
 class ScikitModel(Model):
@@ -759,7 +778,7 @@ class Ensemble(SpacyTextcat):
 #: By the name on the command line.
 METHODS: dict[str, type[Peer]] = {
     "ours": Ours,
-    "ours-tuned": OursTuned,
+    "ours-5000": OursSmall,
     "ours-syntax": OursSyntax,
     "tfidf-lr": TfidfLogistic,
     "tfidf-svm": TfidfSvm,
