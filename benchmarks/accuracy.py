@@ -108,11 +108,14 @@ bootstrap resamples of the test documents; they do not cover what another traini
 the mean over the labels that are there or predicted. Log-loss is the mean over documents of −log p of the right label,
 on Reuters the mean over documents and labels of the binary log-loss; probabilities are clipped to 10⁻¹⁵ from 0 and 1.
 ECE is the expected calibration error over ten bins of confidence, on Reuters of all pairs of a document and a label.
-A cell is empty where a method has no probabilities, or where they were not kept (rows of 2026-11-20). LR and Vowpal
-Wabbit were fitted again for their probabilities with the settings chosen then, and had the same scores; their times are
-those of the date in their row. Documents a second are of CPU time, from texts. Features have a weight that is not zero
-(fastText: rows of its matrix). Bytes are what the tool itself saves, of ours the component. A dagger: the time limit
-cut off the choice of settings, or the epochs, and the best so far was kept.
+*by log-loss* is tf-idf + LR with those of the settings tried that have the least log-loss on dev. A cell is empty where
+a method has no probabilities, or where they were not kept (rows of 2026-11-20). For their probabilities, LR and Vowpal
+Wabbit were fitted again on 2026-11-22, with the same scores; their times are those of the date in their row.
+
+Documents a second are of CPU time, from texts. Features have a weight that is not zero (fastText: rows of its matrix).
+Bytes are what the tool itself saves, of ours the component. A dagger: the time limit cut off the choice of settings, or
+the epochs, and the best so far was kept. Means, and the aims about them, are over the {len(EXCLUSIVE)} sets of
+exclusive labels; aims about every set include Reuters.
 """
 
 
@@ -389,14 +392,15 @@ def probability_table(results: dict[str, Result], key: str) -> tuple[list[str], 
         cells = [f"{column[name]:.4f}" if name in column else "" for column in columns.values()]
         best = min(filter(None, cells), default="")
         rows.append([name, *(f"**{cell}**" if cell and cell == best else cell for cell in cells)])
-    means = [mean_cell([v for name, v in column.items() if name in EXCLUSIVE]) for column in columns.values()]
+    means = [mean_cell([v for name, v in column.items() if name in EXCLUSIVE], 4) for column in columns.values()]
     return ["set", *columns], [*rows, [f"mean without {MULTILABEL[0]}", *means]]
 
 
-def mean_cell(values: list[float]) -> str:
+def mean_cell(values: list[float], digits: int = 3) -> str:
     if not values:
         return ""
-    return f"{np.mean(values):.3f}" + ("" if len(values) == len(EXCLUSIVE) else f" ({len(values)} of {len(EXCLUSIVE)})")
+    incomplete = "" if len(values) == len(EXCLUSIVE) else f" ({len(values)} of {len(EXCLUSIVE)})"
+    return f"{np.mean(values):.{digits}f}{incomplete}"
 
 
 def mean_of(column: dict[str, float]) -> float:

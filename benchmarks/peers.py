@@ -29,8 +29,8 @@ from common import forget_peak
 from spacy_graft.metrics import log_loss, logistic
 
 REPOSITORY = Path(__file__).parents[1]
-#: What numba says of a function that it has compiled, asked by NUMBA_DEBUG_CACHE.
-COMPILED = b"[cache] data saved to"
+#: Where compiled kernels are kept.
+KERNELS = Path(os.environ.setdefault("NUMBA_CACHE_DIR", str(Path.home() / ".cache" / "spacy-graft-benchmarks")))
 #: CPU seconds up to which a command is run three times.
 SHORT = 30.0
 
@@ -181,10 +181,6 @@ class Peer(ABC):
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
         """Train on a part."""
 
-    def attempt(self, task: Task, settings: Settings) -> Model:
-        """Train on train, to be scored on dev."""
-        return self.fit(task, task.train, settings)
-
     def train(self, task: Task) -> Model:
         """Choose on dev, then train on train and dev."""
         settings, cut = self._choose(task) if task.dev else (self.default(task), False)
@@ -200,7 +196,7 @@ class Peer(ABC):
             for settings in list(stage(best)):
                 if task.late():
                     return best, True
-                model = self.attempt(task, settings)
+                model = self.fit(task, task.train, settings)
                 score = task.score(model.predict(task.dev.texts))
                 if self.by_log_loss:
                     probabilities = model.probabilities(task.dev.texts)
@@ -336,27 +332,29 @@ def measured_command(command: Sequence[str]) -> dict[str, float]:
     """What a command takes that compiles nothing: of one run, or if that is short the medians of three."""
     runs: list[dict[str, float]] = []
     while len(runs) < (1 if runs and runs[0]["cpu_seconds"] > SHORT else 3):
-        run, printed = run_command(command)
-        if COMPILED not in printed:
+        before = set(KERNELS.rglob("*.nbc"))
+        run = run_command(command)
+        if before == set(KERNELS.rglob("*.nbc")):
             runs.append(run)
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 
-def run_command(command: Sequence[str]) -> tuple[dict[str, float], bytes]:
-    """What the operating system counts, and what was printed."""
+def run_command(command: Sequence[str]) -> dict[str, float]:
+    """What the operating system counts."""
     forget_peak()  # else the command begins with this process's
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output:
-        environment = os.environ | {"NUMBA_DEBUG_CACHE": "1"}
-        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(child.pid, 0)
         wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        printed = output.read()
-    if child.returncode != 0:
-        raise RuntimeError(printed[-1000:].decode("utf8", "replace"))
-    cpu = usage.ru_utime + usage.ru_stime
-    return {"cpu_seconds": cpu, "wall_seconds": wall, "megabytes": usage.ru_maxrss / 1e3}, printed
+        if child.returncode != 0:
+            output.seek(0)
+            raise RuntimeError(output.read()[-1000:].decode("utf8", "replace"))
+    return {
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "wall_seconds": wall,
+        "megabytes": usage.ru_maxrss / 1e3,
+    }
 
 
 class ScikitModel(Model):
