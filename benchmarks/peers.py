@@ -29,8 +29,8 @@ from common import forget_peak
 from spacy_graft.metrics import log_loss, logistic
 
 REPOSITORY = Path(__file__).parents[1]
-#: Where compiled kernels are kept.
-KERNELS = Path(os.environ.setdefault("NUMBA_CACHE_DIR", str(Path.home() / ".cache" / "spacy-graft-benchmarks")))
+#: Where the kernels that commands compile are kept.
+KERNELS = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "spacy-graft-benchmarks"))
 #: CPU seconds up to which a command is run three times.
 SHORT = 30.0
 
@@ -344,7 +344,8 @@ def run_command(command: Sequence[str]) -> dict[str, float]:
     forget_peak()  # else the command begins with this process's
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(KERNELS)}
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         _, status, usage = os.wait4(child.pid, 0)
         wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
