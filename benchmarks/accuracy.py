@@ -212,9 +212,9 @@ def measure(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
     result |= calibration(task, test, model)
     if peer.losses:
         _, settings = min(peer.losses, key=lambda tried: tried[0])
-        result["by_log_loss"] = {"chosen": listed(settings)} | calibration(
-            task, test, peer.fit(task, task.everything, settings)
-        )
+        chosen = listed(settings)
+        other = model if chosen == model.chosen else peer.fit(task, task.everything, settings)
+        result["by_log_loss"] = {"chosen": chosen} | calibration(task, test, other)
     yield result | scores(test.targets, predicted), test.targets, predicted
 
 
