@@ -37,7 +37,7 @@ from common import (
     texts_and_labels,
     updated_results,
 )
-from peers import METHODS, Model, Part, Task, counts, f1_scores, listed, one_hot, size_on_disk
+from peers import METHODS, SIZES, Model, Part, Task, counts, f1_scores, listed, one_hot, size_on_disk
 
 from spacy_graft.metrics import expected_calibration_error, reliability
 
@@ -187,7 +187,7 @@ def paired_difference(gold: np.ndarray, ours: np.ndarray, theirs: np.ndarray) ->
 def measure(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
     """One row: what is measured begins after the first ``yield``."""
     task, test = read_task(data, name)
-    peer = METHODS[method]()
+    peer = (METHODS | SIZES)[method]()
     peer.prepare(task)
     yield None
     memory, wall, cpu = peak_megabytes(), time.perf_counter(), time.process_time()
@@ -230,7 +230,7 @@ def calibration(task: Task, test: Part, model: Model) -> Result:
 def measure_curve(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
     """Macro-F1 on test for each number of training documents and each draw."""
     task, test = read_task(data, name)
-    peer = METHODS[method]()
+    peer = (METHODS | SIZES)[method]()
     peer.prepare(task)
     yield None
     found: dict[str, list[float]] = {}
@@ -396,6 +396,25 @@ def probability_table(results: dict[str, Result], key: str) -> tuple[list[str], 
     return ["set", *columns], [*rows, [f"mean without {MULTILABEL[0]}", *means]]
 
 
+def sizes(results: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
+    """What fewer features cost: means over the sets of exclusive labels."""
+    columns: dict[str, Callable[[Result], float | None]] = {
+        "macro-F1": macro,
+        "log-loss": lambda result: result.get("log_loss"),
+        "ECE": lambda result: result.get("ece"),
+        "features": lambda result: result.get("features"),
+        "bytes on disk": lambda result: result.get("bytes"),
+    }
+    rows = []
+    for method in (*OURS[:2], *SIZES):
+        means = [mean_of(by_set(results, method, value)) for value in columns.values()]
+        if not np.isnan(means).any():
+            quality, costs = means[:3], means[3:]
+            title = (METHODS | SIZES)[method].title
+            rows.append([title, *(f"{mean:.4f}" for mean in quality), *map(number, costs)])
+    return ["", *columns], rows
+
+
 def mean_cell(values: list[float], digits: int = 3) -> str:
     if not values:
         return ""
@@ -548,6 +567,7 @@ def render(path: Path) -> str:
         print(INTRODUCTION.format(machine=machine()), end="")
         print_table("Aims", ["aim (costs are those of `spacy train`)", "measured", ""], aims(results))
         print_table("Macro-F1 on test", *overview(results))
+        print_table("Features against quality, means of 12 sets", *sizes(results))
         print_table("Log-loss on test", *probability_table(results, "log_loss"))
         print_table("Expected calibration error on test", *probability_table(results, "ece"))
         if stored["paired"]:
@@ -574,7 +594,7 @@ def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
     sets: Annotated[str | None, typer.Option(help="Names of sets, separated by commas; all if not given.")] = None,
-    methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS)}.")] = None,
+    methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS | SIZES)}.")] = None,
     hours: Annotated[float, typer.Option(help="Limit of CPU time for each set and method.")] = 1.0,
     curves: Annotated[bool, typer.Option(help="Learning curves instead of rows.")] = False,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
@@ -588,7 +608,7 @@ def main(
 
     pin_threads()
     chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
-    chosen_methods = names_of(methods, tuple(METHODS), "method")
+    chosen_methods = names_of(methods, tuple(METHODS | SIZES), "method")
     kind = "curves" if curves else "results"
     if curves:
         chosen_sets = [name for name in chosen_sets if name in CURVE_SETS]
@@ -601,7 +621,7 @@ def main(
     with Progress(*columns) as progress:
         bar = progress.add_task("", total=len(jobs))
         for name, method in jobs:
-            progress.update(bar, description=f"{METHODS[method].title}, {name}")
+            progress.update(bar, description=f"{(METHODS | SIZES)[method].title}, {name}")
             result = in_child(measure_curve if curves else measure, data, name, method, hours=hours)
             row = enter(results, kind, name, method, result, predictions)
             progress.console.print(finished(name, method, row), soft_wrap=True)
@@ -628,7 +648,7 @@ def enter(path: Path, kind: str, name: str, method: str, found: Any, predictions
 def finished(name: str, method: str, result: Result) -> str:
     """A line for the log; without scores, since some sets are put aside until the end."""
     text = unscored(result) or f"{result.get('cpu_seconds', 0):.1f} s, {result.get('chosen', 'curve')}"
-    return f"{METHODS[method].title}, {name}: {text}{result.get('failed', '')}"
+    return f"{(METHODS | SIZES)[method].title}, {name}: {text}{result.get('failed', '')}"
 
 
 if __name__ == "__main__":

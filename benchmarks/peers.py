@@ -306,6 +306,20 @@ class OursSmall(Ours):
     learner: ClassVar[dict[str, Any]] = {"max_features": 5000}
 
 
+class OursSmaller(Ours):
+    """With at most 2,000."""
+
+    title = "ours, 2,000"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 2000}
+
+
+class OursSmallest(Ours):
+    """With at most 500."""
+
+    title = "ours, 500"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 500}
+
+
 class OursSyntax(Ours):
     """The same with ``configs/default.cfg`` and the syntax pipeline that ships, for English."""
 
@@ -789,3 +803,5 @@ METHODS: dict[str, type[Peer]] = {
     "bow": BagOfWords,
     "ensemble": Ensemble,
 }
+#: The same of smaller models, which have a table of their own.
+SIZES: dict[str, type[Peer]] = {"ours-2000": OursSmaller, "ours-500": OursSmallest}
