@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..pipeline.choice import parsimonious
 from .common import (
     CommandError,
     ComponentOption,
@@ -71,6 +70,8 @@ def path_command(
 
 def marks_of(history: History) -> dict[int, str]:
     """The marks of steps, by their index: ``best``, ``one_se`` and, for the last step, ``chosen``."""
+    from ..pipeline.choice import parsimonious  # here, so that other commands start quickly
+
     judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
     if not judged:
         return {}

@@ -67,6 +67,8 @@ def formatted(value: Any) -> str:
     """Format a figure."""
     if isinstance(value, dict):
         return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
