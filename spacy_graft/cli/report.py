@@ -58,7 +58,7 @@ def training_table(values: dict[str, Any]) -> Table:
     """Make a table with a row for each figure; empty ones are left out."""
     table = make_table(None, "", "report")
     for key, value in values.items():
-        if value not in (None, {}):
+        if value not in (None, {}, []):
             add_row(table, key, formatted(value))
     return table
 
