@@ -1,9 +1,9 @@
 """How fast documents are scored: the tokenizer alone, and the tokenizer with a model of 3,000 features.
 
-    python benchmarks/inference.py [--data texts.jsonl.gz]
+    python benchmarks/inference.py [--data texts.jsonl.gz] [--characters 36]
 
-Features are drawn at random from the documents, which are of 4,000 characters each: from the key ``text`` of the lines
-of a file, or made up.
+Features are drawn at random from the documents, which are all of the same length: from the key ``text`` of the lines of
+a file, or made up.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ import spacy
 import typer
 from spacy.tokens import Doc
 
+from spacy_graft.extract.batches import read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
-from spacy_graft.graft.solution import Solution, Term
+from spacy_graft.graft.solution import Solution
 from spacy_graft.model.matching import compile_features
 from spacy_graft.model.sparse_linear import SparseLinear, set_solution
 
@@ -39,6 +41,8 @@ LENGTHS = {"words": (1, 3), "characters": (2, 8)}
 FEATURES = 1500
 CHARACTERS = 4000
 DOCUMENTS = 250
+#: The most documents, if they are shorter.
+MOST_DOCUMENTS = 5000
 REPEATS = 15
 
 #: What a process does that loads a model and scores its first document.
@@ -59,9 +63,12 @@ print(loaded - start, perf_counter() - loaded)
 """
 
 
-def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with the key 'text'.")] = None) -> None:
+def main(
+    data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with the key 'text'.")] = None,
+    characters: Annotated[int, typer.Option(help="Length of the documents.", min=30)] = CHARACTERS,
+) -> None:
     """Score documents, and print how long it takes."""
-    texts = cut(made_up_text() if data is None else " ".join(read(data)))
+    texts = cut(made_up_text() if data is None else " ".join(read(data)), characters)
     nlp = spacy.blank("en")
     docs = list(nlp.pipe(texts))
     model = SparseLinear(BLOCKS)
@@ -72,8 +79,9 @@ def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with 
     print(f"{len(texts)} documents of {np.mean([len(doc) for doc in docs]):.0f} tokens, {2 * FEATURES} features")
     print(f"tokenizer alone      {len(texts) / alone:8.0f} documents/s")
     print(f"tokenizer and model  {len(texts) / both:8.0f} documents/s  ({alone / both:.1%})")
+    print(f"model alone          {best(lambda: model.predict(docs)) / len(docs) * 1e6:8.1f} µs a document")
     for name, block in BLOCKS.items():
-        print(f"reading {name:<12} {best(lambda b=block: [b.symbols(doc) for doc in docs]) / len(docs) * 1e6:8.1f} µs")
+        print(f"reading {name:<12} {best(lambda b=block: read_all(b, docs)) / len(docs) * 1e6:8.1f} µs")
     building = best(lambda: compile_features(model.attrs["snapshot"].features, BLOCKS, nlp.vocab.strings))
     print(f"building automata    {building * 1e3:8.1f} ms")
     with tempfile.TemporaryDirectory() as folder:
@@ -81,6 +89,12 @@ def main(data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with 
         for state in ("nothing compiled", "from cache"):
             load, first = first_call(folder)
             print(f"{state}: loading {load * 1e3:.0f} ms, first document {first:.2f} s")
+
+
+def read_all(block: NgramBlock, docs: list[Doc]) -> None:
+    """Read documents in batches, as predictions do."""
+    for batch in small_batches(docs):
+        read_streams([block], batch)
 
 
 def read(path: Path) -> list[str]:
@@ -98,8 +112,10 @@ def made_up_text() -> str:
     return " ".join(word + rng.choice(marks) for word in chosen)
 
 
-def cut(text: str) -> list[str]:
-    return [text[start : start + CHARACTERS] for start in range(0, len(text) - CHARACTERS, CHARACTERS)][:DOCUMENTS]
+def cut(text: str, characters: int) -> list[str]:
+    """The first 250 documents of 4,000 characters, or up to 5,000 shorter ones."""
+    n_documents = min(DOCUMENTS * CHARACTERS // characters, MOST_DOCUMENTS)
+    return [text[start : start + characters] for start in range(0, len(text) - characters, characters)][:n_documents]
 
 
 def drawn(docs: list[Doc]) -> Solution:
@@ -111,10 +127,10 @@ def drawn(docs: list[Doc]) -> Solution:
         while len(found) < FEATURES:
             symbols = block.symbols(docs[rng.integers(len(docs))])
             length = rng.integers(LENGTHS[name][0], LENGTHS[name][1] + 1)
-            start = rng.integers(len(symbols) - length)
+            start = rng.integers(max(len(symbols) - length, 1))
             ngram = symbols[start : start + length]
-            if ngram.all():
-                # No n-gram of characters holds a break.
+            if len(ngram) == length and ngram.all():
+                # The document is long enough, and no n-gram of characters holds a break.
                 found[ngram.tobytes()] = ngram
         blocks += [name] * FEATURES
         ngrams += found.values()

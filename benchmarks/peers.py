@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import os
 import pickle
 import random
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -16,40 +21,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from common import forget_peak
 
-if TYPE_CHECKING:
-    from spacy.language import Language
+from spacy_graft.metrics import log_loss, logistic
 
 REPOSITORY = Path(__file__).parents[1]
+#: Where the kernels that commands compile are kept.
+KERNELS = Path(os.environ.get("NUMBA_CACHE_DIR", Path.home() / ".cache" / "spacy-graft-benchmarks"))
+#: CPU seconds up to which a command is run three times.
+SHORT = 30.0
 
 Settings = dict[str, Any]
 
 #: C of scikit-learn's models.
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-4, 7))
+#: Probabilities are at least so far from 0 and 1, for log-loss.
+LEAST = 1e-15
 #: Words, and punctuation marks as words of their own.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
-#: Component configs that "ours, tuned" chooses among.
-WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
-CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "penalty_factor": 1.5}
-PATH = {"@graft_learners": "spacy_graft.GraftingPath.v1"}
-GRID: dict[str, Settings] = {
-    "default": {},
-    "characters across words": {"features": {"words": WORDS, "characters": CHARACTERS}},
-    "case kept": {
-        "features": {
-            "words": {**WORDS, "attr": "ORTH"},
-            "characters": {**CHARACTERS, "lowercase": False, "within_words": True},
-        }
-    },
-    "weaker refit": {"learner": {**PATH, "refit": 0.5}},
-    "stronger refit": {"learner": {**PATH, "refit": 8.0}},
-    "ratio alone, to the power of 1": {
-        "learner": {**PATH, "penalty_weights": "ratio", "ratio_power": 1.0, "ridge": 7.0, "refit": 1.0}
-    },
-}
+TOKENS = ("words", "words and marks")
 
 
 @dataclass(frozen=True)
@@ -90,6 +83,12 @@ class Task:
         assert self.dev is not None
         macro, micro = f1_scores(*counts(self.dev.targets, predicted))
         return float(macro if self.exclusive else (macro + micro) / 2)
+
+    def loss(self, gold: np.ndarray, probabilities: np.ndarray) -> float:
+        """Log-loss of a document; for labels that do not exclude each other, the mean over labels."""
+        clipped = probabilities.clip(LEAST, 1.0 - LEAST)
+        total = log_loss(clipped, gold.astype(np.float64), exclusive=self.exclusive)
+        return total if self.exclusive else total / len(self.labels)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Booleans, from probabilities (documents, labels)."""
@@ -132,10 +131,16 @@ class Model(ABC):
     chosen: str = ""
     #: Whether the choice was cut off by the deadline.
     cut: bool = False
+    #: Seconds and memory of a command, in place of those of this process.
+    measured: Mapping[str, float] = MappingProxyType({})
 
     @abstractmethod
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Booleans (documents, labels)."""
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray | None:
+        """Float64 (documents, labels); None if the tool has none."""
+        return None
 
     @abstractmethod
     def save(self, folder: Path) -> None:
@@ -150,6 +155,12 @@ class Peer(ABC):
     """A method: the settings it tries, and how it is trained with given ones."""
 
     title: ClassVar[str]
+    #: Whether the settings of the least log-loss on dev are kept as well.
+    by_log_loss: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        #: Log-losses on dev, with the settings, where they are kept.
+        self.losses: list[tuple[float, Settings]] = []
 
     def prepare(self, task: Task) -> None:  # noqa: B027
         """Imports and compilation, before the clock runs."""
@@ -170,15 +181,11 @@ class Peer(ABC):
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
         """Train on a part."""
 
-    def attempt(self, task: Task, settings: Settings) -> Model:
-        """Train on train, to be scored on dev."""
-        return self.fit(task, task.train, settings)
-
     def train(self, task: Task) -> Model:
         """Choose on dev, then train on train and dev."""
         settings, cut = self._choose(task) if task.dev else (self.default(task), False)
         model = self.fit(task, task.everything, settings)
-        model.chosen = model.chosen or ", ".join(f"{key} = {spelled(value)}" for key, value in settings.items())
+        model.chosen = model.chosen or listed(settings)
         model.cut = cut
         return model
 
@@ -189,14 +196,20 @@ class Peer(ABC):
             for settings in list(stage(best)):
                 if task.late():
                     return best, True
-                score = task.score(self.attempt(task, settings).predict(task.dev.texts))
+                model = self.fit(task, task.train, settings)
+                score = task.score(model.predict(task.dev.texts))
+                if self.by_log_loss:
+                    probabilities = model.probabilities(task.dev.texts)
+                    assert probabilities is not None
+                    self.losses.append((task.loss(task.dev.targets, probabilities), settings))
                 if score > best_score:
                     best_score, best = score, settings
         return best, False
 
 
-def spelled(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def listed(settings: Settings) -> str:
+    spelled = {key: f"{value:.3g}" if isinstance(value, float) else value for key, value in settings.items()}
+    return ", ".join(f"{key} = {value}" for key, value in spelled.items())
 
 
 class SpacyModel(Model):
@@ -206,9 +219,11 @@ class SpacyModel(Model):
         self.task, self.nlp, self.component = task, nlp, component
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        labels = self.task.labels
-        scores = np.array([[doc.cats[label] for label in labels] for doc in self.nlp.pipe(texts)])
-        return self.task.decide(scores)
+        return self.task.decide(self.probabilities(texts))
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        # A label without a training document may be unknown.
+        return np.array([[doc.cats.get(label, 0.0) for label in self.task.labels] for doc in self.nlp.pipe(texts)])
 
     def save(self, folder: Path) -> None:
         self.component.to_disk(folder / self.component.name)
@@ -223,14 +238,7 @@ def examples(task: Task, nlp: Any, part: Part) -> list[Any]:
     ]
 
 
-def few(part: Part, documents: int = 400) -> Part:
-    """Some documents of every label, to compile with."""
-    share = max(10, documents // part.targets.shape[1])
-    kept = [np.flatnonzero(column)[:share] for column in part.targets.T]
-    return part[np.unique(np.concatenate(kept))]
-
-
-class OursModel(SpacyModel):
+class GraftModel(SpacyModel):
     """Of ``spacy_graft``."""
 
     def n_features(self) -> int:
@@ -238,80 +246,130 @@ class OursModel(SpacyModel):
 
 
 class Ours(Peer):
-    """``spacy_graft.fit`` with the default component, which makes folds of its own to choose by."""
+    """``spacy train`` with a shipped config, in a process of its own; where there is no dev, ``spacy_graft.fit``."""
 
     title = "ours"
-    configs: Mapping[str, Settings] = MappingProxyType({"default": {}})
-
-    def prepare(self, task: Task) -> None:
-        some = few(task.train)
-        for config in self.configs:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._fit(task, some, config, some)
-                self._fit(task, some, config).predict(some.texts[:2])
+    config: ClassVar[str] = "ngrams.cfg"
+    #: Options of the learner that the command changes.
+    learner: ClassVar[dict[str, Any]] = {}
 
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
-        return self._fit(task, part, settings.get("config", "default"))
-
-    def _fit(self, task: Task, part: Part, config: str, dev: Part | None = None) -> Model:
-        from spacy_graft import fit
-
-        nlp = self.pipeline(task)
-        factory = "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
-        component = nlp.add_pipe(factory, config=self.configs[config])
-        report = fit(nlp, examples(task, nlp, part), None if dev is None else examples(task, nlp, dev))
-        model = OursModel(task, nlp, component)
-        model.chosen = f"{'' if config == 'default' else f'{config}, '}l1/l1_max = {report.l1_ratio:.4f}"
-        return model
-
-    def train(self, task: Task) -> Model:
-        return self.fit(task, task.everything, {})
-
-    def pipeline(self, task: Task) -> Language:
-        """What the component is added to."""
         import spacy
 
-        return spacy.blank(task.lang)
+        from spacy_graft import fit
+
+        nlp = spacy.blank(task.lang)
+        component = nlp.add_pipe(self.factory(task))
+        fit(nlp, examples(task, nlp, part))
+        return GraftModel(task, nlp, component)
+
+    def train(self, task: Task) -> Model:
+        if task.dev is None:
+            return self.fit(task, task.train, {})
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_corpus(folder / "train.jsonl", task, task.train)
+            write_corpus(folder / "dev.jsonl", task, task.dev)
+            measured = measured_command(self.command(task, folder))
+            import spacy  # now, since the memory of a process that starts another counts as that of the other
+
+            nlp = spacy.load(folder / "model" / "model-best")
+        component: Any = nlp.get_pipe(self.factory(task))
+        model = GraftModel(task, nlp, component)
+        report, model.measured = component.report, measured
+        chosen = {"l1/l1_max": report.l1_ratio, "refit": report.refit, "temperature": report.temperature}
+        model.chosen = listed(chosen)
+        return model
+
+    def factory(self, task: Task) -> str:
+        return "textcat_graft" if task.exclusive else "textcat_graft_multilabel"
+
+    def command(self, task: Task, folder: Path) -> list[str]:
+        """As README and docs/cli.md have it, with the corpus and the model in ``folder``."""
+        config = REPOSITORY / "configs" / self.config
+        if not task.exclusive:
+            config = folder / "multilabel.cfg"
+            options = ["--lang", task.lang, "--multilabel", "--no-syntax", "--size", "medium"]
+            command = [sys.executable, "-m", "spacy_graft", "init-config", str(config), *options]
+            subprocess.run(command, check=True, capture_output=True)
+        paths = [f"--paths.{part}={folder / part}.jsonl" for part in ("train", "dev")]
+        learner = [f"--components.{self.factory(task)}.learner.{key}={value}" for key, value in self.learner.items()]
+        lang = [] if task.lang == "en" else [f"--nlp.lang={task.lang}"]
+        train = [sys.executable, "-m", "spacy", "train", str(config), "--output", str(folder / "model")]
+        return [*train, *paths, *lang, *learner]
+
+
+class OursSmall(Ours):
+    """The same with at most 5,000 features."""
+
+    title = "ours, 5,000"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 5000}
+
+
+class OursSmaller(Ours):
+    """With at most 2,000."""
+
+    title = "ours, 2,000"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 2000}
+
+
+class OursSmallest(Ours):
+    """With at most 500."""
+
+    title = "ours, 500"
+    learner: ClassVar[dict[str, Any]] = {"max_features": 500}
 
 
 class OursSyntax(Ours):
-    """The same with the blocks of ``configs/default.cfg``, on the syntax pipeline that ships; for English alone."""
+    """The same with ``configs/default.cfg`` and the syntax pipeline that ships, for English."""
 
     title = "ours, with syntax"
+    config = "default.cfg"
 
-    def __init__(self) -> None:
-        from spacy.util import load_config
-
-        component = load_config(REPOSITORY / "configs" / "default.cfg")["components"]["textcat_graft"]
-        self.configs = {"default": {"features": component["features"]}}
-
-    def pipeline(self, task: Task) -> Language:
-        import spacy
-
-        if task.lang != "en":
-            raise ValueError("The syntax that ships is English.")
+    def command(self, task: Task, folder: Path) -> list[str]:
         (wheel,) = (REPOSITORY / "assets").glob("*.whl")
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
-            (meta,) = Path(folder).glob("*/*/meta.json")
-            return spacy.load(meta.parent)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder / "syntax")
+        (meta,) = folder.glob("syntax/*/*/meta.json")
+        return [*super().command(task, folder), f"--paths.syntax={meta.parent}"]
 
 
-class OursTuned(Ours):
-    """The same with the config of a grid that is best on dev."""
+def write_corpus(file: Path, task: Task, part: Part) -> None:
+    """JSON lines, with a list of labels if several may hold."""
+    with file.open("w", encoding="utf8") as lines:
+        for text, row in zip(part.texts, part.targets, strict=True):
+            labels = [task.labels[i] for i in np.flatnonzero(row)]
+            lines.write(json.dumps({"text": text, "label": labels[0] if task.exclusive else labels}) + "\n")
 
-    title = "ours, tuned"
-    configs = GRID
 
-    def first(self, task: Task) -> list[Settings]:
-        return [{"config": config} for config in self.configs]
+def measured_command(command: Sequence[str]) -> dict[str, float]:
+    """What a command takes that compiles nothing: of one run, or if that is short the medians of three."""
+    runs: list[dict[str, float]] = []
+    while len(runs) < (1 if runs and runs[0]["cpu_seconds"] > SHORT else 3):
+        before = set(KERNELS.rglob("*.nbc"))
+        run = run_command(command)
+        if before == set(KERNELS.rglob("*.nbc")):
+            runs.append(run)
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
-    def attempt(self, task: Task, settings: Settings) -> Model:
-        return self._fit(task, task.train, settings["config"], task.dev)
 
-    def train(self, task: Task) -> Model:
-        return Peer.train(self, task)
+def run_command(command: Sequence[str]) -> dict[str, float]:
+    """What the operating system counts."""
+    forget_peak()  # else the command begins with this process's
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(KERNELS)}
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            output.seek(0)
+            raise RuntimeError(output.read()[-1000:].decode("utf8", "replace"))
+    return {
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "wall_seconds": wall,
+        "megabytes": usage.ru_maxrss / 1e3,
+    }
 
 
 class ScikitModel(Model):
@@ -324,6 +382,13 @@ class ScikitModel(Model):
         predicted = self.classifier.predict(self.vectorizer.transform(texts))
         return one_hot(predicted, len(self.task.labels)) if self.task.exclusive else predicted.astype(np.bool_)
 
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray | None:
+        if not hasattr(self.classifier, "predict_proba"):
+            return None
+        found = np.zeros((len(texts), len(self.task.labels)))
+        found[:, self.classifier.classes_] = self.classifier.predict_proba(self.vectorizer.transform(texts))
+        return found
+
     def save(self, folder: Path) -> None:
         (folder / "model.pickle").write_bytes(pickle.dumps((self.vectorizer, self.classifier)))
 
@@ -333,10 +398,17 @@ class ScikitModel(Model):
 
 
 class Scikit(Peer):
-    """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; the vectorizer is chosen at C = 10."""
+    """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; C is chosen last."""
 
     vectorizer: ClassVar[Settings] = {}
-    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2), "sublinear_tf": (True, False)}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {
+        "min_df": (1, 2), "sublinear_tf": (True, False), "tokens": TOKENS,
+    }  # fmt: skip
+    #: Settings of the model, not of the vectorizer.
+    of_model: ClassVar[frozenset[str]] = frozenset({"C"})
+    #: C to choose the other settings with, and all that are tried.
+    first_strength: ClassVar[float] = 10.0
+    strengths: ClassVar[Sequence[float]] = STRENGTHS
 
     def prepare(self, task: Task) -> None:
         import sklearn.feature_extraction.text
@@ -352,38 +424,42 @@ class Scikit(Peer):
         return next(iter(self.first(task)))
 
     def first(self, task: Task) -> Iterator[Settings]:
-        choices = dict(self.choices) | ({} if task.lang == "zh" else {"tokens": ("words", "words and marks")})
+        choices = {key: values for key, values in self.choices.items() if key != "tokens" or task.lang != "zh"}
         for values in itertools.product(*choices.values()):
-            yield dict(zip(choices, values, strict=True)) | {"C": 10.0}
+            yield dict(zip(choices, values, strict=True)) | {"C": self.first_strength}
 
     def then(self, task: Task, best: Settings) -> Iterator[Settings]:
-        return ({**best, "C": c} for c in STRENGTHS if c != best["C"])
+        return ({**best, "C": c} for c in self.strengths if c != best["C"])
 
     def fit(self, task: Task, part: Part, settings: Settings) -> Model:
-        vectorizer, matrix = self._vectorized(task, part, {k: v for k, v in settings.items() if k != "C"})
-        classifier = self.classifier(task, settings["C"])
+        vectorizer, matrix = self._vectorized(task, part, {k: v for k, v in settings.items() if k not in self.of_model})
+        classifier = self.classifier(task, settings)
         classifier.fit(matrix, part.targets.argmax(axis=1) if task.exclusive else part.targets.astype(np.int8))
         self.previous = classifier
         return ScikitModel(task, vectorizer, classifier)
 
     def _vectorized(self, task: Task, part: Part, settings: Settings) -> tuple[Any, Any]:
         """The vectorizer and its matrix, those of the last call if they are the same."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         if self.known is None or self.known[0] is not part or self.known[1] != settings:
-            options = {k: v for k, v in settings.items() if k != "tokens"} | self.vectorizer
-            if task.lang == "zh":
-                options |= {"analyzer": "char", "ngram_range": (1, 3)}
-            else:
-                options["ngram_range"] = (1, 2)
-            if settings.get("tokens") == "words and marks":
-                options["token_pattern"] = MARKS
-            vectorizer = TfidfVectorizer(**options)
+            vectorizer = self.make_vectorizer(task, settings)
             self.known, self.previous = (part, settings, vectorizer, vectorizer.fit_transform(part.texts)), None
         return self.known[2:]
 
+    def make_vectorizer(self, task: Task, settings: Settings) -> Any:
+        """What makes a matrix of texts."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        options = {k: v for k, v in settings.items() if k != "tokens"} | self.vectorizer
+        if task.lang == "zh":
+            options |= {"analyzer": "char", "ngram_range": (1, 3)}
+        else:
+            options["ngram_range"] = (1, 2)
+        if settings.get("tokens") == "words and marks":
+            options["token_pattern"] = MARKS
+        return TfidfVectorizer(**options)
+
     @abstractmethod
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         """The model that is fitted."""
 
     def one_a_label(self, classifier: Any) -> Any:
@@ -396,13 +472,14 @@ class TfidfLogistic(Scikit):
     """The usual baseline; up the values of C, each fit begins where the last ended."""
 
     title = "tf-idf + LR"
+    by_log_loss = True
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         if not task.exclusive:
-            return self.one_a_label(LogisticRegression(C=c, max_iter=1000))
-        return (self.previous or LogisticRegression(max_iter=1000, warm_start=True)).set_params(C=c)
+            return self.one_a_label(LogisticRegression(C=settings["C"], max_iter=1000))
+        return (self.previous or LogisticRegression(max_iter=1000, warm_start=True)).set_params(C=settings["C"])
 
 
 class TfidfSvm(Scikit):
@@ -410,10 +487,82 @@ class TfidfSvm(Scikit):
 
     title = "tf-idf + SVM"
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.svm import LinearSVC
 
-        return LinearSVC(C=c, random_state=0) if task.exclusive else self.one_a_label(LinearSVC(C=c, random_state=0))
+        model = LinearSVC(C=settings["C"], random_state=0)
+        return model if task.exclusive else self.one_a_label(model)
+
+
+class UnionSvm(TfidfSvm):
+    """The same over n-grams of words (1, 2), of Chinese characters (1, 3), and those of characters (2, 5)."""
+
+    title = "union SVC"
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"characters": ("char_wb", "char"), "sublinear_tf": (True, False)}
+    first_strength = 1.0
+    #: From the middle outwards, in case time is out.
+    strengths = tuple(10.0 ** (k / 2) for k in (0, -1, 1, -2, 2, 3, 4))
+
+    def make_vectorizer(self, task: Task, settings: Settings) -> Any:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_union
+
+        options = {"sublinear_tf": settings["sublinear_tf"]}
+        characters = TfidfVectorizer(analyzer=settings["characters"], ngram_range=(2, 5), min_df=2, **options)
+        return make_union(super().make_vectorizer(task, options), characters)
+
+
+class RatioLogistic:
+    """A logistic regression a label, of columns that are scaled by the label's log-count ratios."""
+
+    def __init__(self, alpha: float, c: float) -> None:
+        self.alpha, self.c = alpha, c
+
+    def fit(self, matrix: Any, targets: np.ndarray) -> None:
+        """To numbers of labels, or booleans (documents, labels)."""
+        self.exclusive = targets.ndim == 1
+        columns = targets[:, np.newaxis] == np.unique(targets) if self.exclusive else targets > 0
+        self.classes_ = np.unique(targets) if self.exclusive else np.arange(columns.shape[1])
+        fitted = [self._fit(matrix, column) for column in columns.T]
+        self.coef_ = np.array([weights for weights, _ in fitted])
+        self.intercept_ = np.array([intercept for _, intercept in fitted])
+
+    def _fit(self, matrix: Any, holds: np.ndarray) -> tuple[np.ndarray, float]:
+        """Weights of the columns before they are scaled, and the intercept, of one label."""
+        from scipy.sparse import diags
+        from sklearn.linear_model import LogisticRegression
+
+        positive, negative = (np.asarray(matrix[rows].sum(axis=0)).ravel() + self.alpha for rows in (holds, ~holds))
+        if holds.all() or not holds.any():
+            return np.zeros(matrix.shape[1]), math.log((holds.sum() + 0.5) / ((~holds).sum() + 0.5))
+        ratios = np.log(positive / positive.sum()) - np.log(negative / negative.sum())
+        model = LogisticRegression(solver="liblinear", dual=True, C=self.c, random_state=0)
+        model.fit(matrix @ diags(ratios), holds)
+        return ratios * model.coef_[0], float(model.intercept_[0])
+
+    def predict_proba(self, matrix: Any) -> np.ndarray:
+        """Of each label by itself; those that exclude each other divided by their sum."""
+        found = logistic(matrix @ self.coef_.T + self.intercept_)
+        return found / found.sum(axis=1, keepdims=True) if self.exclusive else found
+
+    def predict(self, matrix: Any) -> np.ndarray:
+        """Numbers of labels, or booleans."""
+        found = self.predict_proba(matrix)
+        return self.classes_[found.argmax(axis=1)] if self.exclusive else found >= 0.5
+
+
+class NaiveBayesSvm(Scikit):
+    """Wang & Manning (2012) with logistic regression, one against all, without interpolation."""
+
+    title = "NBSVM"
+    vectorizer: ClassVar[Settings] = {"binary": True, "use_idf": False, "norm": None}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"alpha": (1.0, 0.1), "tokens": TOKENS}
+    of_model = frozenset({"C", "alpha"})
+    first_strength = 1.0
+    strengths = STRENGTHS[:-2]
+
+    def classifier(self, task: Task, settings: Settings) -> Any:
+        return RatioLogistic(settings["alpha"], settings["C"])
 
 
 class BinaryL1(Scikit):
@@ -421,12 +570,12 @@ class BinaryL1(Scikit):
 
     title = "binary L1 LR"
     vectorizer: ClassVar[Settings] = {"binary": True, "use_idf": False, "norm": None}
-    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2)}
+    choices: ClassVar[dict[str, Sequence[Any]]] = {"min_df": (1, 2), "tokens": TOKENS}
 
-    def classifier(self, task: Task, c: float) -> Any:
+    def classifier(self, task: Task, settings: Settings) -> Any:
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=c, random_state=0)
+        model = LogisticRegression(solver="liblinear", l1_ratio=1.0, C=settings["C"], random_state=0)
         return model if len(task.labels) == 2 else self.one_a_label(model)
 
 
@@ -437,16 +586,13 @@ class VowpalModel(Model):
         from vowpalwabbit import Workspace
 
         self.task, self.folder, self.file = task, folder, file
-        self.workspace = Workspace(f"--initial_regressor {file} --testonly --quiet")
+        self.workspace = Workspace(f"--initial_regressor {file} --testonly --quiet --probabilities")
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        predicted = [self.workspace.predict(vowpal_line(self.task, text)) for text in texts]
-        if self.task.exclusive:
-            return one_hot(np.array(predicted) - 1, len(self.task.labels))
-        found = np.zeros((len(texts), len(self.task.labels)), np.bool_)
-        for row, labels in zip(found, predicted, strict=True):
-            row[list(labels)] = True
-        return found
+        return self.task.decide(self.probabilities(texts))
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([self.workspace.predict(vowpal_line(self.task, text)) for text in texts])
 
     def save(self, folder: Path) -> None:
         (folder / "model.vw").write_bytes(self.file.read_bytes())
@@ -645,13 +791,17 @@ class Ensemble(SpacyTextcat):
 #: By the name on the command line.
 METHODS: dict[str, type[Peer]] = {
     "ours": Ours,
-    "ours-tuned": OursTuned,
+    "ours-5000": OursSmall,
     "ours-syntax": OursSyntax,
     "tfidf-lr": TfidfLogistic,
     "tfidf-svm": TfidfSvm,
+    "union-svc": UnionSvm,
+    "nbsvm": NaiveBayesSvm,
     "binary-l1": BinaryL1,
     "vowpal": Vowpal,
     "fasttext": FastText,
     "bow": BagOfWords,
     "ensemble": Ensemble,
 }
+#: The same of smaller models, which have a table of their own.
+SIZES: dict[str, type[Peer]] = {"ours-2000": OursSmaller, "ours-500": OursSmallest}

@@ -15,33 +15,32 @@ from spacy_graft.cli.common import load_pipeline
 from spacy_graft.explain.contributions import Contribution, LabelExplanation
 from spacy_graft.files import BadLineError, json_object, numbered_lines
 
-#: Texts like those of the default corpus.
-TEXTS = (
-    "Fit a straight line to noisy points by least squares and return the residuals.",
-    "Draw random samples from a skewed distribution with the given shape parameter.",
-    "Design a low-pass filter with a cutoff at a tenth of the Nyquist frequency.",
-    "Index of the nearest neighbour of each query point, by a tree.",
-    "Sum of the values of the array over the labels of its regions.",
-)
-#: Labels of a model of the default corpus, among others.
-DEFAULT_LABELS = {"interpolate", "ndimage", "signal", "spatial", "stats"}
+#: Texts like those of the default corpus, with the subpackage where such a function is.
+TEXTS = {
+    "Fit a straight line to noisy points by least squares and return the residuals.": "optimize",
+    "Draw random samples from a skewed distribution with the given shape parameter.": "stats",
+    "Design a low-pass filter with a cutoff at a tenth of the Nyquist frequency.": "signal",
+    "Index of the nearest neighbour of each query point, by a tree.": "spatial",
+    "Sum of the values of the array over the labels of its regions.": "ndimage",
+}
 #: Number of contributions to show for each text.
 MAX_CONTRIBUTIONS = 6
 
 
-def sample_texts(path: Path, count: int) -> list[str]:
-    """Return texts at even distances in a file of JSON lines, cut to 300 characters."""
+def sample_texts(path: Path, count: int) -> list[tuple[str, str | None]]:
+    """Return texts at even distances in a file of JSON lines, cut to 300 characters, with their labels."""
     lines = list(numbered_lines(path))
     chosen = lines[:: max(1, len(lines) // count)][:count]
-    return [text_of(path, *line)[:300] for line in chosen]
+    return [text_and_label(path, *line) for line in chosen]
 
 
-def text_of(path: Path, number: int, line: bytes) -> str:
-    """Return the text of a line."""
-    text = json_object(path, number, line).get("text")
+def text_and_label(path: Path, number: int, line: bytes) -> tuple[str, str | None]:
+    """Return the text of a line, and its label if it has just one."""
+    record = json_object(path, number, line)
+    text, label = record.get("text"), record.get("label")
     if not isinstance(text, str):
         raise BadLineError(path, number, "there is no 'text' that is a string.")
-    return text
+    return text[:300], label if isinstance(label, str) else None
 
 
 def largest_contributions(explanation: LabelExplanation) -> list[Contribution]:
@@ -69,10 +68,12 @@ def main(
     """Print label, probability and the largest contributions for a few texts."""
     nlp, component = load_pipeline(str(model))
     console = Console()
-    for doc in nlp.pipe(TEXTS if DEFAULT_LABELS.issubset(component.labels) else sample_texts(test, len(TEXTS))):
+    is_default = set(TEXTS.values()).issubset(component.labels)
+    for doc, label in nlp.pipe(TEXTS.items() if is_default else sample_texts(test, len(TEXTS)), as_tuples=True):
         explanation = component.explain(doc).best
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
-        console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}")
+        miss = f": a miss, the label is {escape(label)}" if label not in (None, explanation.label) else ""
+        console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}{miss}")
         table = Table("feature", "block", box=None, padding=(0, 2))
         table.add_column("contribution", justify="right")
         for part in largest_contributions(explanation):

@@ -20,6 +20,8 @@ from numba.misc.appdirs import AppDirs
 
 from ._cache_folders import Folder, folders_for, is_writable, trusted
 
+#: The folder of this package.
+PACKAGE = Path(__file__).parent
 #: A relative import: its dots, its module, and what may be modules in turn.
 IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?=\(?([\w\s,]*))", re.MULTILINE)
 #: What a module with kernels has.
@@ -41,6 +43,24 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 #: A small kernel that others are made of, compiled as a part of them: by itself each would take a tenth of a second.
 inlined = partial(njit, inline="always")
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that only other kernels call.
+
+    Code that takes its arguments from Python is not compiled: with many arrays that would take half of the time.
+    """
+    kernel = njit(function, no_cpython_wrapper=True)
+    if not numba.config.DISABLE_JIT:
+        # Without these two a call from Python would jump to address 0.
+        kernel._insert = lambda *_: None
+        kernel._compile_for_args = partial(refuse_call, function.__qualname__)
+    return kernel
+
+
+def refuse_call(name: str, *_: Any) -> Any:
+    """What a call of an inner kernel from Python does."""
+    raise TypeError(f"{name} can only be called by other kernels.")
 
 
 class KernelCache(NullCache):
@@ -79,7 +99,7 @@ class KernelCache(NullCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what has been compiled, and remove what is left of other sources of the kernel."""
-        if sources_digest() != digest_at_start():
+        if not sources_are_those_at_start():
             return  # Edited while this process ran: it may have imported some modules before, and others since.
         folder = self.writable()
         if folder is None or data.library.has_dynamic_globals:
@@ -107,16 +127,41 @@ class KernelCache(NullCache):
         return f"{self.prefix}-{sha256(key.encode()).hexdigest()[:32]}.nbc"
 
 
-def sources_digest() -> str:
-    """Digest of the source of all kernels of this package, and of the version of their compiler."""
+def source_digest(sources: dict[str, str]) -> str:
+    """Digest of the sources of kernels, by path, and of the version of their compiler."""
     digest = sha256(numba.__version__.encode())
-    for path, source in sorted(kernel_sources(Path(__file__).parent).items()):
+    for path, source in sorted(sources.items()):
         digest.update(f"{path} {len(source)}\n{source}".encode())
     return digest.hexdigest()[:16]
 
 
-#: The same when the first kernel of this process was defined.
-digest_at_start = cache(sources_digest)
+@cache
+def at_start() -> tuple[str, dict[Path, tuple[int, int]]]:
+    """The digest when the first kernel of this process was defined, and the state of its files just before."""
+    states = {path: file_state(path) for path in PACKAGE.rglob("*.py")}
+    sources = kernel_sources(PACKAGE)
+    return source_digest(sources), {path: states[path] for path in map(PACKAGE.joinpath, sources) if path in states}
+
+
+def digest_at_start() -> str:
+    """The digest of :func:`at_start`."""
+    return at_start()[0]
+
+
+def sources_are_those_at_start() -> bool:
+    """Whether no source of a kernel has been edited since. Files are read again only if they have been written."""
+    digest, states = at_start()
+    unwritten = all(file_state(path) == state for path, state in states.items())
+    return unwritten or source_digest(kernel_sources(PACKAGE)) == digest
+
+
+def file_state(path: Path) -> tuple[int, int]:
+    """Time of the last change of a file, and its size; zeros if it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def kernel_sources(package: Path) -> dict[str, str]:

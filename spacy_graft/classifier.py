@@ -11,6 +11,7 @@ import scipy.sparse
 
 from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
+from .extract.feature_lengths import bounded_lengths
 from .graft.data import TrainingData
 from .graft.memory import require_memory_for
 from .graft.network import NamedFeatures, Network, NetworkBuilder
@@ -272,16 +273,19 @@ class FittedModel:
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
-        totals = np.zeros((matrix.shape[0], len(self.solution.intercepts)))
+        weights, shares = self.solution.weights, self.solution.length_shares
+        if len(shares):
+            weights = np.ascontiguousarray(np.column_stack([weights, shares]))
+        totals = np.zeros((matrix.shape[0], weights.shape[1]))
         known = scipy.sparse.csr_array(matrix[:, self.columns])
         found = self.members.features_of(
             known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
         )
-        add_item_scores(found, self.solution.weights, totals)
+        add_item_scores(found, weights, totals)
         if self.solution.mean_scale:
-            lengths = np.maximum(np.diff(matrix.indptr), 1)
+            lengths = bounded_lengths(totals[:, -1]) if len(shares) else np.maximum(np.diff(matrix.indptr), 1)
             totals *= (self.solution.mean_scale / np.sqrt(lengths))[:, None]
-        return totals + self.solution.intercepts
+        return totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:

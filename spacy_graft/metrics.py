@@ -50,6 +50,16 @@ class Bin:
     accuracy: float
 
 
+def document_losses(
+    probabilities: np.ndarray, targets: np.ndarray, known: np.ndarray | None = None, *, exclusive: bool
+) -> np.ndarray:
+    """The log-loss of each document, in nats; if labels are not exclusive, it sums over them. float64 (n_documents)."""
+    losses = -targets * clipped_log(probabilities)
+    if not exclusive:
+        losses -= (1.0 - targets) * clipped_log(1.0 - probabilities)
+    return np.asarray((losses * mask(targets, known, exclusive)).sum(axis=1))
+
+
 def log_loss(
     probabilities: np.ndarray,
     targets: np.ndarray,
@@ -59,11 +69,8 @@ def log_loss(
     exclusive: bool,
 ) -> float:
     """Mean log-loss of documents, in nats. If labels are not exclusive, a document's loss sums over its labels."""
-    losses = -targets * clipped_log(probabilities)
-    if not exclusive:
-        losses -= (1.0 - targets) * clipped_log(1.0 - probabilities)
-    counted = mask(targets, known, exclusive)
-    return mean((losses * counted).sum(axis=1), counted_weights(counted, weights))
+    losses = document_losses(probabilities, targets, known, exclusive=exclusive)
+    return mean(losses, counted_weights(mask(targets, known, exclusive), weights))
 
 
 def brier(

@@ -24,8 +24,8 @@ from spacy_graft.pipeline.checkpoints import Checkpoints
 from spacy_graft.pipeline.textcat import TextCatGraft
 from strategies import training_data
 
-REFITS = {**PATH, "refit": [2.0, 0.5]}
-N_STEPS = PATH["steps"] + 2
+REFITS = {**PATH, "refit": 2.0}
+N_STEPS = PATH["steps"]
 #: What `spacy train` is killed in.
 KILLED = """
 import os, signal, sys
@@ -49,10 +49,8 @@ def path_fit(learner: GraftingPath, data: TrainingData) -> PathFit:
 
 
 def assert_same_step(state: dict[str, Any], other: dict[str, Any]) -> None:
-    assert state["step"] == other["step"]
     assert state["report"] == other["report"]
-    for name in ("weights", "intercepts", "progress"):
-        np.testing.assert_array_equal(state[name], other[name])
+    np.testing.assert_array_equal(state["progress"], other["progress"])
     for name, values in state["model"].items():
         np.testing.assert_array_equal(values, other["model"][name])
 
@@ -63,7 +61,7 @@ def test_every_step_of_a_path_can_be_gone_on_from(max_features):
     rng = np.random.default_rng(8)
     texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
     data = training_data(texts, np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]], min_df=2)
-    learner = GraftingPath(l1_min_ratio=1e-3, steps=6, ridge=1.0, max_features=max_features, refit=(2.0, 0.5), tol=1e-7)
+    learner = GraftingPath(l1_min_ratio=1e-3, steps=6, ridge=1.0, max_features=max_features, refit=2.0, tol=1e-7)
     fit = path_fit(learner, data)
     states = [fit.to_dict()]
     while not fit.finished:

@@ -23,8 +23,10 @@ from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.features import write_csv
+from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
+from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import JsonlTexts
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
@@ -301,9 +303,12 @@ def test_report_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
         assert label in page
 
 
+STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}
 HISTORY = [
-    {"l1_ratio": 0.5, "n_active": 10, "gap": 1e-5, "refit": 2.0, "score": 0.5},
-    {"l1_ratio": 0.25, "n_active": 1200, "gap": 2e-5, "refit": None},
+    STEP | {"l1_ratio": 0.5, "n_active": 10, "refit": 2.0, "log_loss": 0.9, "log_loss_error": 0.01, "score": 0.5},
+    STEP | {"l1_ratio": 0.3, "n_active": 700, "log_loss": 0.5, "log_loss_error": 0.03, "score": 0.7},
+    STEP | {"l1_ratio": 0.25, "n_active": 1200, "log_loss": 0.48, "log_loss_error": 0.03, "score": 0.7},
+    STEP | {"l1_ratio": 0.25, "n_active": 1250},
 ]
 
 
@@ -324,7 +329,12 @@ def test_path_of_a_trained_pipeline(pipeline: Path) -> None:
 @pytest.mark.usefixtures("history")
 def test_path(pipeline: Path) -> None:
     assert lines_of(call("path", pipeline)) == HISTORY
-    assert "1,200" in call("path", pipeline, "--format", "table").stdout
+    table = call("path", pipeline, "--format", "table").stdout.splitlines()
+    marked = {
+        line.split()[0]: line.split()[-1] for line in table if line.split()[-1:] in (["best"], ["one_se"], ["chosen"])
+    }
+    assert marked == {"2": "one_se", "3": "best", "4": "chosen"}
+    assert any("0.4800" in line and "1,200" in line and "0.0300" in line for line in table)
 
 
 @pytest.mark.slow
@@ -343,6 +353,14 @@ def test_path_is_not_plotted_without_matplotlib(
     assert "python -m pip install" in refused("path", pipeline, "--output", tmp_path / "plot.png")
     assert not list(tmp_path.iterdir())
     assert ".png, .svg" in refused("path", pipeline, "--output", tmp_path / "plot.gif")
+
+
+def test_a_path_without_dev_is_not_plotted(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    monkeypatch.setattr(TextCatGraft, "history", HISTORY[-1:])
+    assert "nothing to plot" in refused("path", pipeline, "--output", tmp_path / "plot.png")
+    assert "1,250" in call("path", pipeline, "--format", "table").stdout
 
 
 def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,9 +512,12 @@ def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     assert written["nlp"]["pipeline"] == [*names, "textcat_graft"]
     assert written["training"]["frozen_components"] == names
     assert written["components"]["parser"] == {"source": str(unpacked)}
-    assert set(written["components"]["textcat_graft"]["features"]) == {"words", "characters", "tags", "arcs", "pairs"}
+    component = written["components"]["textcat_graft"]
+    assert set(component["features"]) == {"words", "characters", "tags", "tag_arcs", "arcs", "pairs"}
+    assert component["learner"]["optional_blocks"] == ["pairs", "arcs", "tag_arcs", "tags"]
     weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
-    assert weights == {"cats_score": 1.0}
+    assert weights == {"cats_choice": 1.0}
+    assert written["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
     assert "is for the language 'en'" in refused(
         "init-config", tmp_path / "x.cfg", "--lang", "de", "--syntax", "--syntax-from", unpacked
     )
@@ -516,9 +537,28 @@ def test_init_config_has_the_settings_of_the_shipped_config(tmp_path: Path) -> N
 
 def test_default_cfg_has_the_default_blocks() -> None:
     """The config adds blocks, so it has to list the default ones."""
-    components = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)["components"]
-    expected = {**default_features(), **syntax_features()}
-    assert blocks_of(components["textcat_graft"]["features"]) == blocks_of(expected)
+    config = spacy.util.load_config(CONFIG.with_name("default.cfg"), interpolate=False)
+    component = config["components"]["textcat_graft"]
+    assert blocks_of(component["features"]) == blocks_of({**default_features(), **syntax_features()})
+    assert component["learner"]["optional_blocks"] == [*syntax_features()][::-1]
+
+
+@pytest.mark.parametrize(("lang", "within_words"), [("de", True), ("zh", False)])
+def test_init_config_knows_which_languages_have_spaces(tmp_path: Path, lang: str, within_words: bool) -> None:
+    call("init-config", tmp_path / "config.cfg", "--lang", lang)
+    config = spacy.util.load_config(tmp_path / "config.cfg")
+    assert config["nlp"]["tokenizer"] == spacy.blank(lang).config["nlp"]["tokenizer"]
+    assert config["components"]["textcat_graft"]["features"]["characters"]["within_words"] is within_words
+
+
+def test_syntax_brings_its_tokenizer(tmp_path: Path) -> None:
+    """The words of its parser are those that its tokenizer makes."""
+    config = complete_config("zh", True, CorpusSize.small, None)
+    syntax = spacy.blank("zh", config={"nlp": {"tokenizer": {"@tokenizers": "spacy.Tokenizer.v1"}}})
+    for name in ("tagger", "parser", "morphologizer", "trainable_lemmatizer"):
+        syntax.add_pipe(name)
+    add_syntax(config, "other", syntax)
+    assert config["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
 
 
 def test_init_config_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

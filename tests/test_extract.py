@@ -17,7 +17,9 @@ from spacy.util import registry
 
 import naive_match
 from conftest import run
-from spacy_graft.extract import spelling
+from spacy_graft.extract import batches, spelling
+from spacy_graft.extract.attributes import TokenAttributes
+from spacy_graft.extract.batches import TokenBatch, read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
@@ -35,6 +37,17 @@ BLOCKS: list[NgramBlock] = [
     CharacterNgrams(within_words=True),
     *map(TokenNgrams, ATTRS),
 ]
+
+#: Blocks that need no annotation.
+BLOCKS_OF_BLANK = [*BLOCKS[:3], *map(TokenNgrams, ("LOWER", "ORTH", "SHAPE", "IS_SPACE", "IS_ALPHA", "LENGTH"))]
+
+
+class Reversed(TokenNgrams):
+    """A block of another package, with symbols of its own."""
+
+    def symbols(self, doc: Doc) -> np.ndarray:
+        return super().symbols(doc)[::-1]
+
 
 #: Combining marks, right to left, beyond the basic plane, joined, growing in lower case, NUL, white space of all kinds.
 TEXTS = [
@@ -82,6 +95,11 @@ def test_characters_are_those_of_the_text(blank, text):
     assert symbols.dtype == np.uint32
     assert "".join(map(chr, symbols)) == text
     assert "".join(map(chr, CharacterNgrams().symbols(doc))) == naive_match.lower_text(doc)
+
+
+@given(text=texts)
+def test_the_text_of_a_document(blank, text):
+    assert spelling.text_of_doc(blank.make_doc(text)) == text
 
 
 @given(text=texts, lowercase=st.booleans())
@@ -143,7 +161,8 @@ def test_the_spelling_cache_is_cleared_when_it_is_full(blank, monkeypatch, lower
     speller = spelling.Spelling(lowercase)
     for text in ["One two", "Three four five", "five SIX", "", "One two Three four five", "seven"] * 2:
         expected = text.lower() if lowercase else text
-        assert "".join(map(chr, speller.symbols(blank.make_doc(text)))) == expected
+        tokens = TokenBatch.read([blank.make_doc(text)], CharacterNgrams.attributes)
+        assert "".join(map(chr, speller.spell(tokens).symbols)) == expected
     assert speller.size == 1
 
 
@@ -153,6 +172,41 @@ def test_spelling_in_threads(blank):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda doc: "".join(map(chr, block.symbols(doc))), docs))
     assert found == [doc.text for doc in docs]
+
+
+@given(some=st.lists(texts, min_size=1, max_size=6))
+def test_documents_read_at_once_have_the_same_symbols(blank, some):
+    docs = [blank.make_doc(text) for text in some]
+    blocks = [*BLOCKS_OF_BLANK, TokenAttributes(), Reversed()]
+    streams = read_streams(blocks, docs)
+    assert streams.keys() == set(blocks)
+    for block, stream in streams.items():
+        assert stream.symbols.dtype == block.dtype
+        assert stream.n_documents == len(docs)
+        for doc, symbols in zip(docs, np.split(stream.symbols, stream.starts[1:-1]), strict=True):
+            np.testing.assert_array_equal(symbols, block.symbols(doc))
+
+
+def test_annotations_are_read_at_once(annotated):
+    docs = [annotated, Doc(annotated.vocab), annotated[:2].as_doc(), annotated]
+    blocks = [*map(TokenNgrams, ATTRS), CharacterNgrams()]
+    for block, stream in read_streams(blocks, docs).items():
+        for doc, symbols in zip(docs, np.split(stream.symbols, stream.starts[1:-1]), strict=True):
+            np.testing.assert_array_equal(symbols, block.symbols(doc))
+
+
+def test_a_document_without_annotation_is_refused_among_others(blank, annotated):
+    with pytest.raises(ValueError, match=r"annotated with LEMMA, .*'Some text'"):
+        read_streams([CharacterNgrams(), TokenNgrams("LEMMA")], [annotated, blank.make_doc("Some text")])
+
+
+def test_batches_are_small_and_of_one_vocab(blank, annotated, monkeypatch):
+    monkeypatch.setattr(batches, "TOKENS", 4)
+    docs = [blank.make_doc(text) for text in ("", "a b", "c d", "e", "f g h i j k", "", "l m n o", "")]
+    assert [len(batch) for batch in small_batches(docs)] == [3, 1, 1, 3]
+    assert [doc for batch in small_batches(docs) for doc in batch] == docs
+    assert list(map(len, small_batches([docs[0], annotated, docs[1]]))) == [1, 1, 1]
+    assert list(small_batches([])) == []
 
 
 @given(text=texts)

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
 from spacy_graft.graft.objective import document_weights
-from spacy_graft.graft.settings import Grafting, GraftingPath
+from spacy_graft.graft.settings import FIRST_REFIT, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.solve.losses import SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet
@@ -323,25 +323,41 @@ def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
     assert np.count_nonzero(solution.weights) == solution.weights.size
 
 
-def test_after_the_last_point_come_the_other_refits():
-    """Each of them is the last point, fitted again under its own strength."""
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_refit_weighs_documents_by_the_idf_of_their_selected_features(labels):
+    """It is the ridge optimum of the rows of tf-idf, each divided by its L2 norm (but for the idf of the column)."""
+    rng = np.random.default_rng(9)
+    texts = ["".join(rng.choice(list("abcd "), rng.integers(1, 20))) for _ in range(60)]
+    targets = np.eye(labels)[rng.integers(0, labels, 60)]
+    settings = {**PLAIN, "length_normalisation": True, "refit": 0.3}
+    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, **settings), training_data(texts, targets)).solution()
+    matrix = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
+    np.testing.assert_array_equal(matrix.sum(axis=0), solution.df)
+    idf = np.log(61 / (1 + solution.df)) + 1
+    np.testing.assert_allclose(solution.length_shares, idf**2)
+    inverse_norms = 1 / np.maximum(np.linalg.norm(matrix * idf, axis=1), 1.0)
+    scale = inverse_norms / inverse_norms.mean()
+    assert solution.mean_scale == pytest.approx(1 / inverse_norms.mean())
+    found = log_loss(scores_of(solution, texts, scale), targets, np.ones(60)) + 0.3 * (solution.weights**2).sum()
+    assert found == pytest.approx(dense_optimum(matrix * scale[:, None], targets, np.ones(60), 0.0, 0.3)[0], rel=1e-5)
+
+
+def test_a_point_can_be_fitted_again_under_any_strength():
+    """Each is what a path with this refit ends with, and leaves the path as it is."""
     rng = np.random.default_rng(10)
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
     targets = np.eye(3)[rng.integers(0, 3, 60)]
     data = training_data(texts, targets, min_df=2)
     settings = {"l1_min_ratio": 0.1, "steps": 3, "max_features": 40}
-    fit = start(GraftingPath(**settings, refit=[1.0, 0.1, 10.0]), data)
-    points, refits = [], []
-    while not fit.finished:
-        fit.step()
-        (refits if fit.position[0] else points).append((fit.position[1], fit.report.refit, fit.solution()))
-    assert [found[:2] for found in points] == [(k + 1, 1.0) for k in range(len(points))]
-    assert [found[:2] for found in refits] == [(1, 0.1), (2, 10.0), (3, 1.0)]
-    for _, strength, solution in refits:
+    fit = run(GraftingPath(**settings), data)
+    assert fit.report.refit == FIRST_REFIT
+    for strength in (0.1, 10.0, 1.0):
         alone = run(GraftingPath(**settings, refit=strength), data)
+        solution = fit.refitted(strength)
         assert texts_of(solution.terms) == texts_of(alone.solution().terms)
-        np.testing.assert_allclose(solution.weights, alone.solution().weights, atol=1e-3)
+        np.testing.assert_array_equal(solution.weights, alone.solution().weights)
         assert fit.report.l1 == alone.report.l1
+    np.testing.assert_array_equal(fit.refitted(FIRST_REFIT).weights, fit.solution().weights)
 
 
 def test_refit_keeps_the_features_and_lowers_the_loss():

@@ -211,7 +211,7 @@ def test_products_of_more_originals_lower_the_objective():
 
 def test_a_path_with_refit_over_products():
     _, words, targets = random_documents(2)
-    path = GraftingPath(penalty_weights="ratio_idf", steps=4, l1_min_ratio=0.05, max_features=30, refit=(2.0, 8.0))
+    path = GraftingPath(penalty_weights="ratio_idf", steps=4, l1_min_ratio=0.05, max_features=30, refit=2.0)
     fit = run(path, word_products(words, targets, 2))
     solution = fit.solution()
     assert 0 < len(solution.terms) <= 30

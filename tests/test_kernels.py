@@ -7,11 +7,12 @@ import re
 import shutil
 from pathlib import Path, PurePosixPath
 
+import numba
 import pytest
 
 import spacy_graft
 from conftest import run
-from spacy_graft._numba import kernel_sources
+from spacy_graft._numba import inner, kernel_sources, njit
 
 PACKAGE = Path(spacy_graft.__file__).parent
 #: A kernel that calls one of another file, which takes a constant from a third; and how often it came from the cache.
@@ -89,10 +90,26 @@ def test_nothing_is_kept_of_code_that_is_edited_meanwhile(copy: Path, tmp_path: 
     assert not compiled(tmp_path / "cache")
 
 
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_inner_kernels_are_called_by_kernels_only() -> None:
+    @inner
+    def doubled(x):
+        return 2 * x
+
+    @njit
+    def quadrupled(x):
+        return doubled(doubled(x))
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="doubled can only be called by other kernels"):
+            doubled(3)
+        assert quadrupled(3) == 12
+
+
 def test_all_sources_of_kernels_count() -> None:
     sources = kernel_sources(PACKAGE)
     for path in PACKAGE.rglob("*.py"):
-        if re.search(r"^@(njit|inlined)", path.read_text("utf8"), re.MULTILINE):
+        if re.search(r"^@(njit|inlined|inner)", path.read_text("utf8"), re.MULTILINE):
             assert path.relative_to(PACKAGE).as_posix() in sources
     for path, text in sources.items():
         for node in ast.walk(ast.parse(text)):

@@ -67,7 +67,9 @@ def make_model(
     mean_scale: float = 0.0,
     blocks: dict[str, NgramBlock] = BLOCKS,
     n_labels: int = 2,
+    shares: bool = False,
 ) -> SparseLinearModel:
+    """``shares``: document lengths are made of features."""
     strings = StringStore()
     rng = np.random.default_rng(len(features))
     terms = [(Term(block, blocks[block].values(ngram, strings)),) for block, ngram in features]
@@ -79,6 +81,7 @@ def make_model(
         weights=rng.standard_normal((len(features), n_labels)) if weights is None else weights,
         intercepts=rng.standard_normal(n_labels),
         mean_scale=mean_scale,
+        length_shares=0.5 + np.arange(len(features)) if shares else np.zeros(0),
     )
     model = SparseLinear(blocks)
     set_solution(model, solution, strings)
@@ -100,10 +103,11 @@ def docs() -> list[Doc]:
     some=st.lists(texts, max_size=4),
     features=st.lists(st.sampled_from(ALL), unique_by=lambda feature: (feature[0], tuple(feature[1]))),
     mean_scale=st.sampled_from([0.0, 1.7]),
+    shares=st.booleans(),
 )
-def test_scores(blank, some, features, mean_scale):
+def test_scores(blank, some, features, mean_scale, shares):
     weights = 2.0 ** np.arange(2 * len(features)).reshape(-1, 2)
-    model = make_model(features, weights, mean_scale)
+    model = make_model(features, weights, mean_scale, shares=shares)
     documents = [blank.make_doc(text) for text in some]
     symbols = {
         "words": [naive_match.words(doc) for doc in documents],
@@ -111,29 +115,33 @@ def test_scores(blank, some, features, mean_scale):
         "within words": [naive_match.framed_words(doc) for doc in documents],
         "shapes": [[token.shape_ for token in doc if not token.is_space] for doc in documents],
     }
-    totals = np.zeros((len(documents), 2))
+    columns = np.column_stack([weights, 0.5 + np.arange(len(features))])
+    totals = np.zeros((len(documents), 3))
     for block in BLOCKS:
         rows = [k for k, feature in enumerate(features) if feature[0] == block]
-        totals += naive_match.sums(symbols[block], [features[k][1] for k in rows], weights[rows])
-    scales = [mean_scale / np.sqrt(document_length(doc)) if mean_scale else 1.0 for doc in documents]
+        totals += naive_match.sums(symbols[block], [features[k][1] for k in rows], columns[rows])
+    by_features = np.maximum(totals[:, 2], 1.0)
+    totals = totals[:, :2]
+    lengths = by_features if shares and features else [document_length(doc) for doc in documents]
+    scales = mean_scale / np.sqrt(lengths) if mean_scale else np.ones(len(documents))
     expected = model.get_param("b") + np.reshape(scales, (-1, 1)) * totals
     scores = model.predict(documents)
     assert scores.dtype == np.float64
     np.testing.assert_array_equal(scores, expected)
 
 
-@given(some=st.lists(texts, max_size=6), mean_scale=st.sampled_from([0.0, 1.7]))
-def test_scores_are_the_same_bits_in_any_batch(blank, some, mean_scale):
-    model = make_model(mean_scale=mean_scale, n_labels=3)
+@given(some=st.lists(texts, max_size=6), mean_scale=st.sampled_from([0.0, 1.7]), shares=st.booleans())
+def test_scores_are_the_same_bits_in_any_batch(blank, some, mean_scale, shares):
+    model = make_model(mean_scale=mean_scale, n_labels=3, shares=shares)
     documents = [blank.make_doc(text) for text in some]
     together = model.predict(documents)
     alone = [model.predict([doc])[0] for doc in documents]
     assert together.tobytes() == np.array(alone).tobytes()
 
 
-@given(text=texts, mean_scale=st.sampled_from([0.0, 1.7]))
-def test_contributions_make_up_the_score(blank, text, mean_scale):
-    model = make_model(mean_scale=mean_scale)
+@given(text=texts, mean_scale=st.sampled_from([0.0, 1.7]), shares=st.booleans())
+def test_contributions_make_up_the_score(blank, text, mean_scale, shares):
+    model = make_model(mean_scale=mean_scale, shares=shares)
     doc = blank.make_doc(text)
     features, values, weights, scale = snapshot_of(model).contributions(doc)
     np.testing.assert_array_equal(values, 1.0)
@@ -280,9 +288,9 @@ COPIERS = [by_bytes, by_disk, over_another, by_pickle, lambda m, _: m.copy(), la
 
 
 @pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("mean_scale", [0.0, 1.7])
-def test_round_trip(docs, tmp_path, copier, mean_scale):
-    model = make_model(mean_scale=mean_scale)
+@pytest.mark.parametrize(("mean_scale", "shares"), [(0.0, False), (1.7, False), (1.7, True)])
+def test_round_trip(docs, tmp_path, copier, mean_scale, shares):
+    model = make_model(mean_scale=mean_scale, shares=shares)
     before = model.to_bytes()
     scores = model.predict(docs)
     assert model.to_bytes() == before  # what was compiled is not saved
@@ -434,6 +442,11 @@ MESSAGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (attrs(mean_scale=float("nan")), "scale of document weights is nan"),
     (attrs(mean_scale=float("inf")), "scale of document weights is inf"),
     (attrs(mean_scale="1"), "scale of document weights is '1'"),
+    (attrs(length_shares=1.0), "shares of document lengths are not finite numbers of at least 0, but 1.0"),
+    (attrs(length_shares=[1]), "shares of document lengths are not finite numbers"),
+    (attrs(length_shares=[-1.0]), "shares of document lengths are not finite numbers"),
+    (attrs(length_shares=[float("nan")] * len(ALL)), "shares of document lengths are not finite numbers"),
+    (attrs(length_shares=[1.0]), r"shares of document lengths have the shape \(1,\)"),
     (lambda message: message["attrs"][0].update(mean_scale=1.0), "MessagePack"),
     (lambda message: message["attrs"][0].update(report=b"\x91"), "MessagePack"),
     (lambda message: message["params"][0].pop("b"), "parameters 'W' instead"),

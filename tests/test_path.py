@@ -82,13 +82,13 @@ def test_a_filled_up_point_is_come_down_to_from_points_that_fit(corpus, limit, n
 def test_a_point_with_just_as_many_features_as_allowed_is_kept(corpus):
     """The path goes on below it."""
     path, _ = started(corpus, None)
-    while path.n_points < STEPS - 1:
+    while path.report.points < STEPS - 1:
         path.step()
     limit = path.report.n_active
     limited, seen = started(corpus, limit)
-    while limited.n_points < STEPS - 1:
+    while limited.report.points < STEPS - 1:
         limited.step()
     assert len(seen) == STEPS - 1
-    assert not limited.ended
+    assert not limited.finished
     assert limited.report.l1 == path.report.l1
     assert limited.report.n_active == limit

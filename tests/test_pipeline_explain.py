@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
+import spacy
 from spacy.language import Language
 
 from conftest import TELLING, Record, make_nlp, train_fully
@@ -113,3 +115,29 @@ def test_dataframe(fitted: Language) -> None:
     for label in explanation:
         rows = frame[frame["label"] == label.label]
         assert label.intercept + rows["contribution"].sum() == pytest.approx(label.score)
+
+
+def test_explanations_are_of_ordinary_dataclasses(fitted: Language) -> None:
+    explanation = component_of(fitted).explain(fitted("salt and a spoon of sugar, salt again"))
+    parts = [part for label in explanation for part in label.contributions]
+    members = [member for part in parts for member in part.members]
+    spans = [span for member in members for place in member.places for span in place]
+    assert spans
+    for instance in [*parts, *members, *spans]:
+        copy = replace(instance)
+        assert copy == instance
+        assert hash(copy) == hash(instance)
+        assert repr(copy) == repr(instance)
+        assert vars(copy) == vars(instance)
+    with pytest.raises(FrozenInstanceError):
+        spans[0].start = 1  # type: ignore[misc]
+
+
+def test_documents_of_several_vocabs(fitted: Language) -> None:
+    other = spacy.blank("en")
+    texts = ["salt and sugar", "a goal in extra time", "the song of unheard words", ""]
+    docs = [nlp.make_doc(text) for text in texts for nlp in (fitted, other)]
+    component = component_of(fitted)
+    probabilities = component.predict(docs)
+    assert probabilities.tolist() == [component.predict([doc])[0].tolist() for doc in docs]
+    assert probabilities[::2].tolist() == probabilities[1::2].tolist()

@@ -10,7 +10,8 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.pipeline.fit import folds
+from spacy_graft.pipeline.choice import is_exhausted
+from spacy_graft.pipeline.fit import REFIT_GRID, folds
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
@@ -32,22 +33,17 @@ def test_one_l1_strength_is_trained_to_the_certificate(train_records: list[Recor
     assert nlp("roast potatoes and salt").cats["food"] > 0.5
 
 
-def test_the_point_that_scores_best_on_dev_is_kept(train_records: list[Record], dev: list[Example]) -> None:
+def test_the_point_with_the_least_log_loss_on_dev_is_chosen(train_records: list[Record], dev: list[Example]) -> None:
+    """Then it is trained again on dev as well."""
     nlp = make_nlp()
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev)
-    kept = nlp.evaluate(dev)["cats_score"]
-    scores = []
-    again = make_nlp()
-    examples = make_examples(again, train_records)
-    again.initialize(lambda: examples)
-    for _ in range(PATH["steps"]):
-        again.update(examples[:2])
-        scores.append(again.evaluate(dev)["cats_score"])
-        if scores[-1] > max(scores[:-1], default=-1.0):
-            best = component_of(again).report
-    assert kept == max(scores)
-    assert best is not None
-    assert report.l1 == best.l1
+    history = component_of(nlp).history
+    *points, last = history
+    best = min(points, key=lambda record: record["log_loss"])
+    assert report.l1_ratio == pytest.approx(best["l1_ratio"])
+    assert report.refit == best["refit"] == last["refit"]
+    assert report.n_held_out == len(dev)
+    assert last["log_loss"] is None
     assert report.seconds
 
 
@@ -76,7 +72,7 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
     nlp = make_nlp()
     examples = make_examples(nlp, train_records)
     report = spacy_graft.fit(nlp, examples)
-    losses = np.zeros(PATH["steps"])
+    scores, held_out_of_all = [], []
     fold_of = folds(examples)
     for fold in np.unique(fold_of):
         again = make_nlp()
@@ -85,22 +81,33 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
         held_out = [example for example, number in zip(parts, fold_of, strict=True) if number == fold]
         again.initialize(lambda kept=kept: kept)
         component = component_of(again)
-        for step in range(PATH["steps"]):
+        judge = component.held_out(held_out)
+        path: list[np.ndarray] = []
+        while len(path) < PATH["steps"] and not is_exhausted([judge.doubting_loss(found) for found in path]):
             again.update(kept[:2])
-            probabilities = component.predict(example.predicted for example in held_out)
-            losses[step] += component.get_loss(held_out, probabilities)[0] * len(held_out)
-    chosen = 0.05 ** ((losses.argmin() + 1) / PATH["steps"])
-    assert report.l1_ratio == pytest.approx(chosen)
+            path.append(component.model.predict([example.predicted for example in held_out]))
+        scores.append(path + path[-1:] * (PATH["steps"] - len(path)))
+        held_out_of_all += held_out
+    everything = component_of(nlp).held_out(held_out_of_all)
+    losses = []
+    for step in range(PATH["steps"]):
+        pooled = np.concatenate([path[step] for path in scores])
+        losses.append(everything.losses(everything.probabilities(pooled / everything.temperature(pooled))).mean())
+    assert report.l1_ratio == pytest.approx(0.05 ** ((np.argmin(losses) + 1) / PATH["steps"]))
+    assert report.log_loss == pytest.approx(min(losses))
 
 
 @pytest.mark.slow
 def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
-    nlp = make_nlp(learner={**PATH, "refit": [1e3, 1.0]})
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
-    assert report.refit == 1.0
-    nlp = make_nlp(learner={**PATH, "refit": [1.0, 1e3]})
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records))
-    assert report.refit == 1.0
+    reports = []
+    for refit in ("auto", *REFIT_GRID):
+        nlp = make_nlp(learner={**PATH, "refit": refit})
+        reports.append(spacy_graft.fit(nlp, make_examples(nlp, train_records)))
+    chosen, *fixed = reports
+    assert [report.refit for report in fixed] == list(REFIT_GRID)
+    assert REFIT_GRID[0] <= (chosen.refit or 0.0) <= REFIT_GRID[-1]
+    assert chosen.log_loss is not None
+    assert all(report.log_loss is not None and chosen.log_loss <= report.log_loss for report in fixed)
 
 
 def test_labels_are_the_same_in_all_folds(blank: Language) -> None:
@@ -139,7 +146,7 @@ def test_folds_of_one_label_and_labels_of_one_document(n_labels: int) -> None:
 
 
 def test_with_fewer_documents_than_it_takes_to_choose_the_first_refit_stands() -> None:
-    nlp = make_nlp(learner={**PATH, "refit": [1.0, 1e3]})
+    nlp = make_nlp(learner={**PATH, "refit": 1.0})
     rows = [*[(f"a thing {i}", "a") for i in range(4)], *[(f"bee {i}", "b") for i in range(4)]]
     report = spacy_graft.fit(nlp, [make_example(nlp, text, {label: 1.0}) for text, label in rows])
     assert report.refit == 1.0

@@ -64,7 +64,7 @@ def presence_by_name(vocabulary: CorpusVocabulary) -> dict[tuple[str, ...], list
 
 @pytest.mark.parametrize("max_length", [1, 2, 3])
 def test_a_builder_gets_the_features_of_the_corpus_by_name(train_records: list[Record], max_length: int) -> None:
-    nlp, builder = make_nlp(), Recorder()
+    nlp, builder = make_nlp(learner={**PATH, "retrain": False}), Recorder()
     examples = make_examples(nlp, train_records)
     with pytest.warns(UserWarning, match="no edge between the"):
         spacy_graft.fit(nlp, examples, examples[:9], network=builder, network_max_length=max_length)

@@ -48,6 +48,7 @@ REGISTERED = {
     "loggers": ["spacy_graft.ConsoleLogger.v1"],
     "readers": ["spacy_graft.JsonlCorpus.v1"],
     "scorers": ["spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1"],
+    "tokenizers": ["spacy_graft.LanguageTokenizer.v1"],
 }
 
 
@@ -66,7 +67,7 @@ def test_numba_waits_for_its_first_use(found: dict[str, bool]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("registry", ["readers", "loggers", "architectures", "scorers"])
+@pytest.mark.parametrize("registry", ["readers", "loggers", "architectures", "scorers", "tokenizers"])
 def test_functions_are_found_before_there_is_a_pipeline(registry: str) -> None:
     """A config's sections are resolved before its language is: each entry point must do alone."""
     name = REGISTERED[registry][0]

@@ -82,6 +82,14 @@ def test_demo_tells_the_ngrams_that_decided(first_run: str, data: Path) -> None:
     assert any(text[:30] in demo for text in texts)
 
 
+def test_demo_says_what_it_gets_wrong(first_run: str, project: Path, data: Path, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in (data / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    others = write_jsonl(tmp_path / "test.jsonl", [{**record, "label": "weather"} for record in records])
+    demo = run(project / "scripts" / "demo.py", project / "training" / "model-best", others).stdout
+    assert demo.count(": a miss, the label is weather") == 5
+    assert ": a miss" not in re.split(r"=+ demo =+", first_run)[1]
+
+
 def test_nothing_is_trained_again(first_run: str, project: Path, data: Path) -> None:
     again = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data).stdout
     assert "Skipping 'train'" in again
@@ -108,9 +116,11 @@ def test_the_model_has_syntax_and_needs_nothing_of_the_project(first_run: str, p
 
 def test_without_syntax_any_language_goes(project: Path, data: Path, tmp_path: Path) -> None:
     shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "project.lock"))
-    options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "xx")
+    options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "zh")
     run("-m", "spacy", "project", "run", "all", tmp_path / "clone", *options)
-    assert spacy.load(tmp_path / "clone" / "training" / "model-best").pipe_names == ["textcat_graft"]
+    nlp = spacy.load(tmp_path / "clone" / "training" / "model-best")
+    assert nlp.pipe_names == ["textcat_graft"]
+    assert [token.text for token in nlp.make_doc("房间很大。")] == ["房", "间", "很", "大", "。"]
 
 
 def test_an_altered_syntax_pipeline_is_not_unpacked(project: Path, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def shortened(learner: Any) -> Any:
         steps=min(learner.steps, MAX_STEPS),
         l1_min_ratio=max(learner.l1_min_ratio, L1_MIN_RATIO),
         max_features=min(learner.max_features or MAX_FEATURES, MAX_FEATURES),
-        refit=learner.refits[0] if learner.refits else None,
+        refit=learner.first_refit,
     )
 
 
@@ -166,9 +166,9 @@ def train_to_end(
     component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str
 ) -> None:
     """Train from scratch and take the weights of the last step."""
-    for fit in training_steps(component, examples, {"labels": labels}, progress, name):
-        last = fit
-    component.set_solution(last.solution(), last.report)
+    for model in training_steps(component, examples, {"labels": labels}, progress, name):
+        last = model
+    component.set_snapshot(*last)
 
 
 def label_issue(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> LabelIssue:

@@ -129,6 +129,8 @@ def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[La
     from spacy.schemas import ConfigSchemaTraining
     from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
 
+    from ..pipeline.reader import JsonlCorpus
+
     check_overrides(overrides)
     if not path.is_file():
         raise CommandError(f"There is no config {path}.")
@@ -138,10 +140,13 @@ def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[La
         nlp = load_model_from_config(config, auto_fill=True)
         settings = nlp.config.interpolate()
         training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)
-        train, dev = resolve_dot_names(settings, [training["train_corpus"], training["dev_corpus"]])
+        readers = resolve_dot_names(settings, [training["train_corpus"], training["dev_corpus"]])
     except Exception as error:  # registered functions can raise anything
         raise CommandError(f"{path}: {error}") from error
-    return nlp, {"train": train, "dev": dev}
+    for reader in readers:
+        if isinstance(reader, JsonlCorpus):
+            reader.lazy = False  # The checks look at tokens.
+    return nlp, dict(zip(("train", "dev"), readers, strict=True))
 
 
 def check_overrides(arguments: list[str]) -> None:

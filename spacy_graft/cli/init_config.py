@@ -134,13 +134,12 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     except Exception as error:  # languages import optional packages, which can raise anything
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
-    has_words = bool(nlp.vocab.writing_system["has_letters"])
-    nlp.add_pipe(name, config={"features": component_features(size, has_words, syntax is not None)})
+    nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
     config = Config(nlp.config).copy()
     config["nlp"]["batch_size"] = 256
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
     config["training"].update(TRAINING_SETTINGS)
-    config["training"]["score_weights"] = {"cats_score": 1.0}
+    config["training"]["score_weights"] = {"cats_choice": 1.0, "cats_score": 0.0}
     config.pop("pretraining", None)
     config["paths"]["checkpoints"] = None
     config["initialize"]["components"][name] = {"checkpoints": "${paths.checkpoints}"}
@@ -149,12 +148,20 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     return config
 
 
-def component_features(size: CorpusSize, has_words: bool, syntax: bool) -> dict[str, Any]:
-    """Return the feature blocks; character n-grams stay within words if the script separates words by spaces."""
-    from ..pipeline.defaults import default_features, syntax_features
+def component_settings(size: CorpusSize, lang: str, syntax: bool) -> dict[str, Any]:
+    """Return feature blocks and learner, which may leave out blocks of syntax.
+
+    Character n-grams stay within words if the language separates words by spaces.
+    """
+    from ..pipeline.defaults import WITHOUT_SPACES, default_features, syntax_features
 
     words, others = MIN_DF[size]
-    return default_features(words, others, has_words) | (syntax_features(others) if syntax else {})
+    optional = syntax_features(others) if syntax else {}
+    return {
+        "features": default_features(words, others, lang not in WITHOUT_SPACES) | optional,
+        # Those that come last cost most.
+        "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "optional_blocks": [*optional][::-1]},
+    }
 
 
 def reader_settings(split: str) -> dict[str, Any]:
@@ -167,16 +174,17 @@ def reader_settings(split: str) -> dict[str, Any]:
         "id_field": None,
         "weight_field": None,
         "limit": 0,
+        "lazy": True,
     }
 
 
-#: A training step is a point of the learner's path, on the whole corpus. Each is evaluated; training ends after 6 steps
-#: without a better score.
+#: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. It
+#: comes after two points without a better one at the latest: patience must be larger.
 TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
-    "patience": 6,
-    "max_steps": 16,
-    "max_epochs": 0,
+    "patience": 4,
+    "max_steps": 18,
+    "max_epochs": -1,
     "dropout": 0.0,
     "accumulate_gradient": 1,
     "before_to_disk": {"@callbacks": "spacy_graft.WholeSave.v1"},

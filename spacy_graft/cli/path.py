@@ -40,16 +40,19 @@ def path_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Plot number of features and score against the L1 strength: .png, .svg or .pdf."
+            metavar="FILE", help="Plot log-loss and score on dev against the number of features: .png, .svg or .pdf."
         ),
     ] = None,
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Print the steps of training: L1 strength, number of features, duality gap and, if known, score on dev.
+    """Print the steps of training: L1 strength, number of features, duality gap and, if known, quality on dev.
 
-    L1 strengths are shown relative to l1_max, the smallest one whose model is empty. JSON output has one object per
-    step, on a line of its own. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
+    L1 strengths are shown relative to l1_max, the smallest one whose model is empty. The point with the least log-loss
+    is marked "best", and "one_se" the smallest whose log-loss is within one standard error of it: with parsimony =
+    "one_se", the learner takes that one. The last step is the chosen model; trained again on dev as well, it has no
+    log-loss. JSON output has one object per step, on a line of its own. --output needs matplotlib:
+    python -m pip install "spacy-graft[plots]"
     """
     _, graft = load_pipeline(model, component)
     history = graft.history
@@ -65,38 +68,69 @@ def path_command(
             print_json(step)
 
 
+def marks_of(history: History) -> dict[int, str]:
+    """The marks of steps, by their index: ``best``, ``one_se`` and, for the last step, ``chosen``."""
+    from ..pipeline.choice import parsimonious  # here, so that other commands start quickly
+
+    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
+    if not judged:
+        return {}
+    losses, errors, sizes = (
+        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
+    )
+    values = [-loss for loss in losses]
+    marked = [(judged[parsimonious(rule, values, losses, errors, sizes)], rule) for rule in ("best", "one_se")]
+    marks: dict[int, str] = {}
+    for i, mark in [*marked, (len(history) - 1, "chosen")]:
+        marks[i] = f"{marks[i]}, {mark}" if i in marks else mark
+    return marks
+
+
 def history_table(history: History) -> Table:
     """Make a table with a row for each step."""
-    columns = ("step", "l1/l1_max", "features", "gap", "refit", "score")
-    table = make_table(None, *columns, numbers=columns)
-    for number, step in enumerate(history, start=1):
-        refit, score, gap = step.get("refit"), step.get("score"), step["gap"]
+    columns = ("#", "l1/max", "features", "gap", "refit", "logloss", "±", "score")
+    table = make_table(None, *columns, "", numbers=columns)
+    marks = marks_of(history)
+    for i, step in enumerate(history):
         add_row(
-            table, number, f"{step['l1_ratio']:.5f}", f"{step['n_active']:,}", "" if gap is None else f"{gap:.1e}",
-            "" if refit is None else f"{refit:g}", "" if score is None else f"{score:.4f}",
+            table, i + 1, f"{step['l1_ratio']:.4f}", f"{step['n_active']:,}", cell(step["gap"], ".0e"),
+            cell(step["refit"], ".2g"), cell(step["log_loss"], ".4f"), cell(step["log_loss_error"], ".4f"),
+            cell(step["score"], ".4f"), marks.get(i, ""),
         )  # fmt: skip
     return table
 
 
+def cell(value: float | None, form: str) -> str:
+    """A number that need not be known."""
+    return "" if value is None else format(value, form)
+
+
 def plot_history(history: History, output: Path) -> bytes:
-    """Plot the number of features, and scores where they are known, against the L1 strength; return the image."""
+    """Plot log-loss and scores, as far as they are known, against the number of features; return the image."""
     if output.suffix.lower() not in IMAGE_SUFFIXES:
         raise CommandError(f"{output} is not one of {', '.join(IMAGE_SUFFIXES)}, the file formats of plots.")
+    judged, scored = ([step for step in history if step[key] is not None] for key in ("log_loss", "score"))
+    if not judged and not scored:
+        raise CommandError("No step of the training was evaluated on dev: there is nothing to plot.")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CommandError('Plots need matplotlib: python -m pip install "spacy-graft[plots]"') from error
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    axes = figure.subplots()
-    axes.set(xlabel="L1 strength / l1_max", ylabel="features", xscale="log")
-    axes.invert_xaxis()
-    axes.plot([step["l1_ratio"] for step in history], [step["n_active"] for step in history], "o-", color="C0")
-    scored = [step for step in history if step.get("score") is not None]
+    losses = figure.subplots()
+    losses.set(xlabel="features", ylabel="log-loss on dev", xscale="log")
+    errors = [step["log_loss_error"] or 0.0 for step in judged]
+    losses.errorbar([step["n_active"] for step in judged], [step["log_loss"] for step in judged], errors, fmt="o-")
+    for i, mark in marks_of(history).items():
+        if history[i]["log_loss"] is not None:
+            losses.axvline(history[i]["n_active"], color="0.7", linestyle=":", zorder=0)
+            place = (history[i]["n_active"], 1.0)
+            losses.text(*place, mark, ha="center", va="bottom", transform=losses.get_xaxis_transform())
     if scored:
-        scores = axes.twinx()
-        scores.set_ylabel("score on dev")
-        scores.plot([step["l1_ratio"] for step in scored], [step["score"] for step in scored], "s--", color="C1")
+        scores = losses.twinx()
+        scores.set_ylabel("score on dev", color="C1")
+        scores.plot([step["n_active"] for step in scored], [step["score"] for step in scored], "s--", color="C1")
     image = BytesIO()
     figure.savefig(image, format=output.suffix.lower()[1:])
     return image.getvalue()

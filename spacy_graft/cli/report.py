@@ -58,7 +58,7 @@ def training_table(values: dict[str, Any]) -> Table:
     """Make a table with a row for each figure; empty ones are left out."""
     table = make_table(None, "", "report")
     for key, value in values.items():
-        if value not in (None, {}):
+        if value not in (None, {}, []):
             add_row(table, key, formatted(value))
     return table
 
@@ -67,6 +67,8 @@ def formatted(value: Any) -> str:
     """Format a figure."""
     if isinstance(value, dict):
         return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

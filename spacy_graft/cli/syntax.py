@@ -54,9 +54,14 @@ def syntax_components(nlp: Language, syntax: str) -> list[str]:
 
 
 def add_syntax(config: Config, syntax: str, nlp: Language) -> None:
-    """Put the frozen syntax components of a pipeline in front of the components of a config."""
+    """Put the frozen syntax components of a pipeline in front of the components of a config.
+
+    The tokenizer is that of the pipeline too: its parser knows the words that this one makes.
+    """
     names = syntax_components(nlp, syntax)
     training = config["training"]
+    config["nlp"]["tokenizer"] = nlp.config["nlp"]["tokenizer"]
+    config.setdefault("initialize", {})["tokenizer"] = nlp.config.get("initialize", {}).get("tokenizer", {})
     config["paths"]["syntax"] = syntax
     config["components"] = {name: {"source": SYNTAX_SOURCE} for name in names} | config["components"]
     config["nlp"]["pipeline"] = [*names, *config["nlp"]["pipeline"]]

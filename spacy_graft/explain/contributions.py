@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Instance = TypeVar("Instance")
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,28 @@ class LabelExplanation:
     score: float
     intercept: float
     contributions: tuple[Contribution, ...]
+
+
+# A page has a thousand spans, members and contributions. The constructor of a frozen dataclass sets field by field and
+# takes twice as long as setting all of them at once.
+
+
+def span(start: int, end: int, first_token: int, end_token: int) -> Span:
+    """Return ``Span(...)`` of the same arguments, in less time."""
+    fields = {"start": start, "end": end, "first_token": first_token, "end_token": end_token}
+    return with_fields(Span, fields)
+
+
+def member(text: str, block: str, kind: str, places: tuple[tuple[Span, ...], ...]) -> Member:
+    """Return ``Member(...)`` of the same arguments, in less time."""
+    return with_fields(Member, {"text": text, "block": block, "kind": kind, "places": places})
+
+
+def with_fields(cls: type[Instance], fields: dict[str, Any]) -> Instance:
+    """Return an instance of a frozen dataclass; ``fields`` has all of its fields and becomes its ``__dict__``."""
+    instance = object.__new__(cls)
+    object.__setattr__(instance, "__dict__", fields)
+    return instance
 
 
 def places_of(contribution: Contribution) -> list[tuple[int, int]]:

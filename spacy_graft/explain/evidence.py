@@ -3,60 +3,83 @@
 from __future__ import annotations
 
 import numpy as np
+from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.bags import item_keys
-from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
+from ..extract.blocks import NgramBlock, ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from ..model.snapshot import Snapshot, as_reading_block
-from .contributions import Member, Span
+from .contributions import Member, Span, member, span
 from .features import MEMBER_SEPARATOR
 
 
 class Evidence:
-    """Finds the places of features in one document. Each block reads the document at most once."""
+    """Finds the places of features in one document. Each block reads the document at most once.
 
-    def __init__(self, snapshot: Snapshot, doc: Doc) -> None:
+    Places are computed for all occurrences together, in arrays; only the :class:`Span` is made for each.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    doc : Doc
+    occurrences : int64 (n_occurrences, 3)
+        Those of n-grams, from ``Snapshot.ngram_occurrences``.
+    """
+
+    def __init__(self, snapshot: Snapshot, doc: Doc, occurrences: np.ndarray) -> None:
         self.doc = doc
         self.blocks = snapshot.blocks
         self.table = snapshot.features
-        self.token_starts = np.array([token.idx for token in doc], np.int64)
-        occurrences = snapshot.ngram_occurrences(doc)
+        self.token_starts = doc.to_array(IDX).view(np.int64)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
+        self._ngrams: tuple[dict[int, slice], list[tuple[Span]]] | None = None
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
 
     def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
         """Text, block and kind of a feature, and its members with their places."""
-        terms, block = self.table.terms(row), self.table.blocks[row]
-        if is_ngram_block(self.blocks[block]):
-            members: tuple[Member, ...] = (self._ngram(row, terms[0]),)
-        else:
-            members = tuple(self._item(term) for term in terms)
-        return MEMBER_SEPARATOR.join(member.text for member in members), block, self.blocks[block].feature_kind, members
+        name = self.table.blocks[row]
+        block = self.blocks[name]
+        if is_ngram_block(block):
+            ngram = self._ngram(row, name, block)
+            return ngram.text, name, ngram.kind, (ngram,)
+        members = tuple(map(self._item, self.table.terms(row)))
+        return MEMBER_SEPARATOR.join(member.text for member in members), name, block.feature_kind, members
 
-    def _ngram(self, row: int, term: NamedTerm) -> Member:
-        first, last = np.searchsorted(self.occurrences[:, 0], (row, row + 1))
-        spans = self._spans_of(term.block)
-        places = [
-            (self._span(spans[start, 0, 0], spans[end - 1, 0, 1]),) for _, start, end in self.occurrences[first:last]
-        ]
-        return self._member(term, tuple(places))
+    def _ngram(self, row: int, name: str, block: NgramBlock) -> Member:
+        if self._ngrams is None:
+            self._ngrams = self._ngram_places()
+        bounds, places = self._ngrams
+        return member(block.text(self.table.ngrams[row]), name, block.feature_kind, tuple(places[bounds[row]]))
+
+    def _ngram_places(self) -> tuple[dict[int, slice], list[tuple[Span]]]:
+        """The places of all occurrences, and which of them are those of each row."""
+        rows, firsts, counts = np.unique(self.occurrences[:, 0], return_index=True, return_counts=True)
+        names = [self.table.blocks[row] for row in rows.tolist()]
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        number = np.repeat([numbers[name] for name in names], counts)
+        bounds = np.empty((len(number), 2), np.int64)
+        for name, k in numbers.items():
+            of_block = np.flatnonzero(number == k)
+            spans = self._spans_of(name)
+            bounds[of_block, 0] = spans[self.occurrences[of_block, 1], 0, 0]
+            bounds[of_block, 1] = spans[self.occurrences[of_block, 2] - 1, 0, 1]
+        slices = map(slice, firsts.tolist(), (firsts + counts).tolist())
+        return dict(zip(rows.tolist(), slices, strict=True)), list(zip(self._spans_between(bounds)))
 
     def _item(self, term: NamedTerm) -> Member:
         if term not in self._members:
             block = as_reading_block(self.blocks[term.block])
             symbols = block.values(term.symbols, self.doc.vocab.strings)
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
-            spans = self._spans_of(term.block)[self._keys_of(term.block) == key]
-            places = tuple(tuple(self._span(start, end) for start, end in place) for place in spans.tolist())
-            self._members[term] = self._member(term, places if spans.shape[1] else ())
+            bounds = self._spans_of(term.block)[self._keys_of(term.block) == key]
+            n_places, k, _ = bounds.shape
+            spans = self._spans_between(bounds.reshape(-1, 2))
+            places = tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
+            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places)
         return self._members[term]
-
-    def _member(self, term: NamedTerm, places: tuple[tuple[Span, ...], ...]) -> Member:
-        block = self.blocks[term.block]
-        return Member(as_reading_block(block).text(term.symbols), term.block, block.feature_kind, places)
 
     def _keys_of(self, block: str) -> np.ndarray:
         if block not in self._symbols:
@@ -69,10 +92,12 @@ class Evidence:
             self._spans[block] = character_spans(as_reading_block(self.blocks[block]), self.doc)
         return self._spans[block]
 
-    def _span(self, start: int, end: int) -> Span:
-        first = int(np.searchsorted(self.token_starts, start, side="right")) - 1
-        last = int(np.searchsorted(self.token_starts, end, side="left"))
-        return Span(int(start), int(end), max(first, 0), max(last, first + 1, 1))
+    def _spans_between(self, bounds: np.ndarray) -> list[Span]:
+        """Spans from their start and end, in characters: int (n, 2)."""
+        starts, ends = bounds.T
+        first = np.maximum(np.searchsorted(self.token_starts, starts, side="right") - 1, 0)
+        last = np.maximum(np.searchsorted(self.token_starts, ends, side="left"), first + 1)
+        return list(map(span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:
@@ -80,6 +105,5 @@ def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:
     if not is_item_block(block):
         return block.offsets(doc)[:, np.newaxis, :]  # type: ignore[union-attr]
     tokens = block.places(doc)
-    starts = np.array([token.idx for token in doc] or [0], np.int64)
-    ends = np.array([token.idx + len(token) for token in doc] or [0], np.int64)
-    return np.stack([starts[tokens[..., 0]], ends[tokens[..., 1] - 1]], axis=-1)
+    starts, lengths = doc.to_array([IDX, LENGTH]).view(np.int64).T
+    return np.stack([starts[tokens[..., 0]], (starts + lengths)[tokens[..., 1] - 1]], axis=-1)

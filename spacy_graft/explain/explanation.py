@@ -6,15 +6,16 @@ feature's weight times its value in the document. Every contribution has its pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
 
+from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
-from .contributions import Contribution, LabelExplanation, Member, places_of
+from .contributions import Contribution, LabelExplanation, Member, places_of, with_fields
 from .evidence import Evidence
 from .html.page import label_view
 
@@ -96,14 +97,21 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     -------
     Explanation
     """
-    intercepts = snapshot.intercepts
-    rows, values, weights, scale = snapshot.contributions(doc)
-    evidence = Evidence(snapshot, doc)
-    found = [(evidence.of_feature(row), scale * value) for row, value in zip(rows.tolist(), values, strict=True)]
+    occurrences = snapshot.ngram_occurrences(doc)
+    rows, values, weights, scale = snapshot.contributions(doc, occurrences)
+    evidence = Evidence(snapshot, doc, occurrences)
+    found = list(map(evidence.of_feature, rows.tolist()))
     return Explanation(
-        doc.text,
+        text_of_doc(doc),
         tuple(
-            explain_label(label, float(probabilities[column]), float(intercepts[column]), found, weights[:, column])
+            explain_label(
+                label,
+                float(probabilities[column]),
+                float(snapshot.intercepts[column]),
+                found,
+                scale * values,
+                weights[:, column],
+            )
             for label, column in labels.items()
         ),
     )
@@ -113,15 +121,31 @@ def explain_label(
     label: str,
     probability: float,
     intercept: float,
-    found: list[tuple[tuple[str, str, str, tuple[Member, ...]], float]],
+    found: Sequence[tuple[str, str, str, tuple[Member, ...]]],
+    values: np.ndarray,
     weights: np.ndarray,
 ) -> LabelExplanation:
     """Explain one label from the matched features and their values; ``weights`` are those of the label."""
+    contributions = weights * values
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    order = order[weights[order] != 0.0]
+    columns = order.tolist(), weights[order].tolist(), values[order].tolist(), contributions[order].tolist()
     parts = []
-    for k in np.argsort(-np.abs(weights * [value for _, value in found]), kind="stable"):
-        (text, block, kind, members), value = found[k]
-        weight = float(weights[k])
-        if weight != 0.0:
-            parts.append(Contribution(text, block, kind, weight, float(value), weight * float(value), members))
-    score = intercept + sum(part.contribution for part in parts)
+    for k, weight, value, contribution in zip(*columns, strict=True):
+        text, block, kind, members = found[k]
+        parts.append(
+            with_fields(
+                Contribution,
+                {
+                    "text": text,
+                    "block": block,
+                    "kind": kind,
+                    "weight": weight,
+                    "value": value,
+                    "contribution": contribution,
+                    "members": members,
+                },
+            )
+        )
+    score = intercept + sum(columns[-1])
     return LabelExplanation(label, probability, score, intercept, tuple(parts))

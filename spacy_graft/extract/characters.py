@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from spacy.attrs import ORTH, SPACY
 
 from ..options import check_flags
 from ..registry import graft_features
+from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
 from .options import check_settings
 from .spelling import SPELLINGS
+from .streams import Stream
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 @graft_features("spacy_graft.CharacterNgrams.v1")
 @dataclass(frozen=True)
-class CharacterNgrams:
+class CharacterNgrams(BatchReader):
     """N-grams of the code points of ``doc.text``, spaces and line breaks included.
 
     With ``within_words``, no n-gram extends beyond a word. Words are separated by white space. Each has a space on
@@ -53,6 +56,7 @@ class CharacterNgrams:
     within_words: bool = False
     penalty_factor: float = 1.0
 
+    attributes: ClassVar[tuple[int, ...]] = (ORTH, SPACY)
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS
     feature_kind: ClassVar[str] = "character n-gram"
@@ -64,9 +68,9 @@ class CharacterNgrams:
     def check(self, doc: Doc) -> None:
         """Do nothing: every document has a text."""
 
-    def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the code points of the text: uint32, 1-D. With ``within_words``, there is a 0 between words."""
-        text = SPELLINGS[self.lowercase].symbols(doc)
+    def stream(self, tokens: TokenBatch) -> Stream:
+        """Return the code points of the texts: uint32. With ``within_words``, there is a 0 between words."""
+        text = SPELLINGS[self.lowercase].spell(tokens)
         return framed_words(text)[0] if self.within_words else text
 
     def offsets(self, doc: Doc) -> np.ndarray:
@@ -74,14 +78,17 @@ class CharacterNgrams:
 
         'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places.
         """
-        text = doc.text
-        widths = [len(char.lower()) for char in text] if self.lowercase else 1
-        starts = np.repeat(np.arange(len(text), dtype=np.int32), widths)
+        tokens = TokenBatch.read([doc], self.attributes)
+        text = SPELLINGS[self.lowercase].spell(tokens)
+        written = SPELLINGS[False].spell(tokens).symbols
+        starts = np.arange(len(written), dtype=np.int32)
+        if len(text.symbols) > len(written):
+            starts = np.repeat(starts, [len(chr(char).lower()) for char in written.tolist()])
         if not self.within_words:
             return np.stack((starts, starts + 1), axis=1)
-        symbols, places = framed_words(SPELLINGS[self.lowercase].symbols(doc))
-        starts = np.append(starts, np.int32(len(text)))[places]
-        return np.stack((starts, starts + ((symbols != 0) & (symbols != ord(" ")))), axis=1)
+        framed, places = framed_words(text)
+        starts = np.append(starts, np.int32(len(written)))[places]
+        return np.stack((starts, starts + ((framed.symbols != 0) & (framed.symbols != ord(" ")))), axis=1)
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""
@@ -105,17 +112,13 @@ class CharacterNgrams:
         return "".join(names)
 
 
-def framed_words(text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Words with a space on either side and breaks between, and the position of each symbol in the text.
-
-    Parameters
-    ----------
-    text : uint32, 1-D
-    """
+def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
+    """Words with a space on either side and breaks between, and the position of each symbol in ``text.symbols``."""
     from . import kernels
 
-    framed = np.empty(3 * len(text), np.uint32)
-    places = np.empty(len(framed), np.int32)
-    length = kernels.frame_words(text, framed, places)
+    symbols = np.empty(3 * len(text.symbols), np.uint32)
+    places = np.empty(len(symbols), np.int32)
+    starts = np.empty(len(text.starts), np.int64)
+    kernels.frame_words(text.symbols, text.starts, symbols, places, starts)
     # Copies, so that a corpus does not keep arrays of three times its text.
-    return framed[:length].copy(), places[:length]
+    return Stream(symbols[: starts[-1]].copy(), starts), places[: starts[-1]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import inlined, njit
+from .._numba import inlined, inner, njit
 from .hashing import EMPTY
 
 SPACE = ord(" ")
@@ -35,44 +35,49 @@ def insert_rows(slots, keys, first, last):
 
 
 @njit
-def look_up(tokens, slots, keys, bounds, rows):
+def look_up(words, spaces, slots, keys, bounds, rows):
     """Look up the row of each token's text; return the number of letters, or EMPTY if a row is missing.
 
-    Columns of ``tokens``: text, whether a space follows. The text of row r is ``letters[bounds[r] : bounds[r + 1]]``.
+    ``words`` are the texts, ``spaces`` whether a space follows. The text of row r is
+    ``letters[bounds[r] : bounds[r + 1]]``.
     """
     length = 0
     missing = False
-    for token in range(tokens.shape[0]):
-        row = find(tokens[token, 0], slots, keys)
+    for token in range(words.shape[0]):
+        row = find(words[token], slots, keys)
         rows[token] = row
         if row == EMPTY:
             missing = True
         else:
-            length += bounds[row + 1] - bounds[row] + tokens[token, 1]
+            length += bounds[row + 1] - bounds[row] + spaces[token]
     return EMPTY if missing else length
 
 
 @njit
-def spell(tokens, rows, bounds, letters, text):
+def spell(rows, spaces, tokens, bounds, letters, text, starts):
     """Write the letters of the tokens, and the spaces that follow them, one after the other.
 
+    Document d has the tokens ``tokens[d]`` to ``tokens[d + 1] - 1`` and gets ``text[starts[d] : starts[d + 1]]``.
     Lengths of words cannot be predicted, and a mispredicted branch costs more than a word. So letters are copied in
     chunks, most words in a single one, and a space is written after every word. The next token overwrites the excess.
     Both ``letters`` and ``text`` need COPIED_LETTERS more places than they have letters.
     """
     end = 0
-    for token in range(tokens.shape[0]):
-        start = bounds[rows[token]]
-        size = bounds[rows[token] + 1] - start
-        for offset in range(0, size, COPIED_LETTERS):
-            for k in range(offset, offset + COPIED_LETTERS):
-                text[end + k] = letters[start + k]
-        end += size
-        text[end] = SPACE
-        end += tokens[token, 1]
+    starts[0] = 0
+    for document in range(tokens.shape[0] - 1):
+        for token in range(tokens[document], tokens[document + 1]):
+            start = bounds[rows[token]]
+            size = bounds[rows[token] + 1] - start
+            for offset in range(0, size, COPIED_LETTERS):
+                for k in range(offset, offset + COPIED_LETTERS):
+                    text[end + k] = letters[start + k]
+            end += size
+            text[end] = SPACE
+            end += spaces[token]
+        starts[document + 1] = end
 
 
-@njit
+@inner
 def is_space(character):
     """Whether a code point is white space, as in ``str.isspace``."""
     if character <= 0x20:
@@ -93,30 +98,35 @@ def is_space(character):
 
 
 @njit
-def frame_words(text, framed, places):
-    """Replace white space by a space on either side of every word and a break (0) between words; return the length.
+def frame_words(text, starts, framed, places, framed_starts):
+    """Replace white space by a space on either side of every word and a break (0) between words of a document.
 
-    ``places`` receives the position of each symbol in the text. The position of a space is that of the next character.
+    Document d is ``text[starts[d] : starts[d + 1]]`` and gets ``framed[framed_starts[d] : framed_starts[d + 1]]``.
+    ``places`` receives the position of each symbol in ``text``. The position of a space is that of the next character.
     Both outputs need 3 places for each character of the text.
     """
     length = 0
-    position = 0
-    while True:
-        while position < text.shape[0] and is_space(text[position]):
-            position += 1
-        if position == text.shape[0]:
-            return length
-        if length > 0:
-            framed[length], places[length] = 0, position
+    framed_starts[0] = 0
+    for document in range(starts.shape[0] - 1):
+        position = starts[document]
+        stop = starts[document + 1]
+        while True:
+            while position < stop and is_space(text[position]):
+                position += 1
+            if position == stop:
+                break
+            if length > framed_starts[document]:
+                framed[length], places[length] = 0, position
+                length += 1
+            framed[length], places[length] = SPACE, position
             length += 1
-        framed[length], places[length] = SPACE, position
-        length += 1
-        while position < text.shape[0] and not is_space(text[position]):
-            framed[length], places[length] = text[position], position
+            while position < stop and not is_space(text[position]):
+                framed[length], places[length] = text[position], position
+                length += 1
+                position += 1
+            framed[length], places[length] = SPACE, position
             length += 1
-            position += 1
-        framed[length], places[length] = SPACE, position
-        length += 1
+        framed_starts[document + 1] = length
 
 
 @njit

@@ -10,6 +10,7 @@ from .blocks import ReadingBlock
 from .hashing import empty_slots, signed
 from .streams import Stream
 from .tokens import TokenNgrams
+from .unread import read_symbols
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -20,7 +21,7 @@ WORDS = TokenNgrams("LOWER")
 
 def document_length(doc: Doc) -> int:
     """Return the number of distinct words of a document, in lower case and without white space; at least 1."""
-    return max(1, len(set(WORDS.symbols(doc).tolist())))
+    return max(1, len(set(read_symbols(WORDS, doc).tolist())))
 
 
 def document_lengths(words: Stream) -> np.ndarray:

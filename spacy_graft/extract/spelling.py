@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.attrs import ORTH, SPACY
 
+from .batches import TokenBatch
 from .hashing import EMPTY, empty_slots
+from .streams import Stream
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -43,21 +45,22 @@ class Spelling(threading.local):
         self.bounds = np.zeros(2**9 + 1, np.int64)
         self.letters = np.empty(2**12, np.uint32)
 
-    def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the code points of a document's text: uint32, 1-D."""
+    def spell(self, tokens: TokenBatch) -> Stream:
+        """Return the code points of the documents' texts: uint32."""
         from . import kernels
 
         if self.size > CAPACITY:
             self.clear()
-        tokens = doc.to_array([ORTH, SPACY]).view(np.int64)
-        rows = np.empty(len(tokens), np.int32)
-        length = kernels.look_up(tokens, self.slots, self.keys, self.bounds, rows)
+        words, spaces = tokens.columns[ORTH].view(np.int64), tokens.columns[SPACY].view(np.int64)
+        rows = np.empty(len(words), np.int32)
+        length = kernels.look_up(words, spaces, self.slots, self.keys, self.bounds, rows)
         if length == EMPTY:
-            self.add_words(tokens[rows == EMPTY, 0], doc.vocab.strings)
-            length = kernels.look_up(tokens, self.slots, self.keys, self.bounds, rows)
+            self.add_words(words[rows == EMPTY], tokens.strings)
+            length = kernels.look_up(words, spaces, self.slots, self.keys, self.bounds, rows)
         text = np.empty(length + kernels.COPIED_LETTERS, np.uint32)
-        kernels.spell(tokens, rows, self.bounds, self.letters, text)
-        return text[:length]
+        starts = np.empty(len(tokens.starts), np.int64)
+        kernels.spell(rows, spaces, tokens.starts, self.bounds, self.letters, text, starts)
+        return Stream(text[:length], starts)
 
     def add_words(self, keys: np.ndarray, strings: StringStore) -> None:
         """Add the words with these keys (int64, none of them cached yet)."""
@@ -77,6 +80,12 @@ class Spelling(threading.local):
             first = 0
         kernels.insert_rows(self.slots, self.keys, first, last)
         self.size = last
+
+
+def text_of_doc(doc: Doc) -> str:
+    """Return ``doc.text``."""
+    symbols = SPELLINGS[False].spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
+    return symbols.astype("<u4", copy=False).tobytes().decode("utf-32-le")
 
 
 def code_points(text: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +35,20 @@ class Stream:
         symbols = np.concatenate([np.empty(0 if width is None else (0, width), dtype), *parts], dtype=dtype)
         return cls(symbols, starts)
 
+    @classmethod
+    def concatenated(cls, streams: Sequence[Stream]) -> Stream:
+        """The documents of several streams of one block, at least one stream, in their order."""
+        if len(streams) == 1:
+            return streams[0]
+        ends = np.cumsum([stream.starts[-1] for stream in streams])
+        starts = [stream.starts[1:] + end - stream.starts[-1] for stream, end in zip(streams, ends, strict=True)]
+        return cls(
+            np.concatenate([stream.symbols for stream in streams]), np.concatenate([np.zeros(1, np.int64), *starts])
+        )
+
     @property
     def n_documents(self) -> int:
         return len(self.starts) - 1
-
-    def followed_by(self, other: Stream) -> Stream:
-        """The documents of both streams, the other's last."""
-        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
-        return Stream(np.concatenate([self.symbols, other.symbols]), starts)
 
 
 def stream_of(block: ReadingBlock, documents: Iterable[np.ndarray]) -> Stream:

@@ -8,11 +8,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from spacy.attrs import IDS
+from spacy.attrs import IDS, IS_SPACE
 
 from ..registry import graft_features
+from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
 from .options import check_settings
+from .streams import Stream
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -40,7 +42,7 @@ ANNOTATIONS = {
 
 @graft_features("spacy_graft.TokenNgrams.v1")
 @dataclass(frozen=True)
-class TokenNgrams:
+class TokenNgrams(BatchReader):
     """N-grams of a token attribute. White-space tokens are left out.
 
     Parameters
@@ -74,14 +76,20 @@ class TokenNgrams:
         check_settings(self)
         check_attribute("TokenNgrams", self.attr)
 
+    @property
+    def attributes(self) -> tuple[int, ...]:
+        return (IDS[self.attr], IS_SPACE)
+
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if the document has tokens, but the attribute is not set."""
-        check_annotation(f"TokenNgrams(attr={self.attr!r})", self.attr, doc)
+        if self.attr in ANNOTATIONS:
+            check_annotation(f"TokenNgrams(attr={self.attr!r})", self.attr, doc)
 
-    def symbols(self, doc: Doc) -> np.ndarray:
-        """Return the values of the attribute: uint64, 1-D."""
-        values, is_space = doc.to_array([self.attr, "IS_SPACE"]).T
-        return values[is_space == 0]
+    def stream(self, tokens: TokenBatch) -> Stream:
+        """Return the values of the attribute: uint64."""
+        kept = tokens.columns[IS_SPACE] == 0
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[tokens.starts]
+        return Stream(tokens.columns[IDS[self.attr]][kept], starts)
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2)."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from ..extract.streams import Stream
 
 if TYPE_CHECKING:
     from .network import Network
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +67,22 @@ class TrainingData:
     @property
     def n_documents(self) -> int:
         return len(self.targets)
+
+    def without(self, blocks: Collection[str]) -> TrainingData:
+        """The same documents without some blocks, among them all combinations of their items."""
+
+        def others(by_block: Mapping[str, T]) -> dict[str, T]:
+            return {name: value for name, value in by_block.items() if name not in blocks}
+
+        return replace(
+            self,
+            streams=others(self.streams),
+            bags=others(self.bags),
+            combinations=others(self.combinations),
+            min_df=others(self.min_df),
+            max_length=others(self.max_length),
+            penalty_factors=others(self.penalty_factors),
+        )
 
     def balanced(self, power: float) -> TrainingData:
         """Documents of rare labels weigh more: s_i Σ_y q_iy n_y^-power, scaled to the sum that they had.

@@ -8,15 +8,12 @@ import numpy as np
 
 from ..solve.active import Active
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
-from ..solve.penalties import ElasticNet
 from ..solve.restricted import Restricted
 from .objective import Objective
 from .problems import Problem, Problems
 from .solution import Solution
 from .space import FeatureSpace
 
-#: Violation that a refit may keep, an example.
-REFIT_ACCURACY = 1e-5
 #: What residuals may sum to, in units of the violation that weights may keep: what intercepts lack counts in the gap.
 INTERCEPT_SHARE = 0.1
 
@@ -219,31 +216,9 @@ class ModelState:
 
     def solution(self) -> Solution:
         """The model as it is, by label and in the streams' symbols."""
-        return self._solution(self._active, self._intercepts, self._scores)
+        return self.solution_of(self._active, self._intercepts, self._scores)
 
-    def refitted(self, strength: float) -> Solution:
-        """The features of the model, with weights that are optimal without L1; the state stays as it is.
-
-        Labels that share a loss share its features: each gets weights for all of them.
-
-        Parameters
-        ----------
-        strength : float
-            β in place of both the L1 strength and the ridge.
-        """
-        active = self._completed()
-        intercepts, scores = self._intercepts.copy(), self._scores.copy()
-        for problem in self.objective:
-            part = active.of_labels(problem.first, problem.stop)
-            penalty = ElasticNet(0.0, strength * problem.ridge_share)
-            coupling = self.objective.coupling(problem, part, self.space.network_features, smooth=True)
-            tolerance = REFIT_ACCURACY * problem.loss.importance.sum()
-            Restricted(problem.loss, self.objective.scale, penalty, coupling).minimise(
-                part, intercepts[problem.labels], scores[problem.labels], tolerance
-            )
-        return self._solution(active, intercepts, scores)
-
-    def _completed(self) -> Active:
+    def completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same loss, at weight zero."""
         there = self.active_labels()
         missing = np.zeros_like(there)
@@ -254,7 +229,8 @@ class ModelState:
         penalty_weights = self.space.penalty_weights(self.space.blocks[rows], self.space.nodes[rows], labels)
         return self._active.with_pairs(rows, labels, penalty_weights)
 
-    def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+    def solution_of(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+        """The features of the model with other weights; ``scores`` are those of the training documents."""
         mean_scale = self.objective.mean_scale if self.objective.settings.length_normalisation else 0.0
         return solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
 
@@ -268,13 +244,19 @@ def solution_of(
     mean_scale: float,
 ) -> Solution:
     """The model of an active set, by label and in the streams' symbols; scores are of the training documents."""
-    weights = np.zeros((active.n_rows, problems.n_trained))
-    weights[active.rows, active.labels] = active.weights
     vocabularies = {name: bags.vocabulary for name, bags in problems.data.bags.items()}
     return Solution(
         space.names(), *space.terms(), space.df(),
-        problems.weights_by_label(weights),
-        problems.intercepts_by_label(intercepts, scores),
+        *weights_by_label(problems, active, intercepts, scores),
         mean_scale,
         {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
     )  # fmt: skip
+
+
+def weights_by_label(
+    problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (features, labels) and intercepts (labels) of all labels; scores are of the training documents."""
+    weights = np.zeros((active.n_rows, problems.n_trained))
+    weights[active.rows, active.labels] = active.weights
+    return problems.weights_by_label(weights), problems.intercepts_by_label(intercepts, scores)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..extract.terms import SymbolTerm
+from ..extract.terms import SymbolTerm, Term
 from ..index.columns import Columns
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
@@ -135,10 +135,10 @@ class IndexedPart:
         return self.index.df[nodes]
 
     def terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return (SymbolTerm(self.name, self.index.ngram(node)),)
+        return (Term(self.name, self.index.ngram(node)),)
 
     def longest_terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return (SymbolTerm(self.name, self.index.longest_ngram(node)),)
+        return (Term(self.name, self.index.longest_ngram(node)),)
 
 
 class VertexPart(IndexedPart):
@@ -243,4 +243,4 @@ class CombinationPart:
     def _term(self, item: int) -> SymbolTerm:
         block, row = self.search.items.symbols[item]
         name, symbols = self.symbols[block]
-        return SymbolTerm(name, np.atleast_1d(symbols[row]))
+        return Term(name, np.atleast_1d(symbols[row]))

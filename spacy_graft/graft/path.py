@@ -9,7 +9,8 @@ from typing import Any
 
 from .data import TrainingData
 from .model_state import Checkpoint
-from .report import Position, Report
+from .refits import Refits
+from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
 from .solution import Solution
@@ -19,91 +20,95 @@ TRIES, NEAR = 4, 0.94
 
 
 class PathFit:
-    """A fit of :class:`GraftingPath` on one corpus."""
+    """A fit of :class:`GraftingPath` on one corpus; a step is a point.
+
+    Attributes
+    ----------
+    report : Report
+        Of the present point.
+    refit : float, optional
+        The strength of the refit that models of this and the next points have; None for the weights of the path.
+    """
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         self.learner = learner
         self.rounds = Rounds(data, learner)
-        #: Points so far, steps since the last of them, and whether there are no more points.
-        self.n_points = 0
-        self.n_refits = 0
-        self.ended = False
         self.report = self.rounds.report.copy()
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
         self._kept = self.rounds.state.checkpoint()
-        #: Made when it is asked for: refits are a third of the time of a path with many labels.
-        self._solution: Solution | None = None
+        self.refit = learner.first_refit
+        #: Of the present point, once one is asked for.
+        self._refits: Refits | None = None
 
     @property
     def finished(self) -> bool:
         return self.report.finished
 
-    @property
-    def position(self) -> Position:
-        return self.report.position
-
-    def has_reached(self, position: Position) -> bool:
-        """Whether the path is at a position, or at its end before a position that is a point."""
-        return self.position == position or (self.ended and position[0] == 0)
-
     def step(self) -> None:
-        """The next point of the path; after the last, its next refit; then nothing."""
+        """The next point of the path; nothing after the last."""
         if self.finished:
             return
-        if self.ended:
-            self.report.refit = self.learner.later_refits[self.n_refits]
-            self.n_refits += 1
-        else:
-            self._next_point()
-        self._solution = None
-        self.report.points, self.report.refits = self.n_points, self.n_refits
-        self.report.finished = self.ended and self.n_refits == len(self.learner.later_refits)
+        number = self.report.points + 1
+        ended = self._next_point(number)
+        self.report.points = number
+        self.report.finished = ended or number == self.learner.steps
+        self._refits = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The present step in plain values and arrays, for :meth:`resume`; the report is without network and seconds.
+        """The present point in plain values and arrays, for :meth:`resume`; the report is without network and seconds.
 
-        Memory: as of a :class:`Checkpoint`, and 8 bytes a feature and label.
+        Memory: as of a :class:`Checkpoint`.
         """
-        solution = self.solution()
         return {
-            "step": [self.n_points, self.n_refits, self.ended],
             "report": {**asdict(self.report), "network": None, "seconds": {}},
             "model": vars(self._kept),
             "progress": self.rounds.state.space.progress,
-            "weights": solution.weights,
-            "intercepts": solution.intercepts,
         }
 
     def resume(self, saved: Mapping[str, Any]) -> None:
-        """Go to a step of another fit of the same learner on the same corpus; what follows is the same to the bit.
+        """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.
 
         Parameters
         ----------
         saved : dict
             From :meth:`to_dict`.
         """
-        self.n_points, self.n_refits, self.ended = saved["step"]
         live = self.rounds.report
         self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
         self._kept = Checkpoint(**saved["model"])
-        self.rounds.resume(self._kept, saved["progress"], replace(self.report, refit=None, finished=False))
-        self._solution = replace(self.rounds.state.solution(), weights=saved["weights"], intercepts=saved["intercepts"])
+        live_report = replace(self.report, refit=None, points=0, finished=False)
+        self.rounds.resume(self._kept, saved["progress"], live_report)
+        self._refits = None
 
-    def _next_point(self) -> None:
-        self.n_points += 1
+    def solution(self) -> Solution:
+        """The model of the present point, under :attr:`refit`."""
+        return self.refitted(self.refit)
+
+    def refitted(self, strength: float | None) -> Solution:
+        """The present point under a refit of this strength; with the weights of the path if it is None."""
+        if strength is None:
+            return self.rounds.state.solution()
+        if self._refits is None:
+            self._refits = Refits(self.rounds.state)
+        with self.report.timed("refit"):
+            return self._refits.at(strength)
+
+    def _next_point(self, number: int) -> bool:
+        """Go to a point; return whether it fills the model up, so that it is the last."""
         l1_before = self.report.l1
-        l1 = self.rounds.report.l1_max * self.learner.l1_min_ratio ** (self.n_points / self.learner.steps)
+        l1 = self.rounds.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
         self.rounds.optimise(l1)
-        if self._too_large():
+        full = self._too_large()
+        if full:
             self._fill_up(l1_before, l1)
         else:
             self._keep()
-        self.ended = self.ended or self.n_points == self.learner.steps
-        if self.ended and not self.report.n_active:
+        if (full or number == self.learner.steps) and not self.report.n_active:
             # No point differs by more than the tolerance from the empty model, which is the optimum at l1_max.
             empty = replace(self._at_l1_max, rounds=self.report.rounds, seconds=self.report.seconds)
             self.report = replace(empty, refit=self.report.refit)
+        return full
 
     def _too_large(self) -> bool:
         return self.learner.max_features is not None and self.rounds.state.active.n_rows > self.learner.max_features
@@ -113,7 +118,7 @@ class PathFit:
         self.report = self.rounds.report.copy()
         # That of the rounds, so that a refit which is asked for later counts as well.
         self.report.seconds = self.rounds.report.seconds
-        self.report.refit = self.learner.refits[0] if self.learner.refits else None
+        self.report.refit = self.refit
         self._kept = self.rounds.state.checkpoint()
 
     def _fill_up(self, l1_above: float, l1_below: float) -> None:
@@ -142,11 +147,3 @@ class PathFit:
                 if n_active >= NEAR * limit:
                     break
         self.rounds.restore(self._kept)
-        self.ended = True
-
-    def solution(self) -> Solution:
-        """The model of the present step."""
-        if self._solution is None:
-            strength = self.report.refit
-            self._solution = self.rounds.state.solution() if strength is None else self.rounds.refitted(strength)
-        return self._solution

@@ -59,12 +59,15 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
     if not settings.penalty_weight_kind.by_label:
-        return kernels.shared_inverse_weights(by_label[0], index.df, *index.moments())
+        return kernels.shared_inverse_weights(by_label[0], np.ascontiguousarray(index.df), *index.moments())
     inside = index.sums(positives, np.float32)
     present = index.df.astype(np.float32)[:, None] if known.all() else index.sums(known, np.float32)
     inverse = np.empty(inside.shape, np.float32)
+    # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
+    df, of_column = np.ascontiguousarray(index.df), np.empty(len(inside), np.float32)
     for label, weighting in enumerate(by_label):
-        of_label = inside[:, label]
+        of_label = np.ascontiguousarray(inside[:, label])
         outside = present[:, min(label, present.shape[1] - 1)] - of_label
-        kernels.fill_inverse_weights(weighting, index.df, of_label, outside, inverse[:, label])
+        kernels.fill_inverse_weights(weighting, df, of_label, outside, of_column)
+        inverse[:, label] = of_column
     return inverse

@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Of a path: (0, point), then (1, refit).
-Position = tuple[int, int]
-
 
 @dataclass
 class Report:
@@ -35,8 +32,17 @@ class Report:
         without L1, of ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
-    points, refits : int
-        Steps of a path: points, and refits of the last of them.
+    points : int
+        Points of a path so far.
+    temperature : float
+        The number by which the weights were divided after the choice on held-out documents.
+    log_loss, log_loss_error : float, optional
+        Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
+        none.
+    n_held_out : int
+        Held-out documents that the model was trained on again after the choice.
+    left_out : list of str
+        Blocks that the model was trained without, because held-out documents did not need them.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -66,7 +72,11 @@ class Report:
     max_violation: float = 0.0
     refit: float | None = None
     points: int = 0
-    refits: int = 0
+    temperature: float = 1.0
+    log_loss: float | None = None
+    log_loss_error: float | None = None
+    n_held_out: int = 0
+    left_out: list[str] = field(default_factory=list)
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
@@ -76,11 +86,6 @@ class Report:
     network: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
-
-    @property
-    def position(self) -> Position:
-        """How far a path is, in a way that paths over other documents share."""
-        return (1, self.refits) if self.refits else (0, self.points)
 
     @property
     def iterations(self) -> int:

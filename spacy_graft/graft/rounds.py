@@ -18,7 +18,6 @@ from .model_state import Checkpoint, ModelState
 from .objective import Objective
 from .report import Report
 from .settings import PenaltySettings
-from .solution import Solution
 from .space import SpaceViolations
 
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
@@ -131,11 +130,6 @@ class Rounds:
         self.restore(checkpoint)
         self.state.space.resume(progress)
         self.report = report
-
-    def refitted(self, strength: float) -> Solution:
-        """The features of the model under an L2 penalty of this strength alone; the state stays as it is."""
-        with self.report.timed("refit"):
-            return self.state.refitted(strength)
 
     def _n_added(self, n_best: int | None) -> int:
         """Pairs that the next round adds."""

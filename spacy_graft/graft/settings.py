@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from ..extract.options import as_names
 from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number_in, is_strength
 from ..search.penalty_kinds import PenaltyWeightKind
 
@@ -21,6 +22,10 @@ UNLINKED = ("free", "to_zero")
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
+#: Names of the choices of :class:`GraftingPath`.
+PARSIMONY = ("best", "one_se")
+#: Strength of the L2 penalty of refits where nothing has chosen another.
+FIRST_REFIT = 2.0
 
 #: What strengths must be besides.
 UP_TO = f"and at most {LARGEST_STRENGTH:g}"
@@ -59,7 +64,9 @@ class PenaltySettings(Settings):
     ratio_power : float
         Exponent of ``ratio`` and ``ratio_idf``.
     length_normalisation : bool
-        Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1.
+        Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1. In a
+        refit, the number of words is replaced by the squared L2 norm of the document's tf-idf vector over the selected
+        features.
     balance : float
         How much more documents of rare labels weigh, if labels exclude each other: a label of n documents weighs as
         much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.
@@ -212,12 +219,24 @@ class GraftingPath(PenaltySettings):
         Points of the path.
     max_features : int, optional
         The path ends with the first model that would have more features. It is replaced by one that has nearly as
-        many, at a strength between this and the one before.
-    refit : float or sequence of float, optional
+        many, at a strength between this and the one before. It also ends when held-out documents are not predicted
+        better any more (:class:`spacy_graft.pipeline.choice.Choice`).
+    refit : float or ``"auto"``, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
-        lasso, Meinshausen 2007). Of several, the first is that of the points; after the last point come steps in which
-        it is fitted again under each of the others, and then under the first once more: without a choice on held-out
-        data, that is the model. None keeps the weights of the path.
+        lasso, Meinshausen 2007). ``auto``: the one with the least log-loss on held-out documents; without them,
+        :data:`FIRST_REFIT`. None keeps the weights of the path.
+    metric : str
+        What chooses among the points: ``log_loss`` of held-out documents, or a score of the component's scorer, such
+        as ``cats_macro_f``; the larger is the better one.
+    parsimony : str or int
+        Which point is chosen: ``best``; ``one_se``, the first whose log-loss is within one standard error of that of
+        the best; or the best of those with no more than this number of features.
+    optional_blocks : sequence of str
+        Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
+        need them.
+    retrain : bool
+        Whether the model is trained again after the choice, at the chosen point and under the chosen refit, on the
+        training documents and those held out.
     """
 
     ridge: float = 20.0
@@ -225,10 +244,14 @@ class GraftingPath(PenaltySettings):
     length_normalisation: bool = True
     balance: float = 0.5
     tol: float = 1e-4
-    l1_min_ratio: float = 0.001
-    steps: int = 12
-    max_features: int | None = 5000
-    refit: float | Sequence[float] | None = (2.0, 0.5, 8.0, 32.0)
+    l1_min_ratio: float = 0.0001
+    steps: int = 16
+    max_features: int | None = 20_000
+    refit: float | Literal["auto"] | None = "auto"
+    metric: str = "log_loss"
+    parsimony: Literal["best", "one_se"] | int = "best"
+    optional_blocks: Sequence[str] = ()
+    retrain: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,22 +259,16 @@ class GraftingPath(PenaltySettings):
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
         self._require_count("steps", "at least 1")
         self._require_count("max_features", "at least 1, or null", null=True)
-        sound = all(map(is_strength, self.refits)) and (self.refit is None or len(self.refits) > 0)
-        self._require(sound, "refit", f"a number above 0, a list of them, or null, {UP_TO}")
+        refit = self.refit is None or (isinstance(self.refit, str) and self.refit == "auto") or is_strength(self.refit)
+        self._require(refit, "refit", f"a number above 0, 'auto', or null, {UP_TO}")
+        metric: Any = self.metric
+        self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
+        if self.parsimony not in PARSIMONY:
+            self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
+        object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
+        self._require_flag("retrain")
 
     @property
-    def total_steps(self) -> int:
-        """Steps of a fit, if it does not meet ``max_features`` before the last point."""
-        return self.steps + len(self.later_refits)
-
-    @property
-    def later_refits(self) -> tuple[float, ...]:
-        """What the last point is fitted again under, a step each."""
-        return (*self.refits[1:], self.refits[0]) if len(self.refits) > 1 else ()
-
-    @property
-    def refits(self) -> tuple[float, ...]:
-        """The strengths of ``refit``, however many."""
-        if self.refit is None:
-            return ()
-        return tuple(self.refit) if isinstance(self.refit, Iterable) else (self.refit,)
+    def first_refit(self) -> float | None:
+        """The strength of the first refit."""
+        return FIRST_REFIT if self.refit == "auto" else self.refit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -31,6 +32,9 @@ class Solution:
         Document weights are ``mean_scale / sqrt(length)``; 0 where they are all 1.
     vocabularies : dict of str to Vocabulary
         Of the blocks whose items' values depend on one.
+    length_shares : float64 (features)
+        What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). Empty where
+        lengths are numbers of distinct words.
     """
 
     blocks: list[str]
@@ -41,3 +45,4 @@ class Solution:
     intercepts: np.ndarray
     mean_scale: float
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
+    length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inner, njit
 
 
-@njit
+@inner
 def count_shared(documents, starts, items, shared):
     """Add 1 to ``shared[j]`` for each of the documents that has item j."""
     for document in documents:
@@ -13,13 +13,13 @@ def count_shared(documents, starts, items, shared):
             shared[item] += 1
 
 
-@njit
+@inner
 def cosine(n_shared, df, other_df):
     """n_ij / √(n_i n_j): of two vectors of presence."""
     return n_shared / np.sqrt(float(df) * float(other_df))
 
 
-@njit
+@inner
 def correlation(n_shared, df, other_df, n):
     """(n n_ij - n_i n_j) / √(n_i (n - n_i) n_j (n - n_j)), Pearson's: 0 of features that all documents have."""
     spread = float(df) * float(n - df) * float(other_df) * float(n - other_df)
@@ -28,7 +28,7 @@ def correlation(n_shared, df, other_df, n):
     return (float(n) * n_shared - float(df) * float(other_df)) / np.sqrt(spread)
 
 
-@njit
+@inner
 def keep_largest(values, candidates, n_candidates, best, best_values):
     """Keep the largest values, of ties the first candidates; ``best`` ends in -1 if there are fewer."""
     k = len(best)

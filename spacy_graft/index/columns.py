@@ -29,3 +29,10 @@ def reordered(columns: Columns, order: np.ndarray) -> Columns:
     new_starts = np.concatenate([[0], np.cumsum(lengths)])
     entries = np.arange(new_starts[-1]) + np.repeat(starts[order] - new_starts[:-1], lengths)
     return new_starts, documents[entries], values[entries] if len(values) else values
+
+
+def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:
+    """Sum the amounts (one a column) times the values of the columns, over each document: float64 (n_documents)."""
+    starts, documents, values = columns
+    entries = np.repeat(amounts, np.diff(starts))
+    return np.bincount(documents, entries * values if len(values) else entries, n_documents)

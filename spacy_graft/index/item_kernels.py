@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numba import njit
+from .._numba import inner, njit
 from .fingerprints import GOLDEN, ONE
 from .kernels import LANES
 
@@ -40,7 +40,7 @@ def document_sums(starts, documents, totals):
     return sums
 
 
-@njit
+@inner
 def entry_key(value, number):
     """What a document adds to the key of a column with ``value`` in it: ``number`` where that is 1."""
     bits = np.float64(value).view(np.int64) - ONE

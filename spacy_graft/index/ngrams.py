@@ -75,7 +75,10 @@ class NgramIndex:
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
         symbols, alphabet, documents = ranked(stream, min_df)
         suffixes = suffix_array(symbols)
-        lcp = kernels.common_prefixes(symbols, suffixes, limit)
+        # So that alphabets of letters or tags share what is compiled for those of words.
+        wide = symbols.astype(np.uint16) if symbols.dtype == np.uint8 else symbols
+        lcp = kernels.common_prefixes(wide, suffixes, limit)
+        del wide
         runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
         nodes, bounds, events = interval_nodes(suffixes, lcp, documents[suffixes], runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs

@@ -22,7 +22,7 @@ MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 #: Attributes that are never saved: a file must not replace them.
 TRANSIENT = {"blocks", "snapshot"}
 #: What a snapshot is saved as, beside its arrays.
-SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes")
+SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes", "length_shares")
 
 
 def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:
@@ -52,6 +52,7 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
     mean_scale, notes = values["mean_scale"], values["notes"]
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
         raise damaged_model(f"its scale of document weights is {mean_scale!r}")
+    shares = checked_shares(values["length_shares"])
     if not isinstance(notes, dict) or not all(isinstance(key, str) for key in notes):
         raise damaged_model(f"its notes are not a map by name, but {notes!r:.60}")
     features = FeatureTable.from_bytes(attrs["features"])
@@ -61,8 +62,17 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
     others = {attr: value for attr, value in attrs.items() if attr not in SNAPSHOT_ATTRS}
     if params["W"] is None:
         return name, None, others
-    snapshot = Snapshot(blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes)
+    snapshot = Snapshot(
+        blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes, length_shares=shares
+    )
     return name, snapshot, others
+
+
+def checked_shares(values: Any) -> np.ndarray:
+    """Return the shares of document lengths; or raise a ValueError."""
+    if not isinstance(values, list) or not all(type(value) is float and 0.0 <= value < math.inf for value in values):
+        raise damaged_model(f"its shares of document lengths are not finite numbers of at least 0, but {values!r:.60}")
+    return np.array(values, np.float64)
 
 
 def model_parts(message: Any) -> list[Any]:

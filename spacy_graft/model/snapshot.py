@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
 
+from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock
+from ..extract.feature_lengths import bounded_lengths
 from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
-from ..extract.streams import Stream, stream_of
+from ..extract.streams import Stream
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,9 @@ class Snapshot:
         A copy as well.
     mean_scale : float
         Document weights are ``mean_scale / sqrt(document length)``, or 1 if it is 0.
+    length_shares : float64 (n_features)
+        What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). If empty, the
+        length is the number of distinct words.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
     notes : mapping of str to plain values
@@ -56,11 +65,14 @@ class Snapshot:
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
+    length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
         object.__setattr__(self, "intercepts", np.array(self.intercepts, np.float64))
+        object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
+        check_shares(self.features, self.length_shares)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -75,23 +87,64 @@ class Snapshot:
         """The features, compiled for the vocab of a document."""
         return self.matcher.compiled(self.features, self.blocks, doc.vocab.strings)
 
+    def divided(self, divisor: float) -> Snapshot:
+        """The same features, with all scores and contributions divided by a number."""
+        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
+
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
-        totals = np.zeros((len(docs), self.n_labels))
         if not docs:
-            return totals
+            return np.zeros((0, self.n_labels))
         features = self.compiled(docs[0])
+        # Small batches stay in the processor cache, and bound the memory, however many documents there are.
+        return np.concatenate([self._scores_of_batch(features, batch) for batch in small_batches(docs)])
+
+    def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
+        """The scores of a batch of documents, which is not empty."""
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
-        streams = read_streams([*readers.values(), words] if self.mean_scale else readers.values(), docs)
+        streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
+        lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
+        return self._scores_of(features, {name: streams[block] for name, block in readers.items()}, lengths)
+
+    def scores_of_streams(self, streams: Mapping[str, Stream], lengths: np.ndarray, strings: StringStore) -> np.ndarray:
+        """Return the scores of documents that have been read: float64 (n_documents, n_labels).
+
+        Parameters
+        ----------
+        streams : mapping of str to Stream
+            By block.
+        lengths : float64 (n_documents)
+            Document lengths.
+        strings : StringStore
+            Of the vocab of the documents.
+        """
+        return self._scores_of(self.matcher.compiled(self.features, self.blocks, strings), streams, lengths)
+
+    def _scores_of(self, features: CompiledFeatures, streams: Mapping[str, Stream], lengths: np.ndarray) -> np.ndarray:
+        """Scores; ``lengths`` are the numbers of distinct words."""
+        totals = np.zeros((len(lengths), self._columns.shape[1]))
         for name, automaton in features.automata.items():
-            automaton.add_scores(streams[readers[name]], self.weights, totals)
+            automaton.add_scores(streams[name], self._columns, totals)
         if features.items.tables:
-            by_name = {name: streams[readers[name]] for name in features.items.tables}
-            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self.weights, totals)
+            by_name = {name: streams[name] for name in features.items.tables}
+            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self._columns, totals)
         if self.mean_scale:
-            totals *= (self.mean_scale / np.sqrt(document_lengths(streams[words])))[:, np.newaxis]
-        return self.intercepts + totals
+            lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
+            totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
+        return self.intercepts + totals[:, : self.n_labels]
+
+    @property
+    def _counts_words(self) -> bool:
+        """Whether the length of a document is the number of its distinct words."""
+        return bool(self.mean_scale) and not len(self.length_shares)
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """What is summed over the features of a document: their weights and, if any, their shares of its length."""
+        if not len(self.length_shares):
+            return self.weights
+        return np.ascontiguousarray(np.column_stack([self.weights, self.length_shares]))
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:
         """Return every occurrence of every n-gram in a document.
@@ -103,10 +156,11 @@ class Snapshot:
             symbols to characters. Block by block, in the order of ends.
         """
         found = [np.empty((0, 3), np.int64)]
-        features = self.compiled(doc)
-        blocks = reading_blocks(self.blocks, features)
-        for name, automaton in features.automata.items():
-            found.append(automaton.occurrences(read_streams([blocks[name]], [doc])[blocks[name]].symbols))
+        automata = self.compiled(doc).automata
+        blocks = {name: as_reading_block(self.blocks[name]) for name in automata}
+        streams = read_streams(blocks.values(), [doc])
+        for name, automaton in automata.items():
+            found.append(automaton.occurrences(streams[blocks[name]].symbols))
         return np.concatenate(found)
 
     def item_features(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
@@ -120,8 +174,16 @@ class Snapshot:
         order = np.argsort(rows)
         return rows[order], values[order]
 
-    def contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def contributions(
+        self, doc: Doc, occurrences: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return what the scores of a document are computed from: ``intercepts + scale * values @ weights``.
+
+        Parameters
+        ----------
+        doc : Doc
+        occurrences : int64 (n_occurrences, 3), optional
+            From :meth:`ngram_occurrences`, if they are known.
 
         Returns
         -------
@@ -134,14 +196,20 @@ class Snapshot:
         scale : float
             The document weight.
         """
-        ngrams = np.unique(self.ngram_occurrences(doc)[:, 0])
+        ngrams = np.unique((self.ngram_occurrences(doc) if occurrences is None else occurrences)[:, 0])
         others, values = self.item_features(doc)
         features = np.concatenate([ngrams, others])
         values = np.concatenate([np.ones(len(ngrams)), values])
         order = np.argsort(features)
         features, values = features[order], values[order]
-        scale = self.mean_scale / math.sqrt(document_length(doc)) if self.mean_scale else 1.0
-        return features, values, self.weights[features], scale
+        return features, values, self.weights[features], self._document_weight(doc, features, values)
+
+    def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
+        if not self.mean_scale:
+            return 1.0
+        if self._counts_words:
+            return self.mean_scale / math.sqrt(document_length(doc))
+        return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
@@ -153,6 +221,15 @@ def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.nda
         )
 
 
+def check_shares(features: FeatureTable, shares: np.ndarray) -> None:
+    """Raise a ValueError unless there is one share of the length a feature, or none."""
+    if shares.ndim != 1 or len(shares) not in (0, features.n_features):
+        raise ValueError(
+            f"The model has {features.n_features} features, but shares of document lengths have the shape "
+            f"{shares.shape}: they do not belong together."
+        )
+
+
 def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
     """Return the blocks that have to read documents to match the features."""
     return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}
@@ -161,16 +238,3 @@ def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, Read
 def as_reading_block(block: Block) -> ReadingBlock:
     """Return a block that is known to read documents, typed as such."""
     return cast("ReadingBlock", block)
-
-
-def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
-    """Return the symbols of documents by block; documents must have the annotation that the blocks need.
-
-    A document is read for all blocks before the next, so that it stays in the processor cache.
-    """
-    parts: dict[ReadingBlock, list[np.ndarray]] = {block: [] for block in blocks}
-    for doc in docs:
-        for block, symbols in parts.items():
-            block.check(doc)
-            symbols.append(block.symbols(doc))
-    return {block: stream_of(block, symbols) for block, symbols in parts.items()}

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.terms import NamedTerm
+from ..extract.terms import NamedTerm, Term
 from .loading import TRANSIENT, read_message
 from .matching import Blocks
 from .snapshot import Snapshot, as_reading_block
@@ -88,6 +88,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         table = FeatureTable.empty() if snapshot is None else snapshot.features
         attrs["features"] = table.to_bytes()
         attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
+        attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
         attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
         attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
@@ -190,8 +191,14 @@ def set_solution(
     notes : mapping of str to plain values, optional
         What else is saved with these weights.
     """
-    blocks: Blocks = model.attrs["blocks"]
-    model.attrs[SNAPSHOT] = Snapshot(
+    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
+
+
+def snapshot_of_solution(
+    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
+) -> Snapshot:
+    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
+    return Snapshot(
         blocks,
         feature_table_of(solution, blocks, strings),
         solution.weights,
@@ -199,6 +206,7 @@ def set_solution(
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         dict(notes or {}),
+        length_shares=solution.length_shares,
     )
 
 
@@ -207,7 +215,7 @@ def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -
 
     def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
         return tuple(
-            NamedTerm(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
+            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
         )
 
     all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)

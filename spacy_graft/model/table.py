@@ -10,7 +10,7 @@ import numpy as np
 import srsly
 
 from ..extract.bags import Vocabulary
-from ..extract.terms import NamedTerm
+from ..extract.terms import NamedTerm, Term
 
 #: Version of the saved format. Increase it when the format changes.
 FORMAT = 2
@@ -76,7 +76,7 @@ class FeatureTable:
     def terms(self, feature: int, longest: bool = False) -> tuple[NamedTerm, ...]:
         """The members of a combination, or the only term of another feature: its n-gram (or longest one) or item."""
         names = self.longest[feature] if longest else self.ngrams[feature]
-        return self.members[feature] or (NamedTerm(self.blocks[feature], names),)
+        return self.members[feature] or (Term(self.blocks[feature], names),)
 
     def to_bytes(self) -> bytes:
         """Write the table as MessagePack."""

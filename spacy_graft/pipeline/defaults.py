@@ -9,6 +9,9 @@ from ..registry import graft_features
 
 #: Configs of blocks by name.
 BlockConfigs = dict[str, dict[str, Any]]
+#: Languages that are written without spaces between words. spaCy's `writing_system` does not say so: Korean has no
+#: letters there, but spaces, and Thai letters, but no spaces.
+WITHOUT_SPACES = frozenset({"bo", "ja", "th", "zh"})
 
 
 def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
@@ -25,8 +28,14 @@ def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_w
 
 
 def syntax_features(min_df: int = 3) -> BlockConfigs:
-    """Parts of speech, head–modifier arcs, and combinations of two words or arcs."""
+    """Parts of speech, arcs of these and of lemmas, and combinations of two words or arcs."""
     larger_min_df = max(min_df, 5)
+    arcs = {
+        "@graft_features": "spacy_graft.HeadModifiers.v1",
+        "relation": True,
+        "min_df": min_df,
+        "penalty_factor": 1.5,
+    }
     return {
         "tags": {
             "@graft_features": "spacy_graft.TokenNgrams.v1",
@@ -34,14 +43,8 @@ def syntax_features(min_df: int = 3) -> BlockConfigs:
             "min_df": larger_min_df,
             "penalty_factor": 1.5,
         },
-        "arcs": {
-            "@graft_features": "spacy_graft.HeadModifiers.v1",
-            "head": ["LEMMA"],
-            "modifier": ["LEMMA"],
-            "relation": True,
-            "min_df": min_df,
-            "penalty_factor": 1.5,
-        },
+        "tag_arcs": {**arcs, "head": ["POS"], "modifier": ["POS"]},
+        "arcs": {**arcs, "head": ["LEMMA"], "modifier": ["LEMMA"]},
         "pairs": {
             "@graft_features": "spacy_graft.Combinations.v1",
             "of": ["words", "arcs"],

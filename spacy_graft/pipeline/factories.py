@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from spacy.language import Language
 
-from ..extract.blocks import is_block, is_combination_block
-from ..graft.settings import Grafting
+from ..extract.blocks import is_block, is_combination_block, is_reading_block
+from ..graft.settings import Grafting, GraftingPath
 from ..graft.start import is_learner
 from ..messages import did_you_mean, listed
 from ..model.sparse_linear import SparseLinear
@@ -30,7 +30,8 @@ DEFAULT_CONFIG: dict[str, Any] = {
     "keep_corpus": False,
 }
 SCORE_WEIGHTS: dict[str, float | None] = {
-    "cats_score": 1.0,
+    "cats_choice": 1.0,
+    "cats_score": 0.0,
     "cats_score_desc": None,
     "cats_micro_p": None,
     "cats_micro_r": None,
@@ -172,8 +173,24 @@ def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) ->
             f"[{name}] Without min_gradient, Grafting selects all features at once, but combinations cannot be "
             f"enumerated. Set min_gradient, or remove the block of combinations."
         )
+    if isinstance(learner, GraftingPath):
+        check_optional_blocks(name, blocks, learner.optional_blocks)
     if not is_learner(learner):
         raise ValueError(f"[{name}] The learner is {learner!r}. Make it with one of @graft_learners.")
+
+
+def check_optional_blocks(name: str, blocks: dict[str, Any], optional: Sequence[str]) -> None:
+    """Raise a ValueError if optional blocks are no blocks, or no other block would read documents."""
+    if unknown := [block_name for block_name in optional if block_name not in blocks]:
+        raise ValueError(
+            f"[{name}] optional_blocks of the learner has {listed(unknown)}, which is no block of this component."
+            f"{did_you_mean(unknown[0], blocks)} The blocks: {listed(blocks)}."
+        )
+    if not any(is_reading_block(block) for block_name, block in blocks.items() if block_name not in optional):
+        raise ValueError(
+            f"[{name}] optional_blocks of the learner has all blocks that read documents: {listed(optional)}. Remove "
+            f"one of them, so that something is left."
+        )
 
 
 def check_combinations(name: str, blocks: dict[str, Any]) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..graft.report import Position, Report
+from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from ..graft.start import Fit
+from .block_choice import leave_out
+from .choice import HeldOut, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
-from .training import annotated_before
+from .training import Model, Training, annotated_before
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 #: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
 #: fewer than MIN_HELD_OUT documents there is no cross-validation.
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
-
-START_OF_PATH: Position = (0, 0)
+#: Refits that folds try at each point.
+REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 
 
 def fit(
@@ -51,12 +53,12 @@ def fit(
     examples : iterable of Example
         Training documents, annotated in ``doc.cats``.
     dev : iterable of Example, optional
-        Documents to select the model with: the one after the step with the highest ``cats_score``, the first of them if
-        there are several. Without them, ``GraftingPath`` selects a point of the path (and its refit) by
-        cross-validation, and then trains on all documents up to that point. Each fold is a tenth of the documents of
-        each set of labels; folds are held out until 500 documents have been, so large corpora need one fold and small
-        ones ten. The criterion is the log-loss of the held-out documents, because F-scores of a few hundred documents
-        vary too much. Other learners are trained until they have finished.
+        Documents to choose the model with. ``GraftingPath`` chooses point, refit and temperature by their log-loss (or
+        its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
+        ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
+        cross-validation, and then trains on all documents. Each fold is a tenth of the documents of each set of labels;
+        folds are held out until 500 documents have been, so large corpora need one fold and small ones ten. Other
+        learners are trained until they have finished.
     network : callable, optional
         A builder of a graph of related features, from ``@graft_networks``.
     network_max_length : int
@@ -100,40 +102,50 @@ def fit(
         if dev is not None:
             train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
-            position = cross_validated_position(component, train, options, progress)
-            for last in training_steps(component, train, options, progress, "all documents: "):
-                if position is not None and path_of(last).has_reached(position):
-                    break
-            component.set_solution(last.solution(), last.report)
+            train_with_folds(component, train, options, progress)
     component.end_training()
     assert component.report is not None
     return component.report
 
 
-def training_steps(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress, name: str = ""
-) -> Iterator[Fit]:
-    """Train from scratch and yield the fit after each step, at least once; ``options`` are those of ``initialize``."""
+def begun_training(
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], left_out: Sequence[str]
+) -> Training:
+    """Training from scratch without some blocks, before its first step; ``options`` are those of ``initialize``."""
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
     training.add_examples([])
+    training.left_out = tuple(left_out)
+    return training
+
+
+def training_steps(
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    progress: Progress,
+    name: str = "",
+    left_out: Sequence[str] = (),
+) -> Iterator[Model]:
+    """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
+    training = begun_training(component, examples, options, left_out)
     task = progress.add_task(name, total=n_steps(component.learner))
-    fit = training.step()
-    if fit is None:
+    model = training.step()
+    if model is None:
         raise ValueError(
             f"[{component.name}] None of the {len(examples)} examples has a label: there is nothing to learn from. "
             f"Annotate them in doc.cats."
         )
-    while fit is not None:
-        progress.update(task, advance=1, description=name + progress_text(fit.report))
-        yield fit
-        fit = training.step()
+    while model is not None:
+        progress.update(task, advance=1, description=name + progress_text(model.report))
+        yield model
+        model = training.step()
 
 
 def n_steps(learner: Any) -> int | None:
-    """The number of steps of a path; None for learners without a fixed number."""
-    return learner.total_steps if isinstance(learner, GraftingPath) else None
+    """The number of steps of a path, the last one to the chosen model; None for learners without a fixed number."""
+    return learner.steps + 1 if isinstance(learner, GraftingPath) else None
 
 
 def progress_text(report: Report) -> str:
@@ -148,17 +160,17 @@ def progress_text(report: Report) -> str:
 def train_with_dev(
     component: TextCatGraft, train: list[Example], dev: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
-    """Train to the end, and set the solution of the step with the highest score on dev."""
+    """Train to the end. A path chooses its model on dev; otherwise the step with the highest score is taken."""
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
-    for fit in training_steps(component, train, options, progress):
-        component.set_solution(fit.solution(), fit.report)
+    for model in training_steps(component, train, options, progress):
+        component.set_snapshot(*model)
         score = dev_score(component, dev)
         if score > best_score:
-            best_score = score
-            solution, report = fit.solution(), fit.report.copy()
-    component.set_solution(solution, report)
+            best_score, best = score, Model(model.snapshot, model.report.copy())
+    if not isinstance(component.learner, GraftingPath):
+        component.set_snapshot(*best)
 
 
 def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
@@ -168,54 +180,178 @@ def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
     return float(component.score(dev)["cats_score"])
 
 
-def cross_validated_position(
+def train_with_folds(
     component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
-) -> Position | None:
-    """The position on the path with the lowest loss on held-out documents; None if there is nothing to select."""
-    if not isinstance(component.learner, GraftingPath):
+) -> None:
+    """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
+    chosen = cross_validated(component, examples, options, progress)
+    left_out = () if chosen is None else chosen.left_out
+    for model in training_steps(component, examples, options, progress, "all documents: ", left_out):
+        last = model
+        if chosen is not None and model.report.points >= chosen.points:
+            break
+    training = component.training
+    assert training is not None
+    if chosen is not None:
+        last = training.refitted(chosen)
+        last.report.log_loss = chosen.log_loss
+        training.reports[-1:] = [last.report]
+    component.set_snapshot(*last)
+
+
+def cross_validated(
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
+) -> Report | None:
+    """Point, refit and temperature with the lowest log-loss of held-out documents; None if nothing can be chosen."""
+    learner = component.learner
+    if not isinstance(learner, GraftingPath):
         return None
     fold_of = folds(examples)
     sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
     n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
     if sizes[n_folds - 1] < MIN_HELD_OUT:
         return None
-    held_out: list[Example] = []
-    paths: list[dict[Position, np.ndarray]] = []
+    splits: list[Split] = []
     for fold in range(n_folds):
         kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
         part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
-        held_out += part
-        path = training_steps(component, kept, options, progress, f"fold {fold + 1} of {n_folds}: ")
-        paths.append(predict_along_path(component, path, part))
-
-    def loss(position: Position) -> float:
-        # A path that reached max_features, or had no features, ended before others: its last point counts.
-        reached = [path[max((own for own in path if own <= position), default=min(path))] for path in paths]
-        return component.get_loss(held_out, np.concatenate(reached))[0]
-
-    positions = set().union(*paths) - {START_OF_PATH}
-    return min(sorted(positions), key=loss) if positions else None
-
-
-def predict_along_path(
-    component: TextCatGraft, path: Iterable[Fit], held_out: list[Example]
-) -> dict[Position, np.ndarray]:
-    """Probabilities of held-out documents by position: float64 (n_documents, n_labels)."""
-    probabilities = {}
+        splits.append(Split(kept, part))
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
-        for fit in path:
-            component.set_solution(fit.solution(), fit.report)
-            probabilities[path_of(fit).position] = component.predict(example.predicted for example in held_out)
-    return probabilities
+        paths = []
+        for fold, (kept, part) in enumerate(splits, start=1):
+            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
+            paths.append(scores_along_path(component, path, part))
+        held_out = component.held_out([example for split in splits for example in split.held_out])
+        chosen = chosen_of_folds(learner, held_out, paths)
+        return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
-def path_of(fit: Fit) -> PathFit:
-    """Return a fit of :class:`GraftingPath`, typed as such."""
-    return cast("PathFit", fit)
+class Split(NamedTuple):
+    """Documents of a fold, and those that are held out of it."""
+
+    kept: list[Example]
+    held_out: list[Example]
+
+
+class FoldPoint(NamedTuple):
+    """A point of the path of one fold: scores of its documents under each refit, and features."""
+
+    scores: np.ndarray
+    n_features: int
+
+
+def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: list[Example]) -> list[FoldPoint]:
+    """The points of a path, with the scores of held-out documents: float64 (refits, n_documents, n_labels).
+
+    The path ends when the log-loss of the best refit does not fall any more.
+    """
+    held_out = component.held_out(examples)
+    points: list[FoldPoint] = []
+    losses: list[float] = []
+    for model in path:
+        assert component.training is not None
+        trial = trials_of(path_of(component.training), model.snapshot, held_out)
+        trials = [trial(strength) for strength in refit_grid(component.learner)]
+        points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
+        losses.append(min(trial.log_loss for trial in trials))
+        if is_exhausted(losses):
+            break
+    return points
+
+
+def without_needless_blocks(
+    component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
+) -> Report:
+    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
+
+    Parameters
+    ----------
+    component : TextCatGraft
+    chosen : Report
+    splits : list of Split
+    held_out : HeldOut
+        The documents of all splits.
+    options : dict
+        As of :func:`begun_training`.
+    """
+    grid = refit_grid(component.learner)
+
+    def is_needless(blocks: tuple[str, ...]) -> bool:
+        nonlocal chosen
+        scores, sizes = [], []
+        for kept, part in splits:
+            training = begun_training(component, kept, options, blocks)
+            fit = training.path_to(chosen.points)
+            trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+            scores.append(np.array([trial_of(strength).scores for strength in grid]))
+            sizes.append(fit.report.n_active)
+        report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
+        assert report.log_loss is not None
+        assert chosen.log_loss is not None
+        if report.log_loss > chosen.log_loss or not is_small(float(np.mean(sizes)), component.learner.parsimony):
+            return False
+        chosen = replace(report, points=chosen.points, left_out=list(blocks))
+        return True
+
+    leave_out(component.learner.optional_blocks, component.blocks, is_needless)
+    return chosen
+
+
+def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
+    """The refits that folds try at each point."""
+    return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
+
+
+def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[FoldPoint]]) -> Report:
+    """What the held-out documents of all folds choose, in a report.
+
+    A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
+    last point.
+    """
+    reports, errors, sizes = [], [], []
+    for number in range(max(map(len, paths))):
+        points = [path[min(number, len(path) - 1)] for path in paths]
+        report, losses = judged(
+            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out
+        )
+        report.points = number + 1
+        reports.append(report)
+        errors.append(held_out.error(losses))
+        sizes.append(float(np.mean([point.n_features for point in points])))
+    all_losses = [report.log_loss or 0.0 for report in reports]
+    return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
+
+
+def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut) -> tuple[Report, np.ndarray]:
+    """The best refit of a point, its temperature and log-loss, and the losses of documents.
+
+    Parameters
+    ----------
+    scores : float64 (refits, n_documents, n_labels)
+    grid : tuple of float
+        The strengths of the refits.
+    held_out : HeldOut
+    """
+    means = [held_out.doubting_loss(of_refit) for of_refit in scores]
+    k = int(np.argmin(means))
+    report = Report(refit=grid[k], temperature=held_out.temperature(scores[k]))
+    if 0 < k < len(grid) - 1:
+        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
+        place, _ = lowest_of_parabola(means[k - 1 : k + 2])
+        step = REFIT_GRID[1] / REFIT_GRID[0]
+        report.refit = REFIT_GRID[k] * step**place
+    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
+    report.log_loss = held_out.mean(losses)
+    return report, losses
+
+
+def path_of(training: Training) -> PathFit:
+    """Return the fit of a training by :class:`GraftingPath`, typed as such."""
+    return cast("PathFit", training.fit)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:

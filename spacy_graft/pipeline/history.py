@@ -18,6 +18,8 @@ STEP_TYPES: dict[str, tuple[type, ...]] = {
     "objective": (float,),
     "gap": (float, NoneType),
     "refit": (float, NoneType),
+    "log_loss": (float, NoneType),
+    "log_loss_error": (float, NoneType),
     "score": (float, NoneType),
 }
 
@@ -33,6 +35,8 @@ def step_record(step: int, report: Report) -> dict[str, Any]:
         # Not known before features of every degree have been searched; JSON has no infinity.
         "gap": float(report.relative_gap) if math.isfinite(report.relative_gap) else None,
         "refit": None if report.refit is None else float(report.refit),
+        "log_loss": None if report.log_loss is None else float(report.log_loss),
+        "log_loss_error": None if report.log_loss_error is None else float(report.log_loss_error),
         "score": None,
     }
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import IO, Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training.loggers import setup_table
 from tqdm import tqdm
 from wasabi import Printer
 
+from ..extract.blocks import ReadingBlock, is_reading_block
+from ..graft.report import Report
+from ..messages import listed
 from ..options import check_flags
 from .textcat import TextCatGraft
 
@@ -67,8 +71,11 @@ class LogTable:
     """A table that prints its header at once, and a row for each evaluation."""
 
     def __init__(self, nlp: Language, stdout: IO[str]) -> None:
+        self.nlp = nlp
         self.stdout = stdout
         self.printer = Printer(no_print=True)
+        #: Components whose choice has been written.
+        self.concluded: set[str] = set()
         trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         self.losses = list(trained)
         self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
@@ -79,16 +86,18 @@ class LogTable:
                 "E",
                 "#",
                 *(f"Loss {name}" for name in self.losses),
-                *(column for _ in self.grafts for column in ("L1/max", "Features", "Gap")),
+                *(column for _ in self.grafts for column in ("L1/max", "Features", "Refit", "LogLoss", "Gap")),
                 *self.scores,
                 "Score",
             ],
-            widths=[3, 6, *[8] * len(self.losses), *[8, 8, 8] * len(self.grafts), *[6] * len(self.scores), 6],
+            widths=[3, 6, *[8] * len(self.losses), *[8, 8, 6, 7, 8] * len(self.grafts), *[6] * len(self.scores), 6],
         )
         self._print(header)
         self._print(["-" * width for width in self.widths])
 
     def write(self, info: Info) -> None:
+        if self.grafts and all(is_over(pipe) for pipe in self.grafts.values()):
+            return
         self._print(
             [
                 info["epoch"],
@@ -99,19 +108,67 @@ class LogTable:
                 f"{float(info['score']):.2f}",
             ]
         )
+        for name, pipe in self.grafts.items():
+            if name not in self.concluded and pipe.training is not None and pipe.training.concluded:
+                self.concluded.add(name)
+                report = pipe.training.reports[-1]
+                self._write_line(conclusion(name, report))
+                if needless := needless_components(self.nlp, name, pipe, report.left_out):
+                    self._write_line(f"[{name}] The blocks that are left need no annotation by {listed(needless)}.")
 
     def _print(self, row: list[Any]) -> None:
-        text = self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING)
+        self._write_line(self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING))
+
+    def _write_line(self, text: str) -> None:
         tqdm.write(text, file=self.stdout)  # above the progress bar
         self.stdout.flush()
 
 
-def cells(component: TextCatGraft) -> tuple[str, str, str]:
-    """The cells of a graft component: l1 / l1_max, number of features and relative gap."""
-    report = component.report
+def is_over(component: TextCatGraft) -> bool:
+    """Whether the scores of the last step have been asked for before."""
+    training = component.training
+    return training is not None and training.n_scored > 1
+
+
+def conclusion(name: str, report: Report) -> str:
+    """The line that says what was chosen, and what dev scores are of."""
+    refit = "" if report.refit is None else f", refit {report.refit:.2g}"
+    chosen = f"[{name}] Chosen: {report.n_active:,} features, L1/max {report.l1_ratio:.5f}{refit}"
+    chosen += f", temperature {report.temperature:.2f}"
+    chosen += f", without {listed(report.left_out)}." if report.left_out else "."
+    if not report.n_held_out:
+        return chosen
+    return (
+        f"{chosen} Trained again on train and {report.n_held_out:,} documents of dev; scores are of the model before."
+    )
+
+
+def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: Collection[str]) -> list[str]:
+    """The components before a graft component, if none of its blocks but those left out needs annotation."""
+    names = nlp.pipe_names
+    blank = Doc(nlp.vocab, words=["a"])
+
+    def reads_blank(block: ReadingBlock) -> bool:
+        try:
+            block.check(blank)
+        except ValueError:
+            return False
+        return True
+
+    blocks = [(block, of) for of, block in pipe.blocks.items() if is_reading_block(block)]
+    needing = {of for block, of in blocks if not reads_blank(block)}
+    return names[: names.index(name)] if needing and needing <= set(left_out) else []
+
+
+def cells(component: TextCatGraft) -> tuple[str, ...]:
+    """The cells of a graft component, of its last step: l1 / l1_max, features, refit, log-loss on dev, relative gap."""
+    reports = [] if component.training is None else component.training.reports
+    report = reports[-1] if reports else component.report
     if report is None:
-        return "-", "-", "-"
-    return f"{report.l1_ratio:.5f}", str(report.n_active), f"{report.relative_gap:.1e}"
+        return ("-",) * 5
+    refit = "-" if report.refit is None else f"{report.refit:.2g}"
+    log_loss = "-" if report.log_loss is None else f"{report.log_loss:.4f}"
+    return f"{report.l1_ratio:.5f}", str(report.n_active), refit, log_loss, f"{report.relative_gap:.1e}"
 
 
 def score_cell(name: str, score: Any) -> str:

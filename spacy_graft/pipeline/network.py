@@ -16,6 +16,7 @@ from ..extract.bags import Bags
 from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block
 from ..extract.items import ItemBlock
 from ..extract.streams import Stream, stream_of
+from ..extract.unread import read_symbols
 from ..graft.data import TrainingData
 from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
@@ -105,14 +106,13 @@ class NetworkSource:
         symbols: dict[str, list[np.ndarray]] = {name: [] for name in self.vertex_blocks}
         for example in self.unlabelled() if self.unlabelled is not None else ():
             for name, block in self.vertex_blocks.items():
-                block.check(example.predicted)
-                symbols[name].append(block.symbols(example.predicted))
+                symbols[name].append(read_symbols(block, example.predicted))
         return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
     def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
         if is_ngram_block(block):
             vertices, symbols, presence = self._ngrams(
-                block, data.streams[name].followed_by(self.unlabelled_streams[name])
+                block, Stream.concatenated([data.streams[name], self.unlabelled_streams[name]])
             )
         else:
             assert is_item_block(block)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import minibatch
 
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind, json_object, numbered_lines
 from ..messages import listed
-from ..options import LARGEST_COUNT, is_count
+from ..options import LARGEST_COUNT, check_flags, is_count
+from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
 from .targets import ID_KEY, WEIGHT_KEY
+
+#: The number of a line, and its object.
+Record = tuple[int, dict[str, Any]]
 
 
 class JsonlCorpus:
@@ -30,7 +35,8 @@ class JsonlCorpus:
 
     For a string or a list, all other labels of the file are 0, and so are all labels of pipeline components that share
     a label with the file (so a dev file need not contain every label). Empty lines are skipped. The first use reads the
-    whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids.
+    whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids; with ``lazy``,
+    ``nlp.batch_size`` lines, and the symbols of documents that have been predicted.
 
     Parameters
     ----------
@@ -46,11 +52,15 @@ class JsonlCorpus:
         The key of the example weight, a positive number.
     limit : int
         Number of documents to read from the beginning of the file; 0 reads all.
+    lazy : bool
+        Whether documents have no tokens, for ``spacy train`` with no other trained component. Graft components read
+        the texts themselves: those that they predict once, together with what the components before them annotate.
 
     Raises
     ------
     ValueError
-        If ``path`` is None, or ``limit`` no integer of at least 0.
+        If ``path`` is None, ``limit`` no integer of at least 0, or ``lazy`` neither true nor false; in iteration, if
+        documents are lazy and another component is trained.
     BadLineError
         In iteration, with file and line number, if a line is malformed.
     FileNotFoundError
@@ -65,6 +75,7 @@ class JsonlCorpus:
         id_field: str | None = None,
         weight_field: str | None = None,
         limit: int = 0,
+        lazy: bool = False,
     ) -> None:
         if path is None:
             wanted = "--paths.train train.jsonl --paths.dev dev.jsonl"
@@ -78,18 +89,24 @@ class JsonlCorpus:
                 f"spacy_graft.JsonlCorpus.v1: limit must be an integer of at least 0, but is {limit!r}. The largest is "
                 f"{LARGEST_COUNT:,}."
             )
+        check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy)
         self.path = Path(path)
         self.text_field = text_field
         self.label_field = label_field
         self.id_field = id_field
         self.weight_field = weight_field
         self.limit = limit
+        self.lazy = lazy
+        self._read: dict[int, LazyBatch] = {}
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; their predicted documents have tokens only."""
         labels = sorted({*self.labels, *labels_of_pipeline(nlp, self.labels)})
-        for number, record in self._records():
-            yield self._example(nlp, number, record, labels)
+        if self.lazy:
+            yield from self._lazy_examples(nlp, labels)
+        else:
+            for number, record in self._records():
+                yield self._example(nlp, number, record, labels)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -104,7 +121,7 @@ class JsonlCorpus:
                     raise self._bad(number, f"line {ids[identity]} has the same id, {identity!r}.")
         return tuple(sorted(found))
 
-    def _records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _records(self) -> Iterator[Record]:
         n_read = 0
         for number, line in self._lines():
             if line.strip():
@@ -119,13 +136,33 @@ class JsonlCorpus:
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
         predicted = self._doc(nlp, number, record)
-        reference = predicted.copy()
+        return Example(predicted, self._annotated(predicted.copy(), number, record, labels))
+
+    def _lazy_examples(self, nlp: Language, labels: list[str]) -> Iterator[Example]:
+        require_lazy_readers(nlp)
+        for index, batch in enumerate(minibatch(self._records(), nlp.batch_size)):
+            texts = self._lazy_batch(nlp, index, batch)
+            for place, (number, record) in enumerate(batch):
+                text = LazyText(texts, place)
+                yield Example(unread_doc(nlp, text), self._annotated(unread_doc(nlp, text), number, record, labels))
+
+    def _lazy_batch(self, nlp: Language, index: int, records: list[Record]) -> LazyBatch:
+        """The texts of a batch; those that were read before are not read again."""
+        texts = [self._text(number, record) for number, record in records]
+        known = self._read.get(index)
+        if known is not None and known.nlp is nlp and known.texts == texts:
+            return known
+        return LazyBatch(
+            nlp, texts, lambda place: self._doc(nlp, *records[place]), partial(self._read.__setitem__, index)
+        )
+
+    def _annotated(self, reference: Doc, number: int, record: dict[str, Any], labels: list[str]) -> Doc:
         reference.cats = self._cats(number, record, labels)
         if self.id_field is not None:
             reference.user_data[ID_KEY] = self._id(number, record)
         if self.weight_field is not None:
             reference.user_data[WEIGHT_KEY] = self._weight(number, record)
-        return Example(predicted, reference)
+        return reference
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._text(number, record)

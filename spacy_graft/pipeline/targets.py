@@ -12,6 +12,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..extract.unread import document_text
 from ..messages import listed
 
 #: Keys of ``doc.user_data``: the example weight s_i, and the id of the document in messages.
@@ -27,11 +28,11 @@ def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
-    text = doc.text
+    text = document_text(doc)
     return f"document {text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """The targets of one document.
 
@@ -40,7 +41,7 @@ class Target:
     values : float64 (labels)
         q_y in [0, 1]; if labels are exclusive, they sum to 1.
     known : bool (labels)
-        False where ``doc.cats`` does not mention the label.
+        False where ``doc.cats`` does not mention the label. Exclusive targets share one array. Not to be changed.
     weight : float
         The example weight s, positive.
     """
@@ -48,6 +49,46 @@ class Target:
     values: np.ndarray
     known: np.ndarray
     weight: float
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`.
+
+    Attributes
+    ----------
+    values : float64 (n_documents, labels)
+    known : bool (n_documents, labels)
+    weights : float64 (n_documents)
+    """
+
+    values: np.ndarray
+    known: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], n_labels: int) -> Targets:
+        """Those of documents."""
+        shape = (len(targets), n_labels)
+        return cls(
+            np.array([target.values for target in targets]).reshape(shape),
+            np.array([target.known for target in targets], np.bool_).reshape(shape),
+            np.array([target.weight for target in targets]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Targets]) -> Targets:
+        """Those of several corpora, at least one."""
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "known", "weights"))
+        )
+
+    def with_labels(self, n_new: int, known: bool) -> Targets:
+        """With more labels, all 0, whether they are known to be or not."""
+        shape = (len(self.weights), n_new)
+        return Targets(
+            np.hstack([self.values, np.zeros(shape)]), np.hstack([self.known, np.full(shape, known)]), self.weights
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +113,10 @@ class TargetReader:
     def _columns(self) -> dict[str, int]:
         return {label: column for column, label in enumerate(self.labels)}
 
+    @cached_property
+    def _all_known(self) -> np.ndarray:
+        return np.ones(len(self.labels), np.bool_)
+
     def read(self, doc: Doc) -> Target:
         """Return the target of an annotated document.
 
@@ -82,7 +127,7 @@ class TargetReader:
             not sum to 1, or the weight is not a positive number.
         """
         values = np.zeros(len(self.labels))
-        known = np.full(len(self.labels), self.exclusive)
+        known = self._all_known if self.exclusive else np.zeros(len(self.labels), np.bool_)
         for label, value in doc.cats.items():
             column = self._columns.get(label)
             if column is None:

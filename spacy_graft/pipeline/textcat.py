@@ -29,12 +29,13 @@ from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot
-from ..model.sparse_linear import SNAPSHOT, set_solution, snapshot_of
+from ..model.sparse_linear import SNAPSHOT, snapshot_of, snapshot_of_solution
 from . import history, saving
+from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
-from .training import Examples, ResumedTraining, Training, annotated
+from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
 
 if TYPE_CHECKING:
     from .network import NetworkSource
@@ -214,7 +215,7 @@ class TextCatGraft(TrainablePipe):
         Parameters
         ----------
         get_examples : callable
-            Returns the training corpus, or a part of it if it is streamed.
+            Returns the training corpus, or a part of it if it is streamed. A file that is streamed is read whole.
         nlp : Language, optional
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
@@ -246,6 +247,7 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
         corpus = read_labels(self._checked(get_examples()), self.name, self.exclusive)
@@ -262,7 +264,7 @@ class TextCatGraft(TrainablePipe):
         self.kept_corpus = None
         for label in all_labels:
             self._append_label(label)
-        self._set_solution(empty_solution(len(all_labels)))
+        self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
@@ -286,7 +288,14 @@ class TextCatGraft(TrainablePipe):
         unlabelled = None if reader is None else partial(reader, nlp)
         if unlabelled is not None and nlp is not None:
             unlabelled = partial(annotated, unlabelled, nlp, self)
-        return NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
+        source = NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
+        optional = self.learner.optional_blocks if isinstance(self.learner, GraftingPath) else ()
+        if linked := [block for block in optional if block in source.vertex_blocks]:
+            raise ValueError(
+                f"[{self.name}] The network links features of {listed(linked)}: it cannot be one of the "
+                f"optional_blocks of the learner. Remove it from these."
+            )
+        return source
 
     def _checked(self, examples: Examples) -> Examples:
         """Yield the examples; raise an error if there are none, or if they are something else."""
@@ -328,7 +337,8 @@ class TextCatGraft(TrainablePipe):
         checkpoint_folder: Path | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        return Training(ExtractedCorpus(self.blocks, reader), self.learner, source, network, checkpoint_folder)
+        corpus = ExtractedCorpus(self.blocks, reader)
+        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder)
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         if folder is not None and not isinstance(self.learner, GraftingPath):
@@ -381,8 +391,8 @@ class TextCatGraft(TrainablePipe):
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(examples)
-        fit = self.training.fit
-        losses[self.name] = self._batch_loss(examples) if fit is None else self.training.loss(fit)
+        report = self.training.report
+        losses[self.name] = self._batch_loss(examples) if report is None else self.training.loss(report)
         self.training.losses = losses
         if sgd:
             self.finish_update(sgd)
@@ -403,7 +413,7 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
                 f"Nothing is changed. Initialize it again with old and new documents."
             )
-        return ResumedTraining(self.kept_corpus, self.learner, self.report)
+        return ResumedTraining(self.kept_corpus, self.learner, self._named, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -415,11 +425,11 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
-        fit = self.training.step()
-        if fit is not None:
-            self.set_solution(fit.solution(), fit.report)
+        model = self.training.step()
+        if model is not None:
+            self.set_snapshot(*model)
             self.kept_corpus = self.corpus if self.keep_corpus else None
-            self.training.losses[self.name] = self.training.loss(fit)
+            self.training.losses[self.name] = self.training.loss(model.report)
 
     def set_solution(self, solution: Solution, report: Report) -> None:
         """Set features, weights and report; during training, also update the history.
@@ -431,15 +441,23 @@ class TextCatGraft(TrainablePipe):
         report : Report
             The report of the same step, which is copied.
         """
+        self.set_snapshot(self._named(solution), report)
+
+    def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:
+        """The same with features that have names: a snapshot of this component, but for its notes."""
         steps = self.history
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
-        self._set_solution(solution, {REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps})
+        self._set_snapshot(replace(snapshot, notes={REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps}))
         self.report = report.copy()
 
-    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
-        """Set a solution with its notes in one assignment; other threads see the model before or this one."""
-        set_solution(self.model, solution, self.vocab.strings, notes)
+    def _named(self, solution: Solution) -> Snapshot:
+        """The snapshot of a solution."""
+        return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
+
+    def _set_snapshot(self, snapshot: Snapshot) -> None:
+        """Set all of the model in one assignment; other threads see the model before or this one."""
+        self.model.attrs[SNAPSHOT] = snapshot
         self.report = None
 
     @property
@@ -468,18 +486,73 @@ class TextCatGraft(TrainablePipe):
         dict
             The scores; empty without a scorer.
         """
-        scores: dict[str, Any] = super().score(examples, **kwargs)
+        examples = list(examples)
+        if self.training is not None and self.training.takes_held_out:
+            return self._choose(self.training, examples, kwargs)
+        scores = self._scores(examples, kwargs)
+        if self.training is None or "cats_score" not in scores:
+            return scores
+        self._note_score(scores)
+        # Without a path, the loop chooses.
+        return {**scores, "cats_choice": scores["cats_score"]}
+
+    def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+        scores: dict[str, Any] = super().score(examples, **options)
+        return scores
+
+    def _note_score(self, scores: Mapping[str, Any]) -> None:
+        """Enter the first score of the last step into the history."""
         steps: list[dict[str, Any]] = saving.notes_of(self).get(HISTORY, [])
         score = scores.get("cats_score")
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-        return scores
+
+    def _choose(self, training: Training, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+        """Judge the present point of the path by these documents, and set the model chosen among the points so far.
+
+        The scores are those of the chosen point. Other documents than the first ones are scored as ever.
+        """
+        choice, held_out = training.choice, self.held_out(examples)
+        assert choice is not None
+        same = training.held_out is None or training.held_out.digest == held_out.digest
+        if not same or not len(held_out.corpus):
+            return self._scores(examples, options)
+
+        def scorer(probabilities: np.ndarray) -> dict[str, Any]:
+            self.set_annotations((example.predicted for example in judged), probabilities)
+            return self._scores(examples, options)
+
+        judged = [example for example in examples if self._can_judge(example)]
+        if not training.is_judged():
+            training.judge(held_out, scorer)
+            chosen = choice.chosen
+            assert chosen.snapshot is not None
+            self.set_snapshot(chosen.snapshot, chosen.report)
+            self._note_score(choice.points[-1].scores)
+        training.n_scored += training.concluded
+        if not choice.points or training.n_scored > 1:
+            return self._scores(examples, options)
+        chosen = choice.chosen
+        self.set_annotations((example.predicted for example in judged), chosen.probabilities)
+        return {**chosen.scores, **choice.scores()}
+
+    def held_out(self, examples: list[Example]) -> HeldOut:
+        """The documents of examples with a label that the component has."""
+        corpus = self._new_training().corpus
+        for example in examples:
+            if self._can_judge(example):
+                corpus.add(example)
+        return HeldOut(corpus, self.blocks, self.vocab.strings)
+
+    def _can_judge(self, example: Example) -> bool:
+        """Whether an example has labels of this component, and no others."""
+        cats = example.reference.cats
+        return bool(cats) and cats.keys() <= set(self.labels) and (not self.exclusive or any(cats.values()))
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""
-        own = snapshot_of(self.model)
-        self.model.attrs[SNAPSHOT] = replace(own, weights=own.weights / divisor, intercepts=own.intercepts / divisor)
+        self.model.attrs[SNAPSHOT] = snapshot_of(self.model).divided(divisor)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
@@ -739,9 +812,9 @@ class TextCatGraftMultilabel(TextCatGraft):
         self.cfg["thresholds"] = {}
         super().divide_scores(divisor)
 
-    def _set_solution(self, solution: Solution, notes: Mapping[str, Any] | None = None) -> None:
+    def _set_snapshot(self, snapshot: Snapshot) -> None:
         self.cfg["thresholds"] = {}
-        super()._set_solution(solution, notes)
+        super()._set_snapshot(snapshot)
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)

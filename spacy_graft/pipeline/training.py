@@ -5,20 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from functools import partial
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example
-from spacy.util import minibatch
+from spacy.training import Corpus, Example
+from spacy.util import minibatch, resolve_dot_names
 
+from ..extract.unread import unread_text
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
+from ..graft.settings import GraftingPath
+from ..graft.solution import Solution
 from ..graft.start import Fit, start
+from ..model.snapshot import Snapshot
+from .block_choice import leave_out
 from .checkpoints import Checkpoints
+from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import ExtractedCorpus
+from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
@@ -27,6 +35,13 @@ if TYPE_CHECKING:
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
+
+
+class Model(NamedTuple):
+    """What a step of training gives."""
+
+    snapshot: Snapshot
+    report: Report
 
 
 class Training:
@@ -45,6 +60,8 @@ class Training:
     corpus : ExtractedCorpus
         Empty.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
@@ -57,6 +74,16 @@ class Training:
     fit : Fit, optional
     reports : list of Report
         The report after each step of the fit.
+    choice : Choice, optional
+        The points of a path that held-out documents have judged.
+    held_out : HeldOut, optional
+        These documents.
+    left_out : tuple of str
+        Blocks that a fit which begins does not have.
+    concluded : bool
+        Whether the last step was that to the chosen model.
+    n_scored : int
+        How often its scores have been asked for.
     losses : dict of str to float
         The caller's losses, which the next step updates.
     """
@@ -65,19 +92,28 @@ class Training:
         self,
         corpus: ExtractedCorpus,
         learner: Any,
+        named: Callable[[Solution], Snapshot],
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
+        self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
         self.fit: Fit | None = None
         self.reports: list[Report] = []
+        self.choice: Choice | None = None
+        self.held_out: HeldOut | None = None
+        self.left_out: tuple[str, ...] = ()
+        self.concluded = False
         self.losses: dict[str, float] = {}
+        self._scorer: Scorer | None = None
         self._source = source
+        self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
+        self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
@@ -85,9 +121,16 @@ class Training:
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
 
-    def loss(self, fit: Fit) -> float:
-        """The objective of the current fit, divided by the number of documents."""
-        return fit.report.objective / self._n_fitted
+    @property
+    def report(self) -> Report | None:
+        """Of the last step; None before there is a fit."""
+        if self.fit is None:
+            return None
+        return self.reports[-1] if self.reports else self.fit.report
+
+    def loss(self, report: Report) -> float:
+        """The objective of a report, divided by the number of documents."""
+        return report.objective / self._n_fitted
 
     def add_examples(self, examples: Examples) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
@@ -109,12 +152,15 @@ class Training:
         self.fit = None
         self._n_fitted = self._n_at_last_step = 0
 
-    def step(self) -> Fit | None:
+    def step(self) -> Model | None:
         """Do one step of the fit; start or restart the fit if necessary.
+
+        When held-out documents have judged a path (:meth:`judge`) and it has ended, or they are not predicted better
+        any more, the last step is to the chosen model: under ``retrain``, to that of all documents, theirs included.
 
         Returns
         -------
-        Fit or None
+        Model or None
             None if nothing changed, because there are no documents or the fit has finished.
 
         Warns
@@ -124,14 +170,99 @@ class Training:
         """
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
+            if self.concluded:
+                self.left_out = ()
             self.fit = self._started_fit()
-        elif self.fit is None or self.fit.finished:
+        elif self.fit is None or self.concluded:
+            return None
+        elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
+            return self._conclude(self.choice)
+        elif self.fit.finished:
             return None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
             warnings.warn(reason, stacklevel=3)
-        return self.fit
+        self._snapshot = self.named(self.fit.solution())
+        return Model(self._snapshot, self.fit.report)
+
+    @property
+    def takes_held_out(self) -> bool:
+        """Whether documents that are evaluated now may choose among the points of a path.
+
+        They may in a loop that evaluates from its first step on. What is evaluated after training without held-out
+        documents may be a test set, which must not choose anything.
+        """
+        return self.choice is not None and (self._is_evaluated or len(self.reports) == 1)
+
+    def is_judged(self) -> bool:
+        """Whether the present point of a path has been judged, or there is none."""
+        if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
+            return True
+        return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
+
+    def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
+        """Judge the present point of a path by held-out documents, the same at all points."""
+        assert self.choice is not None
+        assert self._snapshot is not None
+        self.held_out, self._is_evaluated = held_out, True
+        if self.choice.learner.optional_blocks:
+            # It holds the examples, so it is kept only where it is needed again.
+            self._scorer = scorer
+        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
+        self.reports[-1] = point.report
+
+    def _conclude(self, choice: Choice) -> Model:
+        """The chosen model, after which nothing changes."""
+        optional = choice.learner.optional_blocks
+        self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
+        chosen = choice.chosen
+        assert chosen.snapshot is not None
+        model = Model(chosen.snapshot, chosen.report.copy())
+        if choice.learner.retrain:
+            model = self._retrained(chosen)
+        model.report.finished = self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
+        """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.left_out, like = blocks, choice.chosen.report
+        fit = self.path_to(like.points)
+        fit.refit = like.refit
+        return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
+    def _retrained(self, chosen: JudgedPoint) -> Model:
+        """The model of all documents, those held out included, at a point under its refit and temperature."""
+        assert self.held_out is not None
+        self.corpus = self.corpus.followed_by(self.held_out.corpus)
+        self.path_to(chosen.report.points)
+        self._n_at_last_step = self._n_fitted
+        return self.refitted(chosen.report, len(self.held_out.corpus))
+
+    def path_to(self, n_points: int) -> PathFit:
+        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+        self.fit = None  # frees its memory before the next fit allocates
+        fit = self.fit = self._begun_fit()
+        n_steps = len(self.reports)
+        while not fit.finished and fit.report.points < n_points:
+            self._step(fit)
+        del self.reports[n_steps:]
+        return cast("PathFit", fit)
+
+    def refitted(self, like: Report, n_held_out: int = 0) -> Model:
+        """The present point of a path, under the refit and the temperature of another report; without its blocks."""
+        fit = cast("PathFit", self.fit)
+        report = replace(
+            fit.report.copy(),
+            refit=like.refit,
+            temperature=like.temperature,
+            n_held_out=n_held_out,
+            left_out=list(like.left_out),
+        )
+        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -141,7 +272,17 @@ class Training:
 
     def _started_fit(self) -> Fit:
         """A fit with all documents, after the number of steps done so far."""
-        data = self.corpus.training_data()
+        fit = self._begun_fit()
+        self.reports = []
+        self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
+        self.held_out, self.concluded, self.n_scored = None, False, 0
+        for _ in range(self._steps):
+            self._step(fit)
+        return fit
+
+    def _begun_fit(self) -> Fit:
+        """A fit with all documents, before its first step."""
+        data = self.corpus.training_data().without(self.left_out)
         if self.network is not None:
             data = replace(data, network=self.network(data))
         if self.checkpoint_folder is not None:
@@ -149,9 +290,6 @@ class Training:
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
         fit = start(self.learner, data)
         self._n_fitted = len(self.corpus)
-        self.reports = []
-        for _ in range(self._steps):
-            self._step(fit)
         return fit
 
     def _step(self, fit: Fit) -> None:
@@ -165,7 +303,7 @@ class Training:
 
     def _saved_step(self, fit: PathFit, checkpoints: Checkpoints) -> None:
         """Take a step from its checkpoint, or do and save it."""
-        step = len(self.reports) + 1
+        step = fit.report.points + 1
         saved = checkpoints.load(step)
         if saved is not None:
             fit.resume(saved)
@@ -185,30 +323,34 @@ class ResumedTraining(Training):
     corpus : ExtractedCorpus
         Of the model.
     learner : settings of a learner
+    named : callable
+        Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> None:
-        super().__init__(corpus, learner)
+    def __init__(
+        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+    ) -> None:
+        super().__init__(corpus, learner, named)
         self._report = report
+        self.left_out = tuple(report.left_out)
         self._n_fitted = len(corpus)
 
-    def step(self) -> Fit | None:
+    def step(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
         self.fit = None
-        self.fit = self._started_fit()
-        while not self.fit.finished and not self._has_caught_up(self.fit):
-            self._step(self.fit)
-        return self.fit
-
-    def _has_caught_up(self, fit: Fit) -> bool:
-        """Whether a path is where that of the model was; other fits are done when they have finished."""
-        if not self._report.points:
-            return False
-        path = cast("PathFit", fit)
-        return path.has_reached(self._report.position)
+        fit = self.fit = self._started_fit()
+        # Fits without points are done when they have finished.
+        while not fit.finished and (not self._report.points or fit.report.points < self._report.points):
+            self._step(fit)
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(self.named(fit.solution()), fit.report)
+        model = self.refitted(self._report)
+        self.reports[-1] = model.report
+        return model
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
@@ -220,7 +362,7 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
     annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
     before = takewhile(lambda item: item[1] is not component, nlp.components)
     pipes = [pipe for name, pipe in before if name in annotating]
-    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else get_examples()
+    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else with_tokens(get_examples())
 
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
@@ -232,11 +374,43 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
 def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
     """Yield the examples with predicted documents that the components have processed."""
     for batch in minibatch(examples, batch_size):
-        docs: Iterable[Doc] = (example.predicted.copy() for example in batch)
+        docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
             docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
             yield Example(doc, example.reference)
+
+
+def with_tokens(examples: Examples) -> Iterator[Example]:
+    """The examples, with the tokens of those that have not been read."""
+    for example in examples:
+        yield (
+            example
+            if unread_text(example.predicted) is None
+            else Example(own_doc(example.predicted), example.reference)
+        )
+
+
+def own_doc(doc: Doc) -> Doc:
+    """A copy of a document; the tokens of one that has not been read."""
+    unread = unread_text(doc)
+    return doc.copy() if unread is None else unread.doc()
+
+
+def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> Callable[[], Examples]:
+    """The whole training corpus, if spaCy has cut it off.
+
+    Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
+    files can be read again, unlike other streams, which may not end.
+    """
+    if nlp is None or not isinstance(get_examples(), islice):
+        return get_examples
+    config = nlp.config.interpolate()
+    training = config.get("training", {})
+    if training.get("max_epochs") != -1:
+        return get_examples
+    (reader,) = resolve_dot_names(config, [training["train_corpus"]])
+    return partial(reader, nlp) if isinstance(reader, Corpus | JsonlCorpus) else get_examples
 
 
 def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import inlined, njit
+from .._numba import inlined, inner, njit
 from ..index.item_kernels import entry_key
 from .weighting import Weighting, inverse_weight, largest_inverse_weight
 
@@ -291,7 +291,7 @@ def fill_part(database, column, number_of, row_starts, columns, row_values, weig
         row_starts[r + 1] = end
 
 
-@njit
+@inner
 def add_shared(column, database, limit, sums, touched):
     """Add to ``sums`` what a column shares with those after it; returns how many it meets, named in ``touched``.
 
@@ -346,7 +346,7 @@ def add_shared(column, database, limit, sums, touched):
     return n_touched
 
 
-@njit
+@inner
 def largest_after(column, n_columns, sums):
     """The largest sum on one side of any column after this."""
     largest = 0.0
@@ -355,7 +355,7 @@ def largest_after(column, n_columns, sums):
     return largest
 
 
-@njit
+@inner
 def add_weight(sums, columns, first, last, weight):
     """Add a weight to the sums of the columns of a part of a row."""
     if weight != 0.0:
@@ -363,7 +363,7 @@ def add_weight(sums, columns, first, last, weight):
             sums[columns[q]] += weight
 
 
-@njit
+@inner
 def clear(sums, column):
     """Forget the sums of a column; one by one, which is faster than a loop."""
     sums[POSITIVE, column] = 0.0
@@ -387,7 +387,7 @@ def is_simpler(code, other):
     return code < other
 
 
-@njit
+@inner
 def place_of(key, keys):
     """Where sorted keys have a key first; -1 if nowhere."""
     begin, end = 0, keys.shape[0]
@@ -400,7 +400,7 @@ def place_of(key, keys):
     return begin if begin < keys.shape[0] and keys[begin] == key else -1
 
 
-@njit
+@inner
 def combination_column(a, b, c, items, documents, values, df):
     """Write the column of a combination from entry ``df`` on, values only where items have them; returns its end."""
     starts, of_all, values_of_all = items.starts, items.documents, items.values
@@ -428,7 +428,7 @@ def combination_column(a, b, c, items, documents, values, df):
     return df
 
 
-@njit
+@inner
 def key_of(documents, values, begin, end, numbers):
     """Key of a column; no values where all are 1."""
     key = 0
@@ -459,7 +459,7 @@ def fill_combination_columns(codes, items, starts, documents, values, keys):
         keys[r] = key_of(documents, values, starts[r], starts[r + 1], items.numbers)
 
 
-@njit
+@inner
 def inverse_weight_of(documents, values, begin, end, shares, weighting):
     """1 / λ of a column, exactly."""
     inside = outside = total = squares = 0.0
@@ -511,7 +511,7 @@ def bounds_below(items, shares, query, bounds, inverses):
         bounds[k] = max(positive, negative) * inverses[k]
 
 
-@njit
+@inner
 def slot_of(key, label, found):
     """The slot of a column and label in the hash table: where it is, or where it would be."""
     mask = found.slots.shape[0] - 1
@@ -531,7 +531,7 @@ def fill_slots(found):
         found.slots[slot_of(found.keys[candidate], found.labels[candidate], found)] = candidate
 
 
-@njit
+@inner
 def offer_combination(a, b, c, items, query, found):
     """Count a combination if it violates and, if it is among the best so far, put it with the candidates.
 
@@ -574,7 +574,7 @@ def offer_combination(a, b, c, items, query, found):
     return candidate + 1 == found.gradients.shape[0]
 
 
-@njit
+@inner
 def count_violation(scaled, label, min_gradient, found):
     """Count a violation of a label."""
     found.n_violations[0] += 1
@@ -601,7 +601,7 @@ def begin_anchor(anchor, lowest, walk):
     walk.place[N_BELOW] = 0
 
 
-@njit
+@inner
 def offer_touched(anchor, lowest, walk, items, query, found):
     """Offer the combinations of an anchor with the columns that it meets; returns whether that has been done.
 

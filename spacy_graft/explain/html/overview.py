@@ -125,9 +125,10 @@ def in_context(snapshot: Snapshot, wanted: set[int], examples: Iterable[Doc]) ->
     found: dict[int, list[str]] = defaultdict(list)
     for doc in islice(examples, MAX_DOCUMENTS):
         missing = [row for row in sorted(wanted) if len(found[row]) < MAX_EXAMPLES]
-        present = set(snapshot.contributions(doc)[0].tolist())
+        occurrences = snapshot.ngram_occurrences(doc)
+        present = set(snapshot.contributions(doc, occurrences)[0].tolist())
         if not present.isdisjoint(missing):
-            evidence = Evidence(snapshot, doc)
+            evidence = Evidence(snapshot, doc, occurrences)
             for row in filter(present.__contains__, missing):
                 found[row] += snippet(doc.text, evidence.of_feature(row)[3])
     return {row: lines for row, lines in found.items() if lines}

@@ -1,0 +1,430 @@
+"""The choice among the points of a path by held-out documents: refit, size and temperature of the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import metrics
+from ..digests import digest_of
+from ..extract.blocks import Block
+from ..graft.report import Report
+from ..graft.settings import GraftingPath
+from ..model.matching import Blocks
+from ..model.snapshot import Snapshot
+from .corpus import ExtractedCorpus
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+    from ..graft.path import PathFit
+
+#: Points without a lower log-loss after which a path ends.
+PATIENCE = 2
+#: Strengths of refits that are tried are this far apart; the least and the largest.
+FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
+#: Temperature, or one over it, of a refit that need not be looked for again.
+MILD_TEMPERATURE = 1.25
+#: Gain in log-loss that is worth another refit, as a share of the log-loss.
+WORTHWHILE = 1e-3
+
+Scorer = Callable[[np.ndarray], dict[str, Any]]
+
+
+class HeldOut:
+    """Held-out documents, read once.
+
+    Memory: as of :class:`ExtractedCorpus`.
+
+    Parameters
+    ----------
+    corpus : ExtractedCorpus
+    blocks : mapping of str to block
+    strings : StringStore
+        Of the vocab of the documents.
+    """
+
+    def __init__(self, corpus: ExtractedCorpus, blocks: Mapping[str, Block], strings: StringStore) -> None:
+        self.corpus = corpus
+        self.blocks = Blocks(blocks)
+        self.strings = strings
+        self.streams = corpus.streams()
+        self.lengths = corpus.lengths(self.streams)
+        self.targets = corpus.targets()
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether labels are mutually exclusive."""
+        return self.corpus.reader.exclusive
+
+    @cached_property
+    def digest(self) -> str:
+        """What two sets of documents share only if they are the same."""
+        return digest_of([self.streams, self.lengths, self.targets])
+
+    @cached_property
+    def doubted(self) -> np.ndarray:
+        """Targets as if there were one document more, of which nothing is known: float64 (n_documents, n_labels).
+
+        Refits and temperatures are chosen by them. Documents that are all predicted correctly would ask for weights
+        without bound. As Platt 1999, "Probabilistic outputs for support vector machines", section 2.2, who has one
+        document more of each label.
+        """
+        values, n = self.targets.values, len(self.corpus)
+        any_label = 1.0 / values.shape[1] if self.exclusive else 0.5
+        return np.asarray((n * values + any_label) / (n + 1.0))
+
+    @cached_property
+    def baseline(self) -> float:
+        """The log-loss of the shares of labels, for all documents alike."""
+        targets = self.targets
+        importance = targets.known * targets.weights[:, None]
+        shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
+        losses = metrics.document_losses(
+            np.broadcast_to(shares, targets.values.shape), targets.values, targets.known, exclusive=self.exclusive
+        )
+        return self.mean(losses)
+
+    def scores(self, snapshot: Snapshot) -> np.ndarray:
+        """Scores of the documents: float64 (n_documents, n_labels)."""
+        return snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Of all labels: float64 (n_documents, n_labels)."""
+        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+
+    def losses(self, probabilities: np.ndarray) -> np.ndarray:
+        """The log-loss of each document: float64 (n_documents)."""
+        targets = self.targets
+        return metrics.document_losses(probabilities, targets.values, targets.known, exclusive=self.exclusive)
+
+    def doubting_loss(self, scores: np.ndarray) -> float:
+        """The mean log-loss of scores for the targets of :attr:`doubted`."""
+        known = self.targets.known
+        losses = metrics.document_losses(self.probabilities(scores), self.doubted, known, exclusive=self.exclusive)
+        return self.mean(losses)
+
+    def mean(self, losses: np.ndarray) -> float:
+        """The mean over documents, by their weights."""
+        return metrics.mean(losses, self.targets.weights)
+
+    def error(self, losses: np.ndarray) -> float:
+        """The standard error of that mean."""
+        weights = self.targets.weights
+        return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
+
+    def temperature(self, scores: np.ndarray) -> float:
+        """The best temperature for the targets of :attr:`doubted`; 1 if there is none."""
+        targets = self.targets
+        best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
+        return 1.0 if best is None else best
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point under one refit.
+
+    Attributes
+    ----------
+    strength : float, optional
+        Of the refit; None for the weights of the path.
+    snapshot : Snapshot
+    scores : float64 (n_documents, n_labels)
+        Of held-out documents.
+    temperature : float
+        The best one for them.
+    log_loss : float
+        Their mean log-loss without it, for targets that are not quite certain (:attr:`HeldOut.doubted`): a refit whose
+        probabilities need no temperature is preferred to one that does.
+    """
+
+    strength: float | None
+    snapshot: Snapshot
+    scores: np.ndarray
+    temperature: float
+    log_loss: float
+
+    @property
+    def is_too_far_off(self) -> bool:
+        """Whether the temperature says that another refit must be better: above 1 a stronger one, below a weaker."""
+        return abs(math.log(self.temperature)) > math.log(MILD_TEMPERATURE)
+
+
+@dataclass(frozen=True)
+class JudgedPoint:
+    """A point of a path as held-out documents judge it.
+
+    Attributes
+    ----------
+    snapshot : Snapshot, optional
+        Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
+    report : Report
+    log_loss, error : float
+        Mean log-loss of held-out documents, and its standard error.
+    probabilities : float64 (n_documents, n_labels)
+        Of held-out documents.
+    scores : dict
+        What the component's scorer says of these.
+    """
+
+    snapshot: Snapshot | None
+    report: Report
+    log_loss: float
+    error: float
+    probabilities: np.ndarray
+    scores: dict[str, Any]
+
+
+class Choice:
+    """The points of one path that have been judged, and which of them is chosen.
+
+    Memory: the probabilities of all points, 8 bytes a document and label, and the model of the chosen one; the models
+    of all points if the rule of one standard error chooses, since it may come back to a smaller one.
+
+    Parameters
+    ----------
+    learner : GraftingPath
+
+    Attributes
+    ----------
+    points : list of JudgedPoint
+        In the order of the path.
+    """
+
+    def __init__(self, learner: GraftingPath) -> None:
+        self.learner = learner
+        self.points: list[JudgedPoint] = []
+        #: Log-loss of the shares of labels among the held-out documents.
+        self.baseline = 0.0
+        #: The least log-loss so far, and whether another refit has not lowered it at the last point.
+        self._least, self._is_stuck = math.inf, False
+        self._leaner: JudgedPoint | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the last points have not lowered the log-loss."""
+        return is_exhausted([point.log_loss for point in self.points])
+
+    @property
+    def best(self) -> JudgedPoint:
+        """The best point by the metric; of equal ones that with the higher macro-F1, then the first."""
+        return max(self.points, key=self._value)
+
+    @property
+    def chosen(self) -> JudgedPoint:
+        """The point that ``parsimony`` asks for; without the blocks that it does not need, once that is known."""
+        return self._of_point() if self._leaner is None else self._leaner
+
+    def _of_point(self) -> JudgedPoint:
+        columns = [
+            (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
+        ]
+        return self.points[parsimonious(self.learner.parsimony, *map(list, zip(*columns, strict=True)))]
+
+    def scores(self) -> dict[str, float]:
+        """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls along a path.
+
+        The latter is the share by which the best point so far lowers the log-loss of probabilities that are the same
+        for all documents; or, if another metric chooses, the best of it.
+        """
+        best = self.best
+        if self.learner.metric != "log_loss":
+            return {"cats_log_loss": self.chosen.log_loss, "cats_choice": float(best.scores[self.learner.metric])}
+        share = 1.0 - best.log_loss / self.baseline if self.baseline > 0.0 else 0.0
+        return {"cats_log_loss": self.chosen.log_loss, "cats_choice": share}
+
+    def _value(self, point: JudgedPoint) -> tuple[float, float]:
+        f1 = float(point.scores.get("cats_macro_f", 0.0))
+        return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
+
+    def judge(self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+        """Judge the present point of a path.
+
+        Parameters
+        ----------
+        fit : PathFit
+        named : Snapshot
+            Of its solution.
+        held_out : HeldOut
+        scorer : callable
+            Returns the scores of probabilities of the held-out documents.
+
+        Raises
+        ------
+        ValueError
+            If the metric is no number among the scores.
+        """
+        self.baseline = held_out.baseline
+        point, log_loss = self._judged(fit, named, held_out, scorer, math.inf if self._is_stuck else self._least)
+        self._is_stuck = log_loss >= self._least
+        self._least = min(self._least, log_loss)
+        self.points.append(point)
+        if self.learner.parsimony != "one_se":
+            chosen = self.chosen
+            self.points = [one if one is chosen else replace(one, snapshot=None) for one in self.points]
+        return point
+
+    def take_without(
+        self, blocks: Sequence[str], fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
+    ) -> bool:
+        """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
+
+        Its refit is that of the chosen point; another is looked for only where the temperature says so.
+
+        Parameters
+        ----------
+        blocks : sequence of str
+            All that are left out.
+        fit, named, held_out, scorer
+            As of :meth:`judge`.
+
+        Returns
+        -------
+        bool
+            Whether it has been chosen.
+        """
+        chosen = self.chosen
+        point, _ = self._judged(fit, named, held_out, scorer)
+        point.report.left_out = list(blocks)
+        if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
+            self._leaner = point
+        return self._leaner is point
+
+    def _judged(
+        self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+    ) -> tuple[JudgedPoint, float]:
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
+        trial_of = trials_of(fit, named, held_out)
+        trial = trial_of(fit.refit)
+        if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
+            # Where it does not get better, another refit may be what is missing.
+            trial = best_refit(trial, trial_of)
+            fit.refit = trial.strength
+        temperature = trial.temperature
+        probabilities = held_out.probabilities(trial.scores / temperature)
+        losses = held_out.losses(probabilities)
+        found = scorer(probabilities)
+        self._check_metric(found)
+        log_loss, error = held_out.mean(losses), held_out.error(losses)
+        report = replace(
+            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
+        )
+        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
+        return point, trial.log_loss
+
+    def _check_metric(self, scores: Mapping[str, Any]) -> None:
+        metric = self.learner.metric
+        if metric != "log_loss" and not isinstance(scores.get(metric), float | int):
+            numbers = sorted(name for name, value in scores.items() if isinstance(value, float | int))
+            raise ValueError(
+                f"GraftingPath: metric = {metric!r}, but the scorer of the component has no such number. It has: "
+                f"{', '.join(numbers) or 'none'}; or use 'log_loss'."
+            )
+
+
+def is_exhausted(losses: Sequence[float]) -> bool:
+    """Whether the last log-losses of a path are not below an earlier one."""
+    return bool(losses) and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+
+
+def parsimonious(
+    parsimony: str | int,
+    values: Sequence[Any],
+    losses: Sequence[float],
+    errors: Sequence[float],
+    sizes: Sequence[float],
+) -> int:
+    """The index of the point that ``parsimony`` asks for.
+
+    Parameters
+    ----------
+    parsimony : "best", "one_se" or int
+        See :class:`~spacy_graft.graft.settings.GraftingPath`. The rule of one standard error is that of Breiman,
+        Friedman, Olshen & Stone 1984, section 3.4.3.
+    values : sequence of numbers or tuples
+        Of points along a path; the larger is the better one.
+    losses, errors : sequence of float
+        Their log-losses and the standard errors of these.
+    sizes : sequence of float
+        Their features.
+    """
+    if parsimony == "one_se":
+        best = int(np.argmin(losses))
+        return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
+    small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
+    return max(small, key=values.__getitem__, default=0)
+
+
+def is_small(n_features: float, parsimony: str | int) -> bool:
+    """Whether a model has no more features than ``parsimony`` allows."""
+    return isinstance(parsimony, str) or n_features <= parsimony
+
+
+def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
+    """The trials of the present point of a path, by the strength of their refit.
+
+    Parameters
+    ----------
+    fit : PathFit
+    named : Snapshot
+        Of its solution: all refits have its features.
+    held_out : HeldOut
+    """
+
+    @cache
+    def trial_of(strength: float | None) -> Trial:
+        solution = fit.refitted(strength)
+        snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+        scores = held_out.scores(snapshot)
+        return Trial(strength, snapshot, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
+
+    return trial_of
+
+
+def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial:
+    """The refit of a point with the least log-loss.
+
+    From that of ``first``, strengths rise or fall by :data:`FACTOR` while that lowers the log-loss, first in the
+    direction that its temperature tells; then the minimum of the parabola through the best and its neighbours, over the
+    logarithm of the strength, is tried if it promises enough.
+    """
+    best, neighbours = first, {0: first}
+    if not first.snapshot.features.n_features:
+        return first
+    towards = 1 if first.temperature >= 1.0 else -1
+    for direction in (towards, -towards):
+        while LEAST_REFIT < (strength := strength_of(best) * FACTOR**direction) < LARGEST_REFIT:
+            other = trial_of(strength)
+            if other.log_loss >= best.log_loss:
+                neighbours[direction] = other
+                break
+            neighbours[-direction], best = best, other
+        if best is not first:
+            break
+    if len(neighbours) == 3:
+        place, gain = lowest_of_parabola([one.log_loss for one in (neighbours[-1], best, neighbours[1])])
+        if gain > WORTHWHILE * best.log_loss:
+            best = min(best, trial_of(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
+    return best
+
+
+def strength_of(trial: Trial) -> float:
+    """The strength of a trial that has one."""
+    assert trial.strength is not None
+    return trial.strength
+
+
+def lowest_of_parabola(values: Sequence[float]) -> tuple[float, float]:
+    """Where the parabola through (−1, a), (0, b), (1, c) is lowest, between −1 and 1, and by how much less than b."""
+    before, here, after = values
+    curvature = before - 2.0 * here + after
+    if not curvature > 0.0 or not math.isfinite(curvature):
+        return 0.0, 0.0
+    slope = 0.5 * (after - before)
+    place = min(max(-slope / curvature, -1.0), 1.0)
+    return place, -(slope * place + 0.5 * curvature * place**2)

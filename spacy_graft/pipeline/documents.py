@@ -1,0 +1,135 @@
+"""The columns of documents that have been read: symbols, lengths, targets, fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..extract.blocks import ReadingBlock, is_item_block
+from ..extract.streams import Stream, stream_of
+from .targets import Target, Targets
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
+
+
+@dataclass(frozen=True)
+class ReadDocument:
+    """What is kept of one document.
+
+    Attributes
+    ----------
+    symbols : dict of str to array
+        By block.
+    target : Target
+    length : int
+    key : int
+        Its fingerprint, 64 bits.
+    """
+
+    symbols: dict[str, np.ndarray]
+    target: Target
+    length: int
+    key: int
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The same of many documents, without an object for each.
+
+    Attributes
+    ----------
+    streams : dict of str to Stream
+        By block.
+    targets : Targets
+    lengths : int64 (n_documents)
+    keys : uint64 (n_documents)
+    """
+
+    streams: dict[str, Stream]
+    targets: Targets
+    lengths: np.ndarray
+    keys: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def of(cls, documents: Sequence[ReadDocument], blocks: Mapping[str, ReadingBlock], n_labels: int) -> Documents:
+        """The columns of documents of these blocks and labels."""
+        return cls(
+            {name: stream_of(block, [one.symbols[name] for one in documents]) for name, block in blocks.items()},
+            Targets.of([one.target for one in documents], n_labels),
+            np.array([one.length for one in documents], np.int64),
+            np.array([one.key for one in documents], np.uint64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Documents]) -> Documents:
+        """All documents of parts with the same blocks and labels, at least one part."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            {name: Stream.concatenated([part.streams[name] for part in parts]) for name in parts[0].streams},
+            Targets.joined([part.targets for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+            np.concatenate([part.keys for part in parts]),
+        )
+
+    def with_labels(self, n_new: int, known: bool) -> Documents:
+        """The same documents with more labels, all 0, whether they are known to be or not."""
+        return replace(self, targets=self.targets.with_labels(n_new, known))
+
+    def to_dict(self, blocks: Mapping[str, ReadingBlock], strings: StringStore) -> dict[str, Any]:
+        """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings."""
+        return {
+            "symbols": {name: packed(block, self.streams[name], strings) for name, block in blocks.items()},
+            "lengths": self.lengths.astype(np.uint32),
+            "targets": self.targets.values,
+            "known": self.targets.known.astype(np.uint8),
+            "weights": self.targets.weights,
+            "seen": self.keys,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], blocks: Mapping[str, ReadingBlock], strings: StringStore) -> Documents:
+        """What :meth:`to_dict` wrote; strings of the symbols are added to ``strings``.
+
+        Raises
+        ------
+        ValueError
+            If a block cannot have the symbols.
+        """
+        return cls(
+            {name: unpacked(block, saved["symbols"][name], strings) for name, block in blocks.items()},
+            Targets(saved["targets"], saved["known"].astype(np.bool_), saved["weights"]),
+            saved["lengths"].astype(np.int64),
+            saved["seen"],
+        )
+
+
+def packed(block: ReadingBlock, stream: Stream, strings: StringStore) -> dict[str, Any]:
+    """The symbols of a block in plain values and arrays, as narrow as they can be."""
+    counts = np.diff(stream.starts).astype(np.uint32)
+    if block.dtype is np.uint32:
+        return {"counts": counts, "codes": narrow(stream.symbols), "names": []}
+    distinct, codes = np.unique(stream.symbols, axis=0, return_inverse=True)
+    names = [name for symbols in distinct for name in block.names(np.atleast_1d(symbols), strings)]
+    return {"counts": counts, "codes": narrow(codes.reshape(-1)), "names": names}
+
+
+def unpacked(block: ReadingBlock, saved: Mapping[str, Any], strings: StringStore) -> Stream:
+    """The stream which :func:`packed` was given."""
+    symbols = saved["codes"].astype(block.dtype)
+    if block.dtype is not np.uint32:
+        distinct = block.values(saved["names"], strings)
+        symbols = (distinct.reshape(-1, block.width) if is_item_block(block) else distinct)[saved["codes"]]
+    return Stream(symbols, np.concatenate([np.zeros(1, np.int64), np.cumsum(saved["counts"].astype(np.int64))]))
+
+
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers in the smallest unsigned type that holds them."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))

@@ -1,0 +1,128 @@
+"""Lazy documents: the texts of a corpus, which graft components read when they need the symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..extract.blocks import is_reading_block
+from ..extract.lengths import WORDS
+from ..extract.unread import UNREAD_KEY
+from ..messages import listed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..extract.blocks import ReadingBlock
+
+
+#: Factories of the components that read lazy documents.
+GRAFT_FACTORIES = frozenset({"textcat_graft", "textcat_graft_multilabel"})
+
+
+def graft_pipes(nlp: Language) -> dict[str, Any]:
+    """The enabled graft components by name."""
+    return {name: pipe for name, pipe in nlp.pipeline if nlp.get_pipe_meta(name).factory in GRAFT_FACTORIES}
+
+
+class LazyBatch:
+    """Consecutive texts, which are read together when the symbols of one of them are asked for.
+
+    The components before the graft components annotate them, as in ``nlp.pipe``. Documents are not kept.
+
+    Parameters
+    ----------
+    nlp : Language
+    texts : sequence of str
+    make_doc : callable
+        Returns a document with tokens of the text with a given number.
+
+    remember : callable
+        Called with the batch when its symbols have been read, to keep it for the next time.
+    """
+
+    def __init__(
+        self,
+        nlp: Language,
+        texts: Sequence[str],
+        make_doc: Callable[[int], Doc],
+        remember: Callable[[LazyBatch], None],
+    ) -> None:
+        self.nlp = nlp
+        self.texts = texts
+        self.make_doc = make_doc
+        self._remember = remember
+        self._symbols: dict[ReadingBlock, list[np.ndarray]] = {}
+
+    def symbols(self, block: ReadingBlock) -> list[np.ndarray]:
+        """Return the symbols of all texts for a block."""
+        if block not in self._symbols:
+            self._read(block)
+        return self._symbols[block]
+
+    def _read(self, block: ReadingBlock) -> None:
+        """Read the symbols for a block, and for all blocks of the graft components, so that texts are parsed once."""
+        components = graft_pipes(self.nlp)
+        found: dict[ReadingBlock, list[np.ndarray]] = {block: [], WORDS: []}
+        for component in components.values():
+            found.update({own: [] for own in component.blocks.values() if is_reading_block(own)})
+        docs: Iterable[Doc] = map(self.make_doc, range(len(self.texts)))
+        for doc in self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, components)):
+            for own, symbols in found.items():
+                own.check(doc)
+                symbols.append(own.symbols(doc))
+        self._symbols = found
+        self._remember(self)
+
+
+class LazyText:
+    """A text of a batch: :class:`~spacy_graft.extract.unread.UnreadText`. Copies of a document share it."""
+
+    __slots__ = ("batch", "number")
+
+    def __init__(self, batch: LazyBatch, number: int) -> None:
+        self.batch = batch
+        self.number = number
+
+    @property
+    def text(self) -> str:
+        return self.batch.texts[self.number]
+
+    def doc(self) -> Doc:
+        return self.batch.make_doc(self.number)
+
+    def symbols(self, block: ReadingBlock) -> np.ndarray:
+        return self.batch.symbols(block)[self.number]
+
+    def __deepcopy__(self, memo: object) -> LazyText:
+        return self
+
+
+def not_before(nlp: Language, names: Iterable[str]) -> list[str]:
+    """The enabled components that do not annotate for those with these names: these, and all after the last of them."""
+    names = set(names)
+    last = max(number for number, name in enumerate(nlp.pipe_names) if name in names)
+    return [name for number, name in enumerate(nlp.pipe_names) if name in names or number > last]
+
+
+def unread_doc(nlp: Language, text: LazyText) -> Doc:
+    """An empty document with an unread text. Nothing is known of its tokens, so that no scorer looks at them."""
+    doc = Doc(nlp.vocab, user_data={UNREAD_KEY: text})
+    doc.has_unknown_spaces = True
+    return doc
+
+
+def require_lazy_readers(nlp: Language) -> None:
+    """Raise a ValueError if components other than graft components are trained, which need tokens."""
+    frozen = nlp.config["training"]["frozen_components"]
+    grafts = graft_pipes(nlp)
+    trained = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)]
+    others = [name for name in trained if name not in grafts and name not in frozen]
+    if others or not grafts:
+        raise ValueError(
+            f"spacy_graft.JsonlCorpus.v1: lazy documents have no tokens for components other than graft components, "
+            f"but the pipeline trains {listed(others)}. Set lazy = false in [corpora.train] and [corpora.dev]."
+        )

@@ -1,0 +1,286 @@
+"""Optional blocks: those that held-out documents do not need are left out after the choice of a point."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+import spacy_graft
+from conftest import WORDS, Record, make_examples, make_nlp, make_records
+from spacy_graft.graft.path import PathFit
+from spacy_graft.pipeline.block_choice import leave_out
+from spacy_graft.pipeline.defaults import blocks_of
+from spacy_graft.pipeline.fit import cross_validated, progress_bar
+from spacy_graft.pipeline.logger import console_logger
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+#: One refit, so that log-losses of points can be compared by hand.
+LEARNER: dict[str, Any] = {
+    "@graft_learners": "spacy_graft.GraftingPath.v1",
+    "steps": 6,
+    "l1_min_ratio": 0.01,
+    "refit": 2.0,
+}
+BLOCKS: dict[str, Any] = {
+    **WORDS,
+    "prefixes": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "PREFIX", "min_df": 2},
+    "shapes": {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "SHAPE", "min_df": 2},
+    "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words", "shapes"], "degree": 2, "min_df": 3},
+}
+OPTIONAL = ["pairs", "shapes", "prefixes"]
+
+
+@pytest.fixture(scope="module")
+def noisy() -> list[Record]:
+    """Records of which a fifth have a label that is not theirs, so that blocks differ in what they predict."""
+    records = make_records(180, seed=3)
+    return [{**record, "label": "food"} if number % 5 == 0 else record for number, record in enumerate(records)]
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def without(blocks: Sequence[str]) -> dict[str, Any]:
+    return {name: block for name, block in BLOCKS.items() if name not in blocks}
+
+
+def split(nlp: Language, records: list[Record]) -> tuple[list[Example], list[Example]]:
+    examples = make_examples(nlp, records)
+    return examples[:130], examples[130:]
+
+
+def trained(nlp: Language, records: list[Record], **options: Any) -> TextCatGraft:
+    """Train as ``spacy train`` does."""
+    train, dev = split(nlp, records)
+    component = component_of(nlp)
+    component.initialize(lambda: train, **options)
+    while component.training is not None and not component.training.concluded:
+        nlp.update(train[:4])
+        nlp.evaluate(dev)
+    return component
+
+
+def at_point(factory: str, features: dict[str, Any], records: list[Record], points: int) -> tuple[float, TextCatGraft]:
+    """A point of the path of other blocks: its log-loss on dev, and the component."""
+    # With "one_se", the models of all points are kept.
+    nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False, "parsimony": "one_se"})
+    train, dev = split(nlp, records)
+    nlp.initialize(lambda: train)
+    for step in range(1, points + 1):
+        nlp.update(train[:4])
+        if step in (1, points):
+            nlp.evaluate(dev)
+    component = component_of(nlp)
+    assert component.training is not None
+    assert component.training.choice is not None
+    point = component.training.choice.points[-1]
+    assert point.report.points == points
+    assert point.snapshot is not None
+    component.set_snapshot(point.snapshot, point.report)
+    return point.log_loss, component
+
+
+def weights_of(component: TextCatGraft) -> dict[Any, Any]:
+    return {(feature.block, feature.text): tuple(feature.weights.items()) for feature in component.features()}
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_blocks_go_that_dev_does_not_need(factory: str, noisy: list[Record]) -> None:
+    """By hand, with configs that have no such blocks; the model is theirs to the bit."""
+    plain = trained(make_nlp(factory, features=BLOCKS, learner={**LEARNER, "retrain": False}), noisy)
+    assert plain.report is not None
+    points, least = plain.report.points, plain.report.log_loss
+    assert least is not None
+    gone: list[str] = []
+    expected = plain
+    for new in (["pairs"], ["shapes", "pairs"], ["prefixes"]):
+        blocks = list(dict.fromkeys([*gone, *new]))
+        if len(blocks) == len(gone):
+            continue
+        log_loss, component = at_point(factory, without(blocks), noisy, points)
+        if log_loss <= least:
+            gone, least, expected = blocks, log_loss, component
+    found = trained(
+        make_nlp(factory, features=BLOCKS, learner={**LEARNER, "retrain": False, "optional_blocks": OPTIONAL}), noisy
+    )
+    assert found.report is not None
+    assert set(found.report.left_out) == set(gone) != set()
+    assert found.report.log_loss == least
+    assert {feature.block for feature in found.features()}.isdisjoint(gone)
+    assert weights_of(found) == weights_of(expected)
+
+
+def test_the_last_step_trains_again_without_them(noisy: list[Record]) -> None:
+    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL})
+    report = trained(nlp, noisy).report
+    assert report is not None
+    assert report.left_out
+    assert report.n_held_out == 50
+    whole = make_nlp(features=without(report.left_out), learner=LEARNER)
+    examples = make_examples(whole, noisy)
+    whole.initialize(lambda: examples)
+    for _ in range(report.points):
+        whole.update(examples[:4])
+    component_of(whole).divide_scores(report.temperature)
+    assert weights_of(component_of(nlp)) == weights_of(component_of(whole))
+
+
+def test_folds_choose_blocks_as_well(noisy: list[Record]) -> None:
+    records = noisy[:60]
+    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL})
+    report = spacy_graft.fit(nlp, make_examples(nlp, records))
+    assert report.left_out
+    whole = make_nlp(features=without(report.left_out), learner=LEARNER)
+    examples = make_examples(whole, records)
+    whole.initialize(lambda: examples)
+    for _ in range(report.points):
+        whole.update(examples[:4])
+    component_of(whole).divide_scores(report.temperature)
+    assert weights_of(component_of(nlp)) == weights_of(component_of(whole))
+
+
+def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> None:
+    reports = []
+    for optional in ([], OPTIONAL):
+        nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": optional})
+        component, examples = component_of(nlp), make_examples(nlp, noisy[:60])
+        component.initialize(lambda examples=examples: examples)
+        with progress_bar(component) as progress:
+            reports.append(cross_validated(component, examples, {"labels": component.labels}, progress))
+    plain, lean = reports
+    assert plain is not None
+    assert lean is not None
+    assert lean.left_out
+    assert plain.left_out == []
+    assert plain.points == lean.points
+    assert plain.log_loss is not None
+    assert lean.log_loss is not None
+    assert lean.log_loss <= plain.log_loss
+
+
+def test_the_order_and_what_goes_together() -> None:
+    """With a block go the combinations of its items; what has gone is not tried again."""
+    tried: list[tuple[str, ...]] = []
+
+    def needless(blocks: tuple[str, ...]) -> bool:
+        tried.append(blocks)
+        return blocks[0] != "prefixes"
+
+    assert leave_out(["prefixes", "shapes", "pairs", "words"], blocks_of(BLOCKS), needless) == (
+        "shapes", "pairs", "words",
+    )  # fmt: skip
+    assert tried == [("prefixes",), ("shapes", "pairs"), ("shapes", "pairs", "words")]
+
+
+@pytest.mark.slow
+def test_an_interrupted_training_ends_with_the_same_model(
+    noisy: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is interrupted: on the path, in a path without a block, in the last one."""
+
+    def component() -> TextCatGraft:
+        nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL})
+        return trained(nlp, noisy, checkpoints=str(tmp_path / "checkpoints"))
+
+    step, done, last = PathFit.step, [0], [0]
+
+    def interrupted(fit: PathFit) -> None:
+        if done[0] == last[0]:
+            raise KeyboardInterrupt
+        done[0] += 1
+        step(fit)
+
+    expected = trained(make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}), noisy)
+    monkeypatch.setattr(PathFit, "step", interrupted)
+    n_interruptions = 0
+    while True:
+        done[0], last[0] = 0, 5
+        try:
+            found = component()
+            break
+        except KeyboardInterrupt:
+            n_interruptions += 1
+    assert n_interruptions >= 3
+    assert found.to_bytes() == expected.to_bytes()
+
+
+def test_a_model_is_extended_without_them(noisy: list[Record]) -> None:
+    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}, keep_corpus=True)
+    left_out = spacy_graft.fit(nlp, *split(nlp, noisy)).left_out
+    assert left_out
+    again = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}, keep_corpus=True)
+    again.from_bytes(nlp.to_bytes())
+    again.update(make_examples(again, make_records(6, seed=9)))
+    report = component_of(again).report
+    assert report is not None
+    assert report.left_out == left_out
+    assert {feature.block for feature in component_of(again).features()}.isdisjoint(left_out)
+
+
+@Language.component("same_tags")
+def same_tags(doc: Doc) -> Doc:
+    """Tags that say nothing."""
+    for token in doc:
+        token.pos_ = "X"
+    return doc
+
+
+def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path) -> None:
+    """The log says so, and the model does without it."""
+    tags = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "max_length": 1}
+    nlp = make_nlp(features={**WORDS, "tags": tags}, learner={**LEARNER, "optional_blocks": ["tags"]})
+    nlp.add_pipe("same_tags", first=True)
+    train, dev = ([Example(same_tags(one.predicted), one.reference) for one in part] for part in split(nlp, noisy))
+    nlp.initialize(lambda: train)
+    nlp.config["training"]["max_steps"] = 8
+    stdout = io.StringIO()
+    log_step, _ = console_logger()(nlp, stdout, io.StringIO())
+    component = component_of(nlp)
+    while component.training is not None and not component.training.concluded:
+        losses = nlp.update(train[:4])
+        scores = nlp.evaluate(dev)
+        log_step({"epoch": 0, "step": 0, "losses": losses, "other_scores": scores, "score": 0.5})
+    assert component.report is not None
+    assert component.report.left_out == ["tags"]
+    *_, chosen, needless = stdout.getvalue().splitlines()
+    assert ", without 'tags'. Trained again" in chosen
+    assert needless == "[textcat_graft] The blocks that are left need no annotation by 'same_tags'."
+    expected = nlp("a goal and salt").cats
+    nlp.remove_pipe("same_tags")
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded("a goal and salt").cats == expected
+    assert component_of(loaded).report == replace(component.report, seconds={})
+    assert loaded.config["components"]["textcat_graft"]["learner"]["optional_blocks"] == ["tags"]
+
+
+@pytest.mark.parametrize(
+    ("optional", "message"),
+    [
+        (["shape"], "has 'shape', which is no block of this component. Did you mean 'shapes'"),
+        (["words", "prefixes", "shapes"], "has all blocks that read documents"),
+        ("words", "must be a list of names"),
+    ],
+)
+def test_what_cannot_be_optional(optional: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": optional})
+
+
+def test_blocks_that_a_network_links_stay(noisy: list[Record]) -> None:
+    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": ["words"]})
+    examples = make_examples(nlp, noisy[:9])
+    with pytest.raises(ValueError, match="The network links features of 'words'"):
+        component_of(nlp).initialize(lambda: examples, network=lambda *_: None)

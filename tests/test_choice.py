@@ -1,0 +1,252 @@
+"""The choice among the points of a path: by the log-loss of held-out documents, in any loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import Record, make_example, make_examples, make_nlp, make_records
+from spacy_graft import metrics
+from spacy_graft.pipeline.choice import Trial, best_refit, is_exhausted, lowest_of_parabola, parsimonious, trials_of
+from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.training import Training
+
+AUTO = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.003}
+
+
+@pytest.fixture(scope="module")
+def noisy() -> list[Record]:
+    """Records of which a fifth have a label that is not theirs, so that no model predicts all of them."""
+    records = make_records(240, seed=3)
+    return [{**record, "label": "food"} if number % 5 == 0 else record for number, record in enumerate(records)]
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def training_of(nlp: Language) -> Training:
+    training = component_of(nlp).training
+    assert training is not None
+    return training
+
+
+def trained(nlp: Language, train: list[Example], dev: list[Example]) -> list[dict[str, Any]]:
+    """Train as ``spacy train`` does; returns the scores of all evaluations, the first that change nothing included."""
+    nlp.initialize(lambda: train)
+    scores = []
+    for _ in range(AUTO["steps"] + 2):
+        nlp.update(train[:4])
+        scores.append(nlp.evaluate(dev))
+    return scores
+
+
+def split(nlp: Language, records: list[Record]) -> tuple[list[Example], list[Example]]:
+    examples = make_examples(nlp, records)
+    return examples[:160], examples[160:]
+
+
+def log_loss(nlp: Language, examples: list[Example]) -> float:
+    """Of the model as it stands."""
+    component = component_of(nlp)
+    probabilities = component.predict(example.predicted for example in examples)
+    targets = np.array([[example.reference.cats[label] for label in component.labels] for example in examples])
+    return metrics.log_loss(probabilities, targets, exclusive=component.exclusive)
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_the_model_is_the_best_point_so_far(factory: str, noisy: list[Record]) -> None:
+    nlp = make_nlp(factory, learner={**AUTO, "retrain": False})
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    losses: list[float] = []
+    shares: list[float] = []
+    while not training_of(nlp).concluded:
+        nlp.update(train[:4])
+        scores = nlp.evaluate(dev)
+        points = training_of(nlp).choice.points  # type: ignore[union-attr]
+        losses.append(points[-1].log_loss)
+        shares.append(scores["cats_choice"])
+        assert scores["cats_log_loss"] == pytest.approx(min(losses))
+        assert log_loss(nlp, dev) == pytest.approx(min(losses), rel=1e-9)
+    assert shares == sorted(shares)
+    assert len(points) < AUTO["steps"] or points[-1].report.finished
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.log_loss == pytest.approx(min(losses))
+    assert report.n_held_out == 0
+    assert component_of(nlp).history[-1]["log_loss"] == report.log_loss
+
+
+def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    scores = trained(nlp, train, dev)
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.n_held_out == len(dev)
+    # The point, refit and temperature that were chosen, on all documents.
+    whole = make_nlp(learner={**AUTO, "refit": report.refit})
+    examples = make_examples(whole, noisy)
+    whole.initialize(lambda: examples)
+    for _ in range(report.points):
+        whole.update(examples[:4])
+    component_of(whole).divide_scores(report.temperature)
+    np.testing.assert_allclose(
+        component_of(nlp).predict(example.predicted for example in train),
+        component_of(whole).predict(example.predicted for example in examples[:160]),
+        rtol=1e-9,
+    )
+    # What is reported is of the model before; then the loop is told nothing more.
+    concluded = next(i for i, score in enumerate(scores) if i and "cats_choice" not in score) - 1
+    assert scores[concluded]["cats_choice"] == max(score.get("cats_choice", 0.0) for score in scores)
+    assert scores[concluded]["cats_score"] == scores[concluded - 1]["cats_score"]
+
+
+def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    chosen = nlp.evaluate(dev)
+    other = nlp.evaluate(train)
+    assert "cats_choice" in chosen
+    assert "cats_choice" not in other
+    assert other["cats_score"] != chosen["cats_score"]
+    assert len(training_of(nlp).choice.points) == 1  # type: ignore[union-attr]
+
+
+def test_documents_that_are_evaluated_after_training_choose_nothing(noisy: list[Record]) -> None:
+    """They may be a test set."""
+    nlp = make_nlp(learner=AUTO)
+    train, test = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    for _ in range(2):
+        nlp.update(train[:4])
+    before = component_of(nlp).to_bytes()
+    assert "cats_log_loss" not in nlp.evaluate(test)
+    nlp.update(train[:4])
+    nlp.evaluate(test)
+    assert not training_of(nlp).choice.points  # type: ignore[union-attr]
+    again = make_nlp(learner=AUTO)
+    train, _ = split(again, noisy)
+    again.initialize(lambda: train)
+    for _ in range(2):
+        again.update(train[:4])
+    assert component_of(again).to_bytes() == before
+
+
+def test_documents_without_labels_choose_nothing(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, _ = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    assert "cats_choice" not in nlp.evaluate([make_example(nlp, "salt", {}), make_example(nlp, "salt", {"new": 1.0})])
+
+
+@pytest.mark.parametrize("parsimony", ["one_se", 20])
+def test_a_smaller_model_can_be_asked_for(parsimony: Any, noisy: list[Record]) -> None:
+    sizes, losses = [], []
+    for asked in ("best", parsimony):
+        nlp = make_nlp(learner={**AUTO, "parsimony": asked, "retrain": False})
+        report = spacy_graft.fit(nlp, *split(nlp, noisy))
+        assert report.log_loss is not None
+        sizes.append(report.n_active)
+        losses.append(report.log_loss)
+    assert sizes[1] < sizes[0]
+    assert losses[1] > losses[0]
+    if parsimony != "one_se":
+        assert 0 < sizes[1] <= parsimony
+
+
+def test_another_metric_can_choose(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner={**AUTO, "metric": "cats_micro_f", "retrain": False})
+    train, dev = split(nlp, noisy)
+    scores = trained(nlp, train, dev)
+    choices = [score["cats_choice"] for score in scores if "cats_choice" in score]
+    assert choices == sorted(choices)
+    assert nlp.evaluate(dev)["cats_micro_f"] == pytest.approx(choices[-1])
+
+
+def test_an_unknown_metric_is_refused(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner={**AUTO, "metric": "cats_f1"})
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    with pytest.raises(ValueError, match=r"metric = 'cats_f1', but the scorer .* It has: .*cats_macro_f"):
+        nlp.evaluate(dev)
+
+
+def test_without_dev_folds_choose(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    report = spacy_graft.fit(nlp, make_examples(nlp, noisy))
+    assert 1 <= report.points <= AUTO["steps"]
+    assert report.refit is not None
+    assert report.temperature != 1.0
+    new = make_examples(nlp, make_records(90, seed=11))
+    assert nlp.evaluate(new)["cats_macro_f"] > 0.9
+
+
+def test_scores_of_held_out_documents_are_those_of_predictions(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    for _ in range(4):
+        nlp.update(train[:4])
+    component = component_of(nlp)
+    scores = component.held_out(dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
+    expected = component.model.predict([example.predicted for example in dev])
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    for _ in range(5):
+        nlp.update(train[:4])
+    fit: Any = training_of(nlp).fit
+    held_out = component_of(nlp).held_out(dev)
+    trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
+    best = best_refit(trial_of(2.0), trial_of)
+    assert isinstance(best, Trial)
+    assert best.strength is not None
+    for factor in (0.5, 0.9, 1.0, 1.1, 2.0):
+        assert best.log_loss <= trial_of(best.strength * factor).log_loss * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "place", "gain"),
+    [
+        ((1.0, 0.0, 1.0), 0.0, 0.0),
+        ((2.0, 1.0, 1.0), 0.5, 0.125),
+        ((1.0, 1.0, 1.0), 0.0, 0.0),
+        ((3.0, 1.0, 0.0), 1.0, 1.0),
+    ],
+)
+def test_the_lowest_place_of_a_parabola(values: tuple[float, ...], place: float, gain: float) -> None:
+    assert lowest_of_parabola(values) == pytest.approx((place, gain))
+
+
+def test_a_path_ends_after_two_points_without_a_better_one() -> None:
+    assert not is_exhausted([])
+    assert not is_exhausted([3.0, 2.0, 1.0, 1.5])
+    assert is_exhausted([3.0, 1.0, 2.0, 1.5])
+    assert is_exhausted([1.0, 1.0, 1.0])
+
+
+def test_which_point_parsimony_asks_for() -> None:
+    losses, errors, sizes = [3.0, 1.2, 1.0, 1.1], [0.5, 0.4, 0.3, 0.2], [1.0, 5.0, 9.0, 20.0]
+    values = [-loss for loss in losses]
+    assert parsimonious("best", values, losses, errors, sizes) == 2
+    assert parsimonious("one_se", values, losses, errors, sizes) == 1
+    assert parsimonious(8, values, losses, errors, sizes) == 1
+    assert parsimonious(30, values, losses, errors, sizes) == 2
+    assert parsimonious(0, values, losses, errors, sizes) == 0

@@ -1,0 +1,120 @@
+"""The shipped configs in other languages than English."""
+
+from __future__ import annotations
+
+import json
+import random
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.util import load_config, load_model_from_config
+
+from conftest import CONFIG, Record, run
+from spacy_graft.pipeline.textcat import TextCatGraft
+
+CONFIGS = sorted(CONFIG.parent.glob("*.cfg"))
+#: Phrases that tell the label, and common words, without spaces between words.
+CHINESE = {
+    "food": ["好吃", "味道很香", "太咸"],
+    "hotel": ["房间", "前台服务", "入住"],
+    "phone": ["屏幕", "手机电池", "信号"],
+}
+CHINESE_COMMON = ["这个", "非常", "不错", "我们", "觉得", "一般", "还可以", "昨天"]
+JAPANESE = {
+    "food": ["美味しい", "料理の味", "塩辛い"],
+    "hotel": ["部屋", "受付の対応", "宿泊"],
+    "phone": ["画面", "電池", "通話"],
+}
+JAPANESE_COMMON = ["この", "とても", "良い", "私は", "思う", "普通の", "昨日"]
+
+
+def write_corpus(path: Path, telling: dict[str, list[str]], common: list[str], n: int) -> Path:
+    """Write labelled texts that have no spaces, the labels in turn."""
+    rng = random.Random(n)
+    records: list[Record] = []
+    for label in list(telling) * (n // len(telling)):
+        words = rng.choices(common, k=6) + rng.choices(telling[label], k=2)
+        rng.shuffle(words)
+        records.append({"text": "".join(words) + "。", "label": label})
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def trained(config: Path, folder: Path, lang: str, telling: dict[str, list[str]], common: list[str]) -> TextCatGraft:
+    """The component that `spacy train` makes, with a score that shows that it has learned the phrases."""
+    train = write_corpus(folder / "train.jsonl", telling, common, 120)
+    dev = write_corpus(folder / "dev.jsonl", telling, common, 30)
+    run(
+        *("-m", "spacy", "train", config, "--output", folder / "model", "--nlp.lang", lang),
+        *("--paths.train", train, "--paths.dev", dev, "--training.max_steps", 4),
+    )
+    nlp = spacy.load(folder / "model" / "model-best")
+    assert nlp.meta["performance"]["cats_score"] > 0.9
+    assert type(nlp.tokenizer) is type(spacy.blank(lang).tokenizer)
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_no_config_has_the_tokenizer_of_one_language(path: Path) -> None:
+    tokenizer = load_config(path, interpolate=False)["nlp"].get("tokenizer")
+    # spaCy fills in that of the language where there is none.
+    assert tokenizer in (None, {"@tokenizers": "spacy_graft.LanguageTokenizer.v1"})
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "words"),
+    [
+        ("zh", "房间很大。", ["房", "间", "很", "大", "。"]),
+        ("de", "z.B. heute", ["z.B.", "heute"]),
+        ("xx", "z.B. heute", ["z.", "B.", "heute"]),
+    ],
+)
+def test_the_tokenizer_is_that_of_the_language(lang: str, text: str, words: list[str]) -> None:
+    nlp = load_model_from_config(load_config(CONFIG, overrides={"nlp.lang": lang}), auto_fill=True)
+    assert [token.text for token in nlp.make_doc(text)] == words
+    assert [token.text for token in spacy.blank(lang)(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("lang", "tokenizer", "text"),
+    [
+        ("ko", {"@tokenizers": "spacy.Tokenizer.v1"}, "방이 깨끗해요"),
+        ("vi", {"@tokenizers": "spacy.vi.VietnameseTokenizer", "use_pyvi": False}, "khách sạn"),
+    ],
+)
+def test_another_tokenizer_is_an_override(lang: str, tokenizer: dict[str, Any], text: str) -> None:
+    """That of the language would need a package."""
+    overrides = {"nlp.lang": lang, **{f"nlp.tokenizer.{name}": value for name, value in tokenizer.items()}}
+    nlp = load_model_from_config(load_config(CONFIG, overrides=overrides), auto_fill=True)
+    assert [token.text for token in nlp.make_doc(text)] == text.split()
+
+
+@pytest.mark.skipif(find_spec("sudachipy") is not None, reason="SudachiPy is installed")
+def test_a_missing_package_is_named() -> None:
+    with pytest.raises(ImportError, match="pip install sudachipy sudachidict_core"):
+        load_model_from_config(load_config(CONFIG, overrides={"nlp.lang": "ja"}), auto_fill=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "init-config"])
+def test_chinese_trains_without_more_packages(tmp_path: Path, shipped: bool) -> None:
+    config = CONFIG if shipped else tmp_path / "config.cfg"
+    if not shipped:
+        run("-m", "spacy_graft", "init-config", config, "--lang", "zh")
+    component = trained(config, tmp_path, "zh", CHINESE, CHINESE_COMMON)
+    names = {feature.text for feature in component.features()}
+    # Part of a word with the same documents as the word: the shorter one names the feature.
+    assert {"屏", "太"} & names
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
+def test_japanese_trains_with_sudachipy(tmp_path: Path) -> None:
+    """spaCy calls SudachiPy 0.7 in a way that it no longer recommends, hence the warning."""
+    pytest.importorskip("sudachipy")
+    trained(CONFIG, tmp_path, "ja", JAPANESE, JAPANESE_COMMON)
