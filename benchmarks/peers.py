@@ -592,7 +592,9 @@ class VowpalModel(Model):
         return self.task.decide(self.probabilities(texts))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        return np.array([self.workspace.predict(vowpal_line(self.task, text)) for text in texts])
+        # Of several labels, the list also has what it held when its memory was last used: the newest is at its end.
+        last = slice(-len(self.task.labels), None)
+        return np.array([self.workspace.predict(vowpal_line(self.task, text))[last] for text in texts])
 
     def save(self, folder: Path) -> None:
         (folder / "model.vw").write_bytes(self.file.read_bytes())
