@@ -17,7 +17,7 @@ import spacy_graft
 
 TEXT = "Minimize a scalar function of several variables with random samples from a distribution."
 #: Size of the page in pixels, and the scale of the screenshot.
-SIZE, SCALE = "860,620", 1.75
+SIZE, SCALE = "860,460", 1.75
 
 
 def main(
