@@ -148,7 +148,27 @@ def test_documents_without_labels_choose_nothing(noisy: list[Record]) -> None:
     train, _ = split(nlp, noisy)
     nlp.initialize(lambda: train)
     nlp.update(train[:4])
-    assert "cats_choice" not in nlp.evaluate([make_example(nlp, "salt", {}), make_example(nlp, "salt", {"new": 1.0})])
+    with pytest.warns(UserWarning, match="None of the 2 held-out documents has a label of the component"):
+        scores = nlp.evaluate([make_example(nlp, "salt", {}), make_example(nlp, "salt", {"new": 1.0})])
+    assert "cats_log_loss" not in scores
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_labels_that_only_held_out_documents_have_count_for_nothing(factory: str, noisy: list[Record]) -> None:
+    """Readers give all documents of a file the labels of all of them."""
+    losses = []
+    for with_others in (False, True):
+        nlp = make_nlp(factory, learner=AUTO)
+        train, dev = split(nlp, noisy)
+        nlp.initialize(lambda train=train: train)
+        if with_others:
+            others = [make_example(nlp, "salt and more", {**dict.fromkeys(dev[0].reference.cats, 0.0), "new": 1.0})]
+            for example in dev:
+                example.reference.cats["new"] = 0.0
+            dev = [*dev, *others] if factory == "textcat_graft" else dev
+        nlp.update(train[:4])
+        losses.append(nlp.evaluate(dev)["cats_log_loss"])
+    assert losses[0] == losses[1]
 
 
 @pytest.mark.parametrize("parsimony", ["one_se", 20])

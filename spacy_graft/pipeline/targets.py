@@ -103,11 +103,15 @@ class TargetReader:
     exclusive : bool
         Whether labels are mutually exclusive. If so, labels that are not in ``cats`` are 0; otherwise they are unknown
         and are masked.
+    skips_unknown : bool
+        Whether labels that the component does not have are skipped, as in documents that are not trained on, instead of
+        refused.
     """
 
     component: str
     labels: Sequence[str]
     exclusive: bool
+    skips_unknown: bool = False
 
     @cached_property
     def _columns(self) -> dict[str, int]:
@@ -131,6 +135,8 @@ class TargetReader:
         for label, value in doc.cats.items():
             column = self._columns.get(label)
             if column is None:
+                if self.skips_unknown:
+                    continue
                 raise ValueError(self._unknown_label(doc, label))
             values[column] = self._checked(doc, label, value)
             known[column] = True

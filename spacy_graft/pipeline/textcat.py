@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -485,10 +486,23 @@ class TextCatGraft(TrainablePipe):
         -------
         dict
             The scores; empty without a scorer.
+
+        Warns
+        -----
+        UserWarning
+            If these should choose the model, and none has a label of the component.
         """
         examples = list(examples)
         if self.training is not None and self.training.takes_held_out:
-            return self._choose(self.training, examples, kwargs)
+            held_out = self.held_out(examples)
+            if len(held_out.corpus):
+                return self._choose(self.training, held_out, examples, kwargs)
+            warnings.warn(
+                f"[{self.name}] None of the {len(examples)} held-out documents has a label of the component: they "
+                f"choose no model, so that it is that of the last step, whose temperature is not known. The labels of "
+                f"the component: {listed(self.labels)}.",
+                stacklevel=2,
+            )
         scores = self._scores(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores
@@ -508,15 +522,16 @@ class TextCatGraft(TrainablePipe):
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
 
-    def _choose(self, training: Training, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+    def _choose(
+        self, training: Training, held_out: HeldOut, examples: list[Example], options: dict[str, Any]
+    ) -> dict[str, Any]:
         """Judge the present point of the path by these documents, and set the model chosen among the points so far.
 
         The scores are those of the chosen point. Other documents than the first ones are scored as ever.
         """
-        choice, held_out = training.choice, self.held_out(examples)
+        choice = training.choice
         assert choice is not None
-        same = training.held_out is None or training.held_out.digest == held_out.digest
-        if not same or not len(held_out.corpus):
+        if training.held_out is not None and training.held_out.digest != held_out.digest:
             return self._scores(examples, options)
 
         def scorer(probabilities: np.ndarray) -> dict[str, Any]:
@@ -539,16 +554,23 @@ class TextCatGraft(TrainablePipe):
 
     def held_out(self, examples: list[Example]) -> HeldOut:
         """The documents of examples with a label that the component has."""
-        corpus = self._new_training().corpus
+        reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
+        corpus = ExtractedCorpus(self.blocks, reader)
         for example in examples:
             if self._can_judge(example):
                 corpus.add(example)
         return HeldOut(corpus, self.blocks, self.vocab.strings)
 
     def _can_judge(self, example: Example) -> bool:
-        """Whether an example has labels of this component, and no others."""
-        cats = example.reference.cats
-        return bool(cats) and cats.keys() <= set(self.labels) and (not self.exclusive or any(cats.values()))
+        """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
+
+        Labels that only held-out documents have are not known to the component, and count for nothing.
+        """
+        cats, labels = example.reference.cats, set(self.labels)
+        if not self.exclusive:
+            return not labels.isdisjoint(cats)
+        right = {label for label, value in cats.items() if value}
+        return bool(right) and right <= labels
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""
