@@ -245,7 +245,7 @@ class LogisticLoss(Loss):
 
 @dataclass(frozen=True)
 class CandidateLoss(Loss):
-    """A choice among candidates that differ from group to group (Riezler & Vasserman 2004): p is a softmax over a group.
+    """A choice among candidates that differ from group to group (Riezler & Vasserman 2004): p is their softmax.
 
     A candidate is a document with a single score. There are no intercepts, since only differences within a group count.
     Targets of a group sum to 1: several correct candidates share them, which keeps the loss convex. (The negative
