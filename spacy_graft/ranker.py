@@ -293,7 +293,8 @@ class Groups:
     def __init__(self, groups: Iterable[Hashable], n: int) -> None:
         places: dict[Hashable, int] = {}
         try:
-            numbers = [places.setdefault(group, len(places)) for group in groups]
+            values = groups.tolist() if isinstance(groups, np.ndarray) else groups
+            numbers = [places.setdefault(group, len(places)) for group in values]
         except TypeError as error:
             raise ValueError(f"groups must have a hashable value for each candidate: {error}.") from error
         if len(numbers) != n:
