@@ -187,7 +187,7 @@ class GraftRanker:
             weights, no group has two candidates, or a value is outside [0, 1].
         """
         candidates = self._space.learn(X, names)
-        grouped = Groups(groups, count(candidates))
+        grouped = Groups(groups, n_candidates(candidates))
         shares = grouped.shares(np.asarray(list(y)))
         weights = grouped.weights(sample_weight)
         require_memory_for(len(shares), 1, exclusive=False)
@@ -236,7 +236,7 @@ class GraftRanker:
     def explain(self, X: Any, groups: Iterable[Hashable]) -> list[CandidateExplanation]:
         """Explain the score of each candidate by its features."""
         model, candidates = self._fitted(), self._space.read(X)
-        grouped = Groups(groups, count(candidates))
+        grouped = Groups(groups, n_candidates(candidates))
         scores = model.scores(candidates)[:, 0]
         probabilities = grouped_softmax(scores, grouped.numbers).tolist()
         features = self._named_features(model)
@@ -339,7 +339,7 @@ class Groups:
         return np.split(best_first, self.starts[1:]) if len(self.names) else []
 
 
-def count(candidates: Any) -> int:
+def n_candidates(candidates: Any) -> int:
     """Return the number of candidates: rows of a matrix, or Docs."""
     return int(candidates.shape[0]) if is_matrix(candidates) else len(candidates)
 
