@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 from itertools import combinations
 
 import numpy as np
@@ -208,8 +209,9 @@ def test_texts_over_ngrams_items_and_their_products():
     explanations = model.explain(texts, groups)
     sums = [sum(part.contribution for part in why.contributions) for why in explanations]
     np.testing.assert_allclose(sums, model.decision_function(texts), atol=1e-12)
-    nlp = spacy.blank("xx")
+    nlp, again = spacy.blank("xx"), pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict_proba(map(nlp, texts), groups), model.predict_proba(texts, groups))
+    np.testing.assert_array_equal(again.predict_proba(texts, groups), model.predict_proba(texts, groups))
 
 
 def test_the_choice_among_parses():
