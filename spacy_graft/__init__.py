@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from .pipeline.fit import fit
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
+    from .ranker import GraftRanker
 
 __version__ = "0.1.0"
 __all__ = [
     "CoordinateAscent",
     "GraftClassifier",
+    "GraftRanker",
     "Grafting",
     "GraftingPath",
     "__version__",
@@ -46,6 +48,7 @@ MODULES = {
     "fit": ".pipeline.fit",
     "render": ".pipeline.render",
     "GraftClassifier": ".classifier",
+    "GraftRanker": ".ranker",
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",

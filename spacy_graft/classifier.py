@@ -9,46 +9,36 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .extract.blocks import CombinationBlock
-from .extract.combinations import Combinations
-from .extract.feature_lengths import bounded_lengths
-from .graft.data import TrainingData
 from .graft.memory import require_memory_for
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .graft.solution import Solution
-from .graft.start import start
-from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, item_matrix, named_matrix
+from .item_model import (
+    ITEM_BLOCK,
+    ItemFeature,
+    ItemModel,
+    ItemSpace,
+    by_falling_weight,
+    example_weights,
+    finished_fit,
+)
+from .matrices import MatrixOrItems
 from .messages import listed
 from .metrics import logistic, softmax
-from .model.item_matching import Members, add_item_scores
-from .options import LARGEST_FACTOR, SMALLEST_FACTOR, check_flags, is_count, is_number_in
-
-#: Names of the two blocks.
-ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
+from .options import check_flags
 
 
 @dataclass(frozen=True)
-class NamedFeature:
-    """A feature of the model.
+class NamedFeature(ItemFeature):
+    """A feature of the classifier: its names, document frequency and weights.
 
     Attributes
     ----------
-    names : tuple of str
-        The item, or the items of the combination.
-    df : int
-        Number of training documents that have the feature.
     weights : dict
         The weight for each label.
     """
 
-    names: tuple[str, ...]
-    df: int
     weights: dict[Hashable, float]
-
-    def __str__(self) -> str:
-        return " × ".join(self.names)
 
 
 class GraftClassifier:
@@ -98,15 +88,7 @@ class GraftClassifier:
         combination_penalty_factor: float = 1.0,
         multilabel: bool = False,
     ) -> None:
-        if not is_count(degree, 1, 3):
-            raise ValueError(f"GraftClassifier: degree must be 1, 2 or 3, but is {degree!r}")
-        if not is_count(min_df):
-            raise ValueError(f"GraftClassifier: min_df must be an integer of at least 1, but is {min_df!r}")
-        if not is_number_in(combination_penalty_factor, SMALLEST_FACTOR, LARGEST_FACTOR):
-            raise ValueError(
-                f"GraftClassifier: combination_penalty_factor must be a number above 0, but is "
-                f"{combination_penalty_factor!r}. The smallest is {SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
-            )
+        self._space = ItemSpace("GraftClassifier", degree, min_df, combination_penalty_factor)
         check_flags("GraftClassifier", multilabel=multilabel)
         self.learner = Grafting(l1=1.0) if learner is None else learner
         self.degree = degree
@@ -115,8 +97,7 @@ class GraftClassifier:
         self.multilabel = multilabel
         self.labels: tuple[Hashable, ...] = ()
         self.report = Report()
-        self._names: Sequence[str] = ()
-        self._model: FittedModel | None = None
+        self._model: ItemModel | None = None
 
     def fit(
         self,
@@ -158,28 +139,23 @@ class GraftClassifier:
         ValueError
             If a value is outside [0, 1], the numbers of documents and labels differ, or there are too few labels.
         """
-        matrix, self._names = self._as_training_matrix(X, names)
-        matrix = bounded(matrix)
+        matrix = self._space.learn(X, names)
         targets = self._targets(list(y), matrix.shape[0])
-        data = self._data(matrix, targets, sample_weight)
+        data = self._space.training_data(
+            matrix,
+            targets=targets,
+            known=np.ones(targets.shape, np.bool_),
+            example_weights=example_weights(sample_weight, len(targets)),
+            labels=tuple(map(str, self.labels)),
+            exclusive=not self.multilabel,
+        )
         if network is not None:
-            named = named_features(matrix, self._names)
+            named = named_features(matrix, self._space.names)
             data = replace(data, network=Network.built(network, named, len(targets)))
-        fit = start(self.learner, data)
-        while not fit.finished:
-            fit.step()
+        fit = finished_fit(self.learner, data)
         self.report = fit.report
-        self._model = FittedModel(fit.solution())
+        self._model = self._space.model(fit.solution(), matrix)
         return self
-
-    def _as_training_matrix(
-        self, X: MatrixOrItems, names: Sequence[str] | None
-    ) -> tuple[scipy.sparse.csr_array, Sequence[str]]:
-        if is_matrix(X):
-            return named_matrix(X, names)
-        numbers: dict[str, int] = {}
-        matrix = item_matrix(list(X), numbers, grow=True)
-        return matrix, list(numbers)
 
     def _targets(self, y: list[Any], n_documents: int) -> np.ndarray:
         if len(y) != n_documents:
@@ -196,43 +172,11 @@ class GraftClassifier:
         require_memory_for(n_documents, len(self.labels), not self.multilabel)
         return np.array([[label in row for label in self.labels] for row in rows], np.float64)
 
-    def _data(
-        self, matrix: scipy.sparse.csr_array, targets: np.ndarray, sample_weight: Sequence[float] | np.ndarray | None
-    ) -> TrainingData:
-        n = len(targets)
-        weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
-            raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
-        combinations: dict[str, CombinationBlock] = {}
-        if self.degree > 1:
-            factor = self.combination_penalty_factor
-            combinations[COMBINATION_BLOCK] = Combinations([ITEM_BLOCK], self.degree, self.min_df, factor)
-        return TrainingData(
-            bags={ITEM_BLOCK: bags_of(matrix, self.min_df)},
-            combinations=combinations,
-            min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
-            penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: self.combination_penalty_factor},
-            targets=targets,
-            known=np.ones(targets.shape, np.bool_),
-            example_weights=weights,
-            lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
-            labels=tuple(map(str, self.labels)),
-            exclusive=not self.multilabel,
-        )
-
     def decision_function(self, X: MatrixOrItems) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
         if self._model is None:
             raise ValueError("The model has not been fitted yet: call fit first.")
-        return self._model.scores(self._as_matrix(X))
-
-    def _as_matrix(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
-        if not is_matrix(X):
-            return item_matrix(list(X), {name: number for number, name in enumerate(self._names)}, grow=False)
-        matrix = as_matrix(X)
-        if matrix.shape[1] != len(self._names):
-            raise ValueError(f"The model has {len(self._names)} items, but the matrix has {matrix.shape[1]} columns.")
-        return matrix
+        return self._model.scores(self._space.read(X))
 
     def predict_proba(self, X: MatrixOrItems) -> np.ndarray:
         """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
@@ -250,42 +194,11 @@ class GraftClassifier:
         """Return the features of the model, by falling absolute weight."""
         if self._model is None:
             return []
-        solution = self._model.solution
-        order = np.argsort(-np.abs(solution.weights).max(axis=1, initial=0.0), kind="stable")
+        features, weights = list(self._model.features()), self._model.weights
         return [
-            NamedFeature(
-                tuple(sorted(self._names[int(term.symbols[0])] for term in solution.terms[k])),
-                int(solution.df[k]),
-                dict(zip(self.labels, solution.weights[k].tolist(), strict=True)),
-            )
-            for k in order
+            NamedFeature(features[k].names, features[k].df, dict(zip(self.labels, weights[k].tolist(), strict=True)))
+            for k in by_falling_weight(weights)
         ]
-
-
-class FittedModel:
-    """A solution, prepared for scoring matrices."""
-
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
-        features = {tuple(int(term.symbols[0]) for term in terms): k for k, terms in enumerate(solution.terms)}
-        numbers, self.members = Members.build(features)
-        self.columns = np.array(list(numbers), np.int64)
-
-    def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
-        """Return the scores of documents: float64 (n_documents, n_labels)."""
-        weights, shares = self.solution.weights, self.solution.length_shares
-        if len(shares):
-            weights = np.ascontiguousarray(np.column_stack([weights, shares]))
-        totals = np.zeros((matrix.shape[0], weights.shape[1]))
-        known = scipy.sparse.csr_array(matrix[:, self.columns])
-        found = self.members.features_of(
-            known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
-        )
-        add_item_scores(found, weights, totals)
-        if self.solution.mean_scale:
-            lengths = bounded_lengths(totals[:, -1]) if len(shares) else np.maximum(np.diff(matrix.indptr), 1)
-            totals *= (self.solution.mean_scale / np.sqrt(lengths))[:, None]
-        return totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:

@@ -254,6 +254,14 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exp / exp.sum(axis=1, keepdims=True)
 
 
+def grouped_softmax(scores: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Probabilities of candidates within their groups, which are numbered from 0: float64 (n_candidates)."""
+    largest = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(largest, groups, scores)
+    exp = np.exp(scores - largest[groups])
+    return np.asarray(exp / np.bincount(groups, exp)[groups])
+
+
 def logistic(scores: np.ndarray) -> np.ndarray:
     """Probabilities of independent labels from scores of any shape, computed such that nothing overflows."""
     small = np.exp(-np.abs(scores))

@@ -91,8 +91,15 @@ def dense_optimum(
             [smooth + l1 * penalty_weights.ravel(), -smooth + l1 * penalty_weights.ravel(), residuals.sum(axis=0)]
         )
 
-    bounds = [(0.0, None)] * (2 * size) + [(None, None)] * labels
-    x, value, gain = np.zeros(2 * size + labels), np.inf, np.inf
+    value, x = restarted_minimum(objective, [(0.0, None)] * (2 * size) + [(None, None)] * labels)
+    return value, *unpack(x)
+
+
+def restarted_minimum(objective, bounds: list[tuple[float | None, None]]) -> tuple[float, np.ndarray]:
+    """The minimum of a function with its gradient, from zeros, restarted until that gains nothing."""
+    if not bounds:
+        return objective(np.zeros(0))[0], np.zeros(0)
+    x, value, gain = np.zeros(len(bounds)), np.inf, np.inf
     while gain == np.inf or gain > 1e-12 * abs(value):
         found = minimize(
             objective, x, jac=True, method="L-BFGS-B", bounds=bounds,
@@ -100,7 +107,49 @@ def dense_optimum(
         )  # fmt: skip
         gain = value - float(found.fun)
         x, value = found.x, float(found.fun)
-    return value, *unpack(x)
+    return value, x
+
+
+def choice_probabilities(scores: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """The softmax over each group, one after the other."""
+    p = np.empty(len(scores))
+    for group in set(groups.tolist()):
+        p[groups == group] = softmax(scores[groups == group])
+    return p
+
+
+def choice_loss(scores: np.ndarray, targets: np.ndarray, example_weights: np.ndarray, groups: np.ndarray) -> float:
+    """Σ over groups of s (log Σ exp f - Σ q f)."""
+    chosen = [np.flatnonzero(groups == group) for group in set(groups.tolist())]
+    return sum(log_loss(scores[None, of], targets[None, of], example_weights[of[:1]]) for of in chosen)
+
+
+def dense_choice_optimum(
+    matrix: np.ndarray,
+    targets: np.ndarray,
+    example_weights: np.ndarray,
+    groups: np.ndarray,
+    l1: float,
+    ridge: float = 0.0,
+    penalty_weights: np.ndarray | None = None,
+    network: np.ndarray | None = None,
+) -> tuple[float, np.ndarray]:
+    """min F of a choice among candidates over an explicit matrix: (F, w). Arguments as of :func:`dense_optimum`."""
+    columns = matrix.shape[1]
+    penalty_weights = np.ones(columns) if penalty_weights is None else penalty_weights
+    network = np.zeros((columns, columns)) if network is None else network
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        w = x[:columns] - x[columns:]
+        scores = matrix @ w
+        value = choice_loss(scores, targets, example_weights, groups)
+        value += l1 * (penalty_weights @ (x[:columns] + x[columns:])) + ridge * ((penalty_weights * w) ** 2).sum()
+        smooth = matrix.T @ (example_weights * (choice_probabilities(scores, groups) - targets))
+        smooth = smooth + 2.0 * ridge * penalty_weights**2 * w + 2.0 * network @ w
+        return value + w @ network @ w, np.concatenate([smooth + l1 * penalty_weights, -smooth + l1 * penalty_weights])
+
+    value, x = restarted_minimum(objective, [(0.0, None)] * (2 * columns))
+    return value, x[:columns] - x[columns:]
 
 
 def inverse_weight(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from naive import dense_optimum, distinct_columns, inverse_weight, log_loss
+from naive import choice_loss, dense_choice_optimum, dense_optimum, distinct_columns, inverse_weight, log_loss
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.network import Network, NetworkPenalty
@@ -64,9 +64,19 @@ class Written:
         """The least objective that is found, and that of no weights."""
         data = data.balanced(learner.balance)
         scaled = self.columns * document_weights(data.lengths, learner.length_normalisation)[1][:, None]
+        if data.groups is not None:
+            return self.best_choices(data, learner, scaled)
         problems = list(self.problems(data, learner))
         found = [dense_problem(scaled, problem, learner, self.network) for problem in problems]
         return sum(least for least, _ in found), sum(empty for _, empty in found)
+
+    def best_choices(self, data, learner, scaled):
+        """The same of a choice among candidates."""
+        targets, weights = data.targets[:, 0], data.example_weights
+        penalty = self.penalty_weights(data, learner, [0])[:, 0]
+        of_choice = scaled, targets, weights, data.groups, learner.l1, learner.ridge, penalty, self.network
+        empty = choice_loss(np.zeros(len(targets)), targets, weights, data.groups)
+        return min(dense_choice_optimum(*of_choice)[0], empty), empty
 
     def problems(self, data, learner):
         """Targets of exclusive labels, weights of documents and λ, of each problem."""
@@ -154,6 +164,23 @@ def labelled_data(rng, n, **space):
         **space, targets=targets, known=known, example_weights=weights,
         lengths=rng.integers(1, 30, n).astype(np.float64),
         labels=tuple(map(str, range(targets.shape[1]))), exclusive=exclusive,
+    )  # fmt: skip
+
+
+def as_candidates(rng, data):
+    """The documents as candidates of groups, some of them of one; targets are hard, shared or soft."""
+    n = data.n_documents
+    groups = np.concatenate([[0], np.cumsum(rng.random(n - 1) < rng.choice([0.1, 0.4]))]).astype(np.int32)
+    kind, n_groups = rng.choice(["one", "several", "soft"]), int(groups[-1]) + 1
+    raw = rng.dirichlet(np.full(n, 0.3)) if kind == "soft" else (rng.random(n) < 0.4).astype(np.float64)
+    for group in range(n_groups):
+        members = np.flatnonzero(groups == group)
+        if kind == "one" or not raw[members].sum() > 0.0:
+            raw[members] = np.eye(len(members))[rng.integers(len(members))]
+    weights = np.ones(n_groups) if rng.random() < 0.5 else rng.choice([1e-3, 0.1, 1.0, 3.0, 100.0], n_groups)
+    return replace(
+        data, targets=(raw / np.bincount(groups, raw)[groups])[:, None], known=np.ones((n, 1), np.bool_),
+        example_weights=weights[groups], labels=("chosen",), exclusive=False, groups=groups,
     )  # fmt: skip
 
 
@@ -287,6 +314,13 @@ def test_over_items_and_their_products(seed):
 @given(seeds)
 def test_over_a_network_with_classes(seed):
     assert_certified(*random_network(seed))
+
+
+@few
+@given(seeds, st.sampled_from([random_ngrams, random_items, random_network]))
+def test_over_candidates(seed, random_space):
+    data, learner, written = random_space(seed)
+    assert_certified(as_candidates(np.random.default_rng(seed), data), learner, written)
 
 
 # What was once certified wrongly

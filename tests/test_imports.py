@@ -9,7 +9,7 @@ import sys
 import pytest
 
 WITHOUT_SPACY = """
-classifier files matrices messages metrics registry
+classifier files item_model matrices messages metrics ranker registry
 extract.bags extract.streams extract.terms
 graft.start graft.grafting graft.path graft.selection graft.ascent graft.network
 graphs.cooccurrence graphs.edgelist graphs.merging graphs.sentiwordnet graphs.wordnet

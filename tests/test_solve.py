@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -15,7 +13,7 @@ from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.design import Design
-from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss, xlogx
+from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
@@ -287,35 +285,6 @@ def test_subgradients_of_a_penalty():
     np.testing.assert_array_equal(penalty.violations(weights, np.array([0.5, -2.5, -1.0])), [0.5, 0.5, 1.0])
 
 
-@dataclass(frozen=True)
-class CandidateLoss(Loss):
-    """A choice among candidates, which have a score each, normalised within their group."""
-
-    groups: np.ndarray
-    has_intercepts = False
-
-    @property
-    def normalisers(self):
-        return self.groups
-
-    def normalised(self, scores):
-        exponentials = np.exp(scores[0])
-        totals = np.bincount(self.groups, exponentials)
-        return self.targets[0] * np.log(totals[self.groups]), (exponentials / totals[self.groups])[None, :]
-
-    def means(self, probabilities, direction):
-        return np.bincount(self.groups, probabilities[0] * direction[0])
-
-    def entropies(self, distributions):
-        return -xlogx(distributions).sum(axis=0)
-
-    def fixed(self, shift, share):
-        return np.zeros_like(shift)
-
-    def is_separated_by(self, scores):
-        return False
-
-
 class SignedL1(ElasticNet):
     """L1 with another strength for negative weights."""
 
@@ -327,7 +296,7 @@ class SignedL1(ElasticNet):
         return PairPenalty(symmetric.upper, 3.0 * symmetric.lower, symmetric.quadratic)
 
 
-def test_every_part_of_a_loss_of_somebody_else_s_works():
+def test_every_part_of_the_loss_of_candidates():
     """Finite differences of the value, and what the base class derives."""
     groups = np.array([0, 0, 0, 1, 1], np.int32)
     loss = CandidateLoss(np.array([[1.0, 0.0, 0.0, 0.3, 0.7]]), np.array([2.0, 2.0, 2.0, 0.5, 0.5]), groups)

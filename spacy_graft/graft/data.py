@@ -48,6 +48,9 @@ class TrainingData:
     exclusive : bool
     network : Network, optional
         Of features of the blocks.
+    groups : int32 (n), optional
+        Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
+        without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -63,6 +66,7 @@ class TrainingData:
     labels: tuple[str, ...]
     exclusive: bool
     network: Network | None = None
+    groups: np.ndarray | None = None
 
     @property
     def n_documents(self) -> int:

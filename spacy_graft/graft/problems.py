@@ -1,8 +1,9 @@
 """From labels to problems with a loss each, and back to weights by label.
 
 Exclusive labels are one multinomial problem, two of them one logistic problem; labels of a multilabel component are one
-logistic problem each. Labels whose optimum is not finite (never positive, or never negative) are left out of training
-and get the intercept of half a document (Krichevsky & Trofimov 1981) instead of an infinite one.
+logistic problem each; the choices among candidates are one problem without intercepts. Labels whose optimum is not
+finite (never positive, or never negative) are left out of training and get the intercept of half a document (Krichevsky
+& Trofimov 1981) instead of an infinite one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from ..solve.losses import LogisticLoss, Loss, SoftmaxLoss
+from ..solve.losses import CandidateLoss, LogisticLoss, Loss, SoftmaxLoss
 from .data import TrainingData
 
 
@@ -60,7 +61,11 @@ class Problems:
         importance = data.example_weights[:, None] * data.known
         self.positive = (importance * data.targets).sum(axis=0)
         self.negative = (importance * (1.0 - data.targets)).sum(axis=0)
-        if data.exclusive:
+        if data.groups is not None:
+            loss = CandidateLoss(data.targets.T.copy(), data.example_weights, data.groups)
+            self.problems, self.present = [Problem(0, 1, loss, 1.0)], np.zeros(1, np.int64)
+            self.trained = self.present
+        elif data.exclusive:
             self.present = np.flatnonzero(self.positive > 0.0)
             if len(self.present) == 2 and not self.negative[self.present[1]] > 0.0:
                 # What the targets of the other label sum to is lost in the rounding of these, which are all 1.

@@ -57,8 +57,9 @@ class Report:
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
-        documents of a label from all others or a feature has documents of one label alone. The weights are then large
-        rather than optimal: those at which gradients are small.
+        documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
+        in every group, or no other candidate of a group exceeds the correct one in a feature, or none falls below.) The
+        weights are then large rather than optimal: those at which gradients are small.
     finished : bool
         Whether another step would change nothing.
     """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..search.request import SearchRequest
-from ..solve import kernels
 from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
@@ -124,16 +123,9 @@ class SelectionFit:
     def _is_separated(self, problem: Problem) -> bool:
         """Whether the likelihood of a problem is known to have no maximum."""
         scores = self.state.scores[problem.labels]
-        return self._has_one_sided_column(problem) or problem.loss.is_separated_by(scores)
-
-    def _has_one_sided_column(self, problem: Problem) -> bool:
-        """Whether all documents of an active pair have its label, or none of them."""
-        loss, part = problem.loss, self.state.active.of_labels(problem.first, problem.stop)
-        known = loss.importance > 0.0
-        with_label, without = np.empty(len(part)), np.empty(len(part))
-        kernels.collect(part.pairs, (known & (loss.targets > 0.0)).astype(np.float64), with_label)
-        kernels.collect(part.pairs, (known & (loss.targets < 1.0)).astype(np.float64), without)
-        return bool(((with_label == 0.0) ^ (without == 0.0)).any())
+        part = self.state.active.of_labels(problem.first, problem.stop)
+        one_sided = problem.loss.has_one_sided_column(part, self.state.objective.scale)
+        return one_sided or problem.loss.is_separated_by(scores)
 
     def solution(self) -> Solution:
         return self.state.solution()

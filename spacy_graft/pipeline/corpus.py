@@ -168,18 +168,8 @@ class ExtractedCorpus:
         self._check_symbols()
         self._check_positives(targets.values)
         streams = self.streams()
-        ngram_blocks = {name: block for name, block in self.blocks.items() if is_ngram_block(block)}
         return TrainingData(
-            streams={name: streams[name] for name in ngram_blocks},
-            bags={
-                name: Bags.of_stream(streams[name], block.min_df, block.value)
-                for name, block in self.blocks.items()
-                if is_item_block(block)
-            },
-            combinations={name: block for name, block in self.blocks.items() if is_combination_block(block)},
-            min_df={name: block.min_df for name, block in self.blocks.items()},
-            max_length={name: block.max_length for name, block in ngram_blocks.items()},
-            penalty_factors={name: block.penalty_factor for name, block in self.blocks.items()},
+            **fields_of_blocks(self.blocks, streams),
             targets=targets.values,
             known=targets.known,
             example_weights=targets.weights,
@@ -217,6 +207,23 @@ class ExtractedCorpus:
                 f"hardly ever predict {'it' if len(never) == 1 else 'them'}.",
                 stacklevel=2,
             )
+
+
+def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:
+    """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read."""
+    ngram_blocks = {name: block for name, block in blocks.items() if is_ngram_block(block)}
+    return {
+        "streams": {name: streams[name] for name in ngram_blocks},
+        "bags": {
+            name: Bags.of_stream(streams[name], block.min_df, block.value)
+            for name, block in blocks.items()
+            if is_item_block(block)
+        },
+        "combinations": {name: block for name, block in blocks.items() if is_combination_block(block)},
+        "min_df": {name: block.min_df for name, block in blocks.items()},
+        "max_length": {name: block.max_length for name, block in ngram_blocks.items()},
+        "penalty_factors": {name: block.penalty_factor for name, block in blocks.items()},
+    }
 
 
 def fingerprint(example: Example, target: Target) -> int:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
+
+from . import kernels
+from .active import Active
 
 #: Newton steps for the intercepts; they converge quadratically, from any start in practice in under ten.
 INTERCEPT_STEPS = 50
@@ -75,6 +79,22 @@ class Loss(ABC):
     @abstractmethod
     def is_separated_by(self, scores: np.ndarray) -> bool:
         """Return whether every document has one label and scores highest on it, so that larger scores are better."""
+
+    def has_one_sided_column(self, active: Active, scale: np.ndarray) -> bool:
+        """Return whether the loss falls for ever along a weight: all documents of the pair have its label, or none.
+
+        Parameters
+        ----------
+        active : Active
+            Pairs of the loss's labels.
+        scale : float64 (documents)
+            Document weights a_i.
+        """
+        known = self.importance > 0.0
+        with_label, without = np.empty(len(active)), np.empty(len(active))
+        kernels.collect(active.pairs, (known & (self.targets > 0.0)).astype(np.float64), with_label)
+        kernels.collect(active.pairs, (known & (self.targets < 1.0)).astype(np.float64), without)
+        return bool(((with_label == 0.0) ^ (without == 0.0)).any())
 
     def value_and_probabilities(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss, and p_iy (labels, documents)."""
@@ -221,6 +241,99 @@ class LogisticLoss(Loss):
         targets, scores = self.targets[:, known], scores[:, known]
         both = np.concatenate([1.0 - targets, targets])
         return is_separated(both, np.concatenate([np.zeros(scores.shape), scores]))
+
+
+@dataclass(frozen=True)
+class CandidateLoss(Loss):
+    """A choice among candidates that differ from group to group (Riezler & Vasserman 2004): p is their softmax.
+
+    A candidate is a document with a single score. There are no intercepts, since only differences within a group count.
+    Targets of a group sum to 1: several correct candidates share them, which keeps the loss convex. (The negative
+    logarithm of the sum of their probabilities is not convex.)
+
+    Attributes
+    ----------
+    groups : int32 (documents)
+        The group of each candidate, ascending from 0 without gaps. Its candidates have the same importance.
+    """
+
+    groups: np.ndarray
+
+    has_intercepts: ClassVar[bool] = False
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first candidate of each group: int64 (groups)."""
+        return np.flatnonzero(np.diff(self.groups, prepend=-1))
+
+    @property
+    def normalisers(self) -> np.ndarray:
+        return self.groups
+
+    def normalised(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        largest = self._of_groups(np.maximum, scores[0])
+        exponentials = np.exp(scores[0] - largest)
+        totals = self._of_groups(np.add, exponentials)
+        # Each candidate's part of log Z is its target.
+        return self.targets[0] * (largest + np.log(totals)), (exponentials / totals)[None, :]
+
+    def _of_groups(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """What a function makes of the values of each group, for each of its candidates."""
+        return np.asarray(function.reduceat(values, self.starts)[self.groups])
+
+    def means(self, probabilities: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        return np.asarray(np.add.reduceat(probabilities[0] * direction[0], self.starts))
+
+    def entropies(self, distributions: np.ndarray) -> np.ndarray:
+        return -xlogx(distributions).sum(axis=0)
+
+    def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
+        return np.zeros_like(shift)
+
+    def is_separated_by(self, scores: np.ndarray) -> bool:
+        f, correct = scores[0], self.targets[0] > 0.0
+        others = self._of_groups(np.maximum, np.where(correct, -np.inf, f))
+        counted = correct & (self.importance > 0.0)
+        # A candidate without others says nothing.
+        some = np.isfinite(others[counted]).any()
+        return bool(some and (self.targets[0][counted] == 1.0).all() and (f > others)[counted].all())
+
+    def has_one_sided_column(self, active: Active, scale: np.ndarray) -> bool:
+        """Return whether a column is largest on all correct candidates of every group, or least on them.
+
+        Pseudo-maximal and pseudo-minimal features (Johnson et al. 1999): a weight without bound does no harm.
+        """
+        return any(self._is_one_sided(*column_of(active, row), scale) for row in np.unique(active.rows))
+
+    def _is_one_sided(self, candidates: np.ndarray, values: np.ndarray, scale: np.ndarray) -> bool:
+        values, correct = values * scale[candidates], self.targets[0] > 0.0
+        known = self.importance[candidates] > 0.0
+        candidates, values = candidates[known], values[known]
+        groups, starts, counts = np.unique(self.groups[candidates], return_index=True, return_counts=True)
+        if not len(groups):
+            return False
+        sizes = np.diff(self.starts, append=len(correct))[groups]
+        n_correct = np.add.reduceat(correct, self.starts, dtype=np.int64)[groups]
+        largest = np.maximum.reduceat(values, starts)
+        least = np.where(counts < sizes, 0.0, np.minimum.reduceat(values, starts))
+
+        def n_at(bounds: np.ndarray) -> np.ndarray:
+            """Correct candidates of each group that have the column at its bound."""
+            at_bound = correct[candidates] & (values == np.repeat(bounds, counts))
+            return np.add.reduceat(at_bound, starts, dtype=np.int64)
+
+        # Where the least is 0, candidates without the column have it.
+        n_without = n_correct - np.add.reduceat(correct[candidates], starts, dtype=np.int64)
+        n_least = np.where(least == 0.0, n_without, n_at(least))
+        one_sided = (n_at(largest) == n_correct).all() or (n_least == n_correct).all()
+        return bool(one_sided and (least < largest).any())
+
+
+def column_of(active: Active, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the documents (ascending) and the values of an active feature."""
+    entries = slice(active.starts[row], active.starts[row + 1])
+    documents = active.documents[entries]
+    return documents, active.values[entries] if len(active.values) else np.ones(len(documents))
 
 
 def is_separated(targets: np.ndarray, scores: np.ndarray) -> bool:

@@ -1,0 +1,240 @@
+"""Models over named items with values in [0, 1] and their combinations: what the classifier and the ranker share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+
+from .extract.blocks import CombinationBlock
+from .extract.combinations import Combinations
+from .extract.feature_lengths import bounded_lengths
+from .graft.data import TrainingData
+from .graft.solution import Solution
+from .graft.start import Fit, start
+from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, item_matrix, named_matrix
+from .model.item_matching import Members, add_item_scores
+from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+
+#: Names of the two blocks.
+ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
+
+
+@dataclass(frozen=True)
+class ItemFeature:
+    """A feature of a model over items.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The item, or the items of the combination.
+    df : int
+        Number of training documents that have the feature.
+    """
+
+    names: tuple[str, ...]
+    df: int
+
+    def __str__(self) -> str:
+        return " × ".join(self.names)
+
+
+class ScoringModel(Protocol):
+    """A solution, prepared for scoring documents as its :class:`Space` reads them."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the features: float64 (n_features, n_labels)."""
+
+    def features(self) -> Iterator[ItemFeature]:
+        """Yield the features in the order of the weights."""
+
+    def scores(self, documents: Any, /) -> np.ndarray:
+        """Return the scores of documents: float64 (n_documents, n_labels)."""
+
+    def contributions(self, documents: Any, /) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the features of each document (int64), and their values times the document weight (float64)."""
+
+
+class Space(Protocol):
+    """What is read of documents, and the features that are made of it."""
+
+    def learn(self, X: Any, names: Sequence[str] | None, /) -> Any:
+        """Return training documents as they are read: a matrix, or a list."""
+
+    def read(self, X: Any, /) -> Any:
+        """Return other documents as they are read."""
+
+    def training_data(self, documents: Any, /, **of_documents: Any) -> TrainingData:
+        """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
+
+    def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
+        """Return the model of a solution, found on documents."""
+
+
+class ItemSpace:
+    """Items and their combinations as a space of features, by the names of the items.
+
+    Parameters
+    ----------
+    owner : str
+        The class that the options are of, for messages.
+    degree : int
+        1: items only. 2 or 3: also combinations of at most this many items.
+    min_df : int
+        Least number of documents of an item or combination.
+    combination_penalty_factor : float
+        Factor of the penalty weights of combinations.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of the items of the training documents.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of bounds.
+    """
+
+    def __init__(self, owner: str, degree: int, min_df: int, combination_penalty_factor: float) -> None:
+        if not is_count(degree, 1, 3):
+            raise ValueError(f"{owner}: degree must be 1, 2 or 3, but is {degree!r}")
+        if not is_count(min_df):
+            raise ValueError(f"{owner}: min_df must be an integer of at least 1, but is {min_df!r}")
+        if not is_number_in(combination_penalty_factor, SMALLEST_FACTOR, LARGEST_FACTOR):
+            raise ValueError(
+                f"{owner}: combination_penalty_factor must be a number above 0, but is "
+                f"{combination_penalty_factor!r}. The smallest is {SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
+            )
+        self.degree = degree
+        self.min_df = min_df
+        self.combination_penalty_factor = combination_penalty_factor
+        self.names: Sequence[str] = ()
+
+    def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
+        """Return the matrix of training documents, and keep the names of its columns."""
+        if is_matrix(X):
+            matrix, self.names = named_matrix(X, names)
+        else:
+            numbers: dict[str, int] = {}
+            matrix = item_matrix(list(X), numbers, grow=True)
+            self.names = list(numbers)
+        return bounded(matrix)
+
+    def read(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
+        """Return the matrix of other documents, with the same columns."""
+        if not is_matrix(X):
+            return item_matrix(list(X), {name: number for number, name in enumerate(self.names)}, grow=False)
+        matrix = as_matrix(X)
+        if matrix.shape[1] != len(self.names):
+            raise ValueError(f"The model has {len(self.names)} items, but the matrix has {matrix.shape[1]} columns.")
+        return matrix
+
+    def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
+        """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
+        combinations: dict[str, CombinationBlock] = {}
+        factor = self.combination_penalty_factor
+        if self.degree > 1:
+            combinations[COMBINATION_BLOCK] = Combinations([ITEM_BLOCK], self.degree, self.min_df, factor)
+        return TrainingData(
+            bags={ITEM_BLOCK: bags_of(matrix, self.min_df)},
+            combinations=combinations,
+            min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
+            penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
+            lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            **of_documents,
+        )
+
+    def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
+        """Return the model of a solution."""
+        return ItemModel(solution, self.names)
+
+
+class ItemModel:
+    """A solution over items, prepared for scoring matrices.
+
+    Parameters
+    ----------
+    solution : Solution
+    names : sequence of str
+        Of the columns.
+    """
+
+    def __init__(self, solution: Solution, names: Sequence[str]) -> None:
+        self.solution = solution
+        self.names = names
+        features = {tuple(int(term.symbols[0]) for term in terms): k for k, terms in enumerate(solution.terms)}
+        numbers, self.members = Members.build(features)
+        self.columns = np.array(list(numbers), np.int64)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the features: float64 (n_features, n_labels)."""
+        return self.solution.weights
+
+    def features(self) -> Iterator[ItemFeature]:
+        """Yield the features in the order of the weights."""
+        for terms, df in zip(self.solution.terms, self.solution.df.tolist(), strict=True):
+            yield ItemFeature(tuple(sorted(self.names[int(term.symbols[0])] for term in terms)), df)
+
+    def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
+        """Return the scores of documents: float64 (n_documents, n_labels)."""
+        weights, shares = self.solution.weights, self.solution.length_shares
+        if len(shares):
+            weights = np.ascontiguousarray(np.column_stack([weights, shares]))
+        totals = np.zeros((matrix.shape[0], weights.shape[1]))
+        add_item_scores(self._found(matrix), weights, totals)
+        if self.solution.mean_scale:
+            totals *= self._document_weights(matrix, totals[:, -1])[:, None]
+        return totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+
+    def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the features of each document (int64), and their values times the document weight (float64)."""
+        starts, rows, values = self._found(matrix)
+        documents = np.repeat(np.arange(matrix.shape[0]), np.diff(starts))
+        if self.solution.mean_scale:
+            shares = self.solution.length_shares
+            of_rows = shares[rows] if len(shares) else np.zeros(len(rows))
+            totals = np.bincount(documents, of_rows * values, matrix.shape[0])
+            values = values * self._document_weights(matrix, totals)[documents]
+        for first, last in pairwise(starts.tolist()):
+            yield rows[first:last], values[first:last]
+
+    def _document_weights(self, matrix: scipy.sparse.csr_array, totals: np.ndarray) -> np.ndarray:
+        """a_i, by the totals of the features' shares of the length where they have any."""
+        by_shares = len(self.solution.length_shares) > 0
+        lengths = bounded_lengths(totals) if by_shares else np.maximum(np.diff(matrix.indptr), 1)
+        return np.asarray(self.solution.mean_scale / np.sqrt(lengths))
+
+    def _found(self, matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features of documents, and their values (see :meth:`Members.features_of`)."""
+        known = scipy.sparse.csr_array(matrix[:, self.columns])
+        return self.members.features_of(
+            known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
+        )
+
+
+def by_falling_weight(weights: np.ndarray) -> np.ndarray:
+    """Return the order of features by their largest absolute weight: int64 (n_features)."""
+    return np.argsort(-np.abs(weights).max(axis=1, initial=0.0), kind="stable")
+
+
+def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:
+    """Return the weights of n documents; a ValueError unless there is a number above 0 for each."""
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
+        raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
+    return weights
+
+
+def finished_fit(learner: Any, data: TrainingData) -> Fit:
+    """Return the fit of a learner after its last step."""
+    fit = start(learner, data)
+    while not fit.finished:
+        fit.step()
+    return fit

@@ -1,0 +1,113 @@
+"""Models over texts and Docs for the ranker; :mod:`spacy_graft.item_model` has those over items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import spacy
+from spacy.tokens import Doc
+
+from ..extract.batches import read_streams, small_batches
+from ..extract.blocks import Block, is_reading_block
+from ..extract.lengths import document_length
+from ..extract.streams import Stream
+from ..graft.data import TrainingData
+from ..graft.solution import Solution
+from ..item_model import ItemFeature
+from ..model.matching import Blocks
+from ..model.snapshot import Snapshot, as_reading_block
+from ..model.sparse_linear import snapshot_of_solution
+from .corpus import fields_of_blocks
+from .factories import check_blocks_and_learner
+
+
+class DocSpace:
+    """The features of blocks, in Docs of one vocab or in texts, which are tokenized at punctuation and white space.
+
+    Parameters
+    ----------
+    owner : str
+        The class that the blocks are given to, for messages.
+    blocks : mapping of str to block
+    learner : settings of a learner
+
+    Raises
+    ------
+    ValueError
+        If the blocks are invalid, or the learner cannot take them.
+    """
+
+    def __init__(self, owner: str, blocks: Mapping[str, Block], learner: Any) -> None:
+        self.blocks = dict(blocks)
+        check_blocks_and_learner(owner, self.blocks, learner)
+        self._tokenizer = spacy.blank("xx")
+
+    def learn(self, X: Iterable[str | Doc], names: Sequence[str] | None) -> list[Doc]:
+        """Return the Docs of training texts; a ValueError if names of columns are given."""
+        if names is not None:
+            raise ValueError("names are those of the columns of a matrix: with blocks there is none.")
+        return self.read(X)
+
+    def read(self, X: Iterable[str | Doc]) -> list[Doc]:
+        """Return Docs; those of strings are tokenized only."""
+        docs = [self._tokenizer.make_doc(text) if isinstance(text, str) else text for text in X]
+        for i, doc in enumerate(docs):
+            if not isinstance(doc, Doc):
+                raise ValueError(f"With blocks, candidates must be strings or Docs, but candidate {i} is {doc!r}.")
+        return docs
+
+    def training_data(self, docs: Sequence[Doc], /, **of_documents: Any) -> TrainingData:
+        """Return the input of a learner; ``of_documents`` are the fields of targets and weights.
+
+        Raises
+        ------
+        ValueError
+            If the Docs are of several vocabs, or a block needs annotation that they lack.
+        """
+        if any(doc.vocab is not docs[0].vocab for doc in docs):
+            raise ValueError("Candidates must be Docs of one pipeline (one vocab), or all of them strings.")
+        reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
+        batches = [read_streams(reading.values(), batch) for batch in small_batches(docs)]
+        streams = {name: Stream.concatenated([batch[block] for batch in batches]) for name, block in reading.items()}
+        lengths = np.array([document_length(doc) for doc in docs], np.float64)
+        return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, **of_documents)
+
+    def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
+        """Return the model of a solution on training Docs."""
+        return DocModel(snapshot_of_solution(solution, Blocks(self.blocks), docs[0].vocab.strings))
+
+
+class DocModel:
+    """A solution over Docs, prepared for scoring others.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the features: float64 (n_features, n_labels)."""
+        return self.snapshot.weights
+
+    def features(self) -> Iterator[ItemFeature]:
+        """Yield the features in the order of the weights."""
+        table, blocks = self.snapshot.features, self.snapshot.blocks
+        for k, df in enumerate(table.df.tolist()):
+            names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
+            yield ItemFeature(tuple(names), df)
+
+    def scores(self, docs: Sequence[Doc]) -> np.ndarray:
+        """Return the scores of Docs: float64 (n_documents, n_labels)."""
+        return self.snapshot.scores(docs)
+
+    def contributions(self, docs: Sequence[Doc]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the features of each Doc (int64), and their values times the document weight (float64)."""
+        for doc in docs:
+            features, values, _, scale = self.snapshot.contributions(doc)
+            yield features, scale * values
