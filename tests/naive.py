@@ -124,7 +124,8 @@ def inverse_weight(
     if kind == "idf":
         inverse = np.log((1.0 + n) / (1.0 + df)) + 1.0
     elif kind == "standard":
-        inverse = column.std()
+        # Of a column that does not vary, the largest there is.
+        inverse = 1.0 / max(column.std(), 1e-9)
     else:
         counts = inside[present].sum(), outside[present].sum()
         if single:

@@ -17,7 +17,7 @@ from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.search.combinations import CombinationSearch, LabelPenaltyWeights, members
 from spacy_graft.search.request import SearchRequest
-from spacy_graft.search.weighting import Weighting
+from spacy_graft.search.weighting import Weighting, scaled_bound_below
 
 #: Keys wrap around; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
@@ -77,6 +77,32 @@ def weights_of(kind, power, factor, membership):
         shares = np.stack([inside, 1.0 - inside], axis=1) if kind in ("idf", "ratio", "ratio_idf") else np.empty((0, 2))
         weights.append(LabelPenaltyWeights(weighting, shares))
     return weights
+
+
+@given(data=st.data(), seed=st.integers(0, 2**16))
+def test_no_column_below_exceeds_the_bound_of_standard(data, seed):
+    """Every product of other columns, and every other column over some of the documents, with values up to 1."""
+    matrix = data.draw(matrices(real=True))
+    rng = np.random.default_rng(seed)
+    residuals = rng.normal(size=len(matrix))
+    weighting = Weighting(KINDS.index("standard"), 0.5, 2.0, len(matrix), 0.0, 0.0)
+    factors = np.hstack([matrix, matrix.prod(axis=1)[:, None], rng.random((len(matrix), 3)), np.ones_like(matrix)])
+    for column in matrix.T:
+        present = column != 0.0
+        largest = max(column @ np.maximum(residuals, 0.0), column @ np.maximum(-residuals, 0.0))
+        squares = (residuals[present] ** 2).sum()
+        bound = scaled_bound_below(weighting, largest, 1, float(present.sum()), squares)
+        below = column[:, None] * factors
+        scaled = [2.0 * abs(part @ residuals) * inverse_weight("standard", part, residuals, 0.5) for part in below.T]
+        assert max(scaled) <= bound * (1.0 + 1e-9)
+
+
+def test_the_bound_of_standard_is_reached():
+    """By documents of equal residuals, which the limit of 1/λ alone would bound by ten times as much."""
+    column, residuals = np.repeat([1.0, 0.0], [50, 50]), np.repeat([0.5, -0.5], [50, 50])
+    weighting = Weighting(KINDS.index("standard"), 0.5, 1.0, 100, 0.0, 0.0)
+    scaled = column @ residuals * inverse_weight("standard", column, residuals, 0.5)
+    assert scaled_bound_below(weighting, column @ residuals, 1, 50.0, 12.5) == pytest.approx(scaled)
 
 
 class SmallRoom(CombinationSearch):

@@ -130,12 +130,26 @@ def test_penalty_weights_are_columns_divided(corpus, kind, l1):
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
 
 
+@few
+@given(labelled(labels=2), l1s)
+def test_gradients_of_standard_are_those_of_standardised_columns(corpus, l1):
+    """At the optimal intercept it does not matter whether columns are centred: Σ_i δ_i = 0."""
+    texts, targets = corpus
+    _, matrix = distinct_columns(texts)
+    spread = matrix.std(axis=0)
+    residuals = targets[:, 1] - targets[:, 1].mean()
+    standardised = (matrix - matrix.mean(axis=0))[:, spread > 0.0] / spread[spread > 0.0]
+    expected = np.abs(standardised.T @ residuals).max(initial=0.0)
+    fit = start(Grafting(l1=l1, penalty_weights="standard"), training_data(texts, targets))
+    assert fit.report.l1_max == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 def inverse_weights_of(kind, matrix, targets):
     n, df = len(matrix), matrix.sum(axis=0)
     if kind == "idf":
         inverse = np.log((1 + n) / (1 + df)) + 1
     elif kind == "standard":
-        inverse = np.sqrt(df / n * (1 - df / n))
+        inverse = 1.0 / np.maximum(np.sqrt(df / n * (1 - df / n)), 1e-9)
     else:
         inside, n_inside = targets[:, 1] @ matrix, targets[:, 1].sum()
         ratio = (inside + 1) / (n_inside + 2) / ((df - inside + 1) / (n - n_inside + 2))

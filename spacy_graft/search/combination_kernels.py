@@ -13,10 +13,17 @@ import numpy as np
 
 from .._numba import inlined, inner, njit
 from ..index.item_kernels import entry_key
-from .weighting import Weighting, inverse_weight, largest_inverse_weight
+from .weighting import (
+    ROUNDING,
+    Weighting,
+    inverse_weight,
+    largest_inverse_weight,
+    scaled_bound,
+    scaled_bound_below,
+)
 
-# Rows of sums: over the documents with positive and with negative residuals, of what is inside and outside the label,
-# and whether a column has been met.
+# Rows of sums: over the documents with positive and with negative residuals, of the two shares, and whether a column
+# has been met.
 POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = SUMS = range(5)
 
 #: Why a walk stops: at its end; where candidates have no room left; or at an anchor that has triples to look for.
@@ -27,8 +34,6 @@ ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = WALK_PLACE = range(4)
 
 #: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
 LOOK_FIRST = 0.5
-#: What rounding may add to a sum, relative to it.
-ROUNDING = 1e-9
 #: Bits of an item in the code of a combination, and the mask of as many.
 BITS = 21
 MASK = (1 << BITS) - 1
@@ -63,7 +68,8 @@ class WalkQuery(NamedTuple):
     residuals : float64 (documents)
         a_i δ_iy.
     shares : float64 (documents, 2)
-        What of each document is inside and outside the label; no rows where weights do not depend on it.
+        What of each document is inside and outside the label or, of ``standard``, 1 and its squared residual; no rows
+        where neither λ nor its bounds follow from it.
     weighting : Weighting
         1 / λ of a combination.
     min_gradient : float
@@ -133,7 +139,7 @@ class Database(NamedTuple):
     weights : float64 (rows)
         The residual, times the value of the anchor.
     shares : float64 (rows, 2)
-        What of the document is inside and outside the label; no rows where that does not matter.
+        Those of the query.
     """
 
     row_starts: np.ndarray
@@ -499,7 +505,7 @@ def fill_combination_inverse_weights(starts, documents, values, shares, weightin
 
 @njit
 def bounds_below(items, shares, query, bounds, inverses):
-    """Fill max(t⁺, t⁻) / λ of each item with the smallest λ that a combination with it can have; and this 1 / λ."""
+    """Fill what |v| / λ of no combination with each item exceeds, and the largest 1 / λ of one."""
     starts, documents, values = items.starts, items.documents, items.values
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
@@ -508,7 +514,9 @@ def bounds_below(items, shares, query, bounds, inverses):
             positive += max(gradient, 0.0)
             negative += max(-gradient, 0.0)
         inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
-        bounds[k] = max(positive, negative) * inverses[k]
+        bounds[k] = scaled_bound_below(
+            query.weighting, max(positive, negative), query.min_df, shares[k, 0], shares[k, 1]
+        )
 
 
 @inner
@@ -621,12 +629,13 @@ def offer_touched(anchor, lowest, walk, items, query, found):
     floor = found.floor[0]
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
+    of_ones = items.values.shape[0] == 0
     for t in range(max(n_offered - 1, 0), n_touched):
         other = touched[t]
         positive, negative = sums[POSITIVE, other], sums[NEGATIVE, other]
         inside, outside = sums[INSIDE, other], sums[OUTSIDE, other]
         if t >= n_offered:
-            scaled = abs(positive - negative) * inverse_weight(weighting, inside + outside, inside, outside, -1.0, -1.0)
+            scaled = scaled_bound(weighting, abs(positive - negative), inside, outside, of_ones)
             if scaled > lowest:
                 if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
@@ -638,11 +647,9 @@ def offer_touched(anchor, lowest, walk, items, query, found):
                         place[N_OFFERED] = t + 1
                         place[N_BELOW] = n_below
                         return False
-        if to_deepen:
-            inverse = largest_inverse_weight(weighting, min_df, inside, outside)
-            if max(positive, negative) * inverse > lowest:
-                below[n_below] = other
-                n_below += 1
+        if to_deepen and scaled_bound_below(weighting, max(positive, negative), min_df, inside, outside) > lowest:
+            below[n_below] = other
+            n_below += 1
         clear(sums, other)
     place[N_OFFERED] = 0
     place[N_BELOW] = n_below
