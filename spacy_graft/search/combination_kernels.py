@@ -78,6 +78,8 @@ class WalkQuery(NamedTuple):
         Whether all violations are counted; otherwise only those that may be among the best.
     active_keys : int64, active : bool (as many)
         Sorted keys of active combinations, and whether the label has them.
+    positive_inverse, negative_inverse : float
+        1 / the factors of the signs, see :class:`spacy_graft.search.kernels.NodeQuery`.
     """
 
     label: int
@@ -91,6 +93,8 @@ class WalkQuery(NamedTuple):
     count_all: bool
     active_keys: np.ndarray
     active: np.ndarray
+    positive_inverse: float
+    negative_inverse: float
 
 
 class CombinationCandidates(NamedTuple):
@@ -108,7 +112,7 @@ class CombinationCandidates(NamedTuple):
     floor : float64 (1)
         A scaled gradient below it is not among the best.
     peaks, squared_excess : float64 (labels)
-        Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
+        Largest scaled gradient of the violations, and the sum of squared excesses |v| / λ − κ min_gradient.
     documents : int32, values : float64 (documents of an item, at most; or none)
         The column of the combination that is looked at.
     """
@@ -505,7 +509,7 @@ def fill_combination_inverse_weights(starts, documents, values, shares, weightin
 
 @njit
 def bounds_below(items, shares, query, bounds, inverses):
-    """Fill what |v| / λ of no combination with each item exceeds, and the largest 1 / λ of one."""
+    """Fill what the scaled gradient of no combination with each item exceeds, and the largest 1 / λ of one."""
     starts, documents, values = items.starts, items.documents, items.values
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
@@ -514,9 +518,8 @@ def bounds_below(items, shares, query, bounds, inverses):
             positive += max(gradient, 0.0)
             negative += max(-gradient, 0.0)
         inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
-        bounds[k] = scaled_bound_below(
-            query.weighting, max(positive, negative), query.min_df, shares[k, 0], shares[k, 1]
-        )
+        largest = max(positive * query.positive_inverse, negative * query.negative_inverse)
+        bounds[k] = scaled_bound_below(query.weighting, largest, query.min_df, shares[k, 0], shares[k, 1])
 
 
 @inner
@@ -555,7 +558,9 @@ def offer_combination(a, b, c, items, query, found):
     begin = np.int64(0)  # For a literal, functions would be compiled once more.
     df = combination_column(a, b, c, items, documents, values, begin)
     inverse = inverse_weight_of(documents, values, begin, df, query.shares, query.weighting)
-    scaled = abs(gradient_of(documents, values, df, query.residuals)) * inverse
+    gradient = gradient_of(documents, values, df, query.residuals)
+    sign_inverse = query.positive_inverse if gradient > 0.0 else query.negative_inverse
+    scaled = abs(gradient) * sign_inverse * inverse
     key = key_of(documents, values, begin, df, items.numbers)
     if scaled <= query.min_gradient or df < query.min_df or place_of(key, items.taken) >= 0:
         return False
@@ -569,7 +574,7 @@ def offer_combination(a, b, c, items, query, found):
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return False
-    count_violation(scaled, query.label, query.min_gradient, found)
+    count_violation(scaled, query.label, query.min_gradient, sign_inverse, found)
     if scaled < found.floor[0]:
         return False
     candidate = found.n_candidates[0]
@@ -583,10 +588,10 @@ def offer_combination(a, b, c, items, query, found):
 
 
 @inner
-def count_violation(scaled, label, min_gradient, found):
-    """Count a violation of a label."""
+def count_violation(scaled, label, min_gradient, sign_inverse, found):
+    """Count a violation of a label; ``sign_inverse`` is 1 / the factor of its sign."""
     found.n_violations[0] += 1
-    found.squared_excess[label] += (scaled - min_gradient) ** 2
+    found.squared_excess[label] += ((scaled - min_gradient) / sign_inverse) ** 2
     found.peaks[label] = max(found.peaks[label], scaled)
 
 
@@ -630,26 +635,30 @@ def offer_touched(anchor, lowest, walk, items, query, found):
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
     of_ones = items.values.shape[0] == 0
+    positive_inverse, negative_inverse = query.positive_inverse, query.negative_inverse
     for t in range(max(n_offered - 1, 0), n_touched):
         other = touched[t]
         positive, negative = sums[POSITIVE, other], sums[NEGATIVE, other]
         inside, outside = sums[INSIDE, other], sums[OUTSIDE, other]
         if t >= n_offered:
-            scaled = scaled_bound(weighting, abs(positive - negative), inside, outside, of_ones)
+            sign_inverse = positive_inverse if positive > negative else negative_inverse
+            scaled = scaled_bound(weighting, abs(positive - negative) * sign_inverse, inside, outside, of_ones)
             if scaled > lowest:
                 if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
                     # little too high.
-                    count_violation(scaled, label, min_gradient, found)
+                    count_violation(scaled, label, min_gradient, sign_inverse, found)
                 else:
                     a, b, c = (item, chosen[other], -1) if first < 0 else (first, item, chosen[other])
                     if offer_combination(a, b, c, items, query, found):
                         place[N_OFFERED] = t + 1
                         place[N_BELOW] = n_below
                         return False
-        if to_deepen and scaled_bound_below(weighting, max(positive, negative), min_df, inside, outside) > lowest:
-            below[n_below] = other
-            n_below += 1
+        if to_deepen:
+            largest = max(positive * positive_inverse, negative * negative_inverse)
+            if scaled_bound_below(weighting, largest, min_df, inside, outside) > lowest:
+                below[n_below] = other
+                n_below += 1
         clear(sums, other)
     place[N_OFFERED] = 0
     place[N_BELOW] = n_below

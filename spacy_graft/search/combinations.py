@@ -118,7 +118,7 @@ class CombinationSearch:
             query = kernels.WalkQuery(
                 label, min(request.degree, self.degree), self.min_df, request.n_best, residuals, shares,
                 weights.weighting, request.min_gradient, request.count_all, active_keys[order],
-                request.active[order, label],
+                request.active[order, label], *request.sign_inverses,
             )  # fmt: skip
             self._walk(query, of_items, found)
         return self._violations(found, request)
