@@ -58,12 +58,15 @@ class Naive:
                     self.columns.append(column)
                     self.names.append(chosen)
 
-    def violating(self, residuals, inverse, threshold):
-        """Ratio of each (name, label) above the threshold."""
-        found = {}
+    def violating(self, residuals, inverse, threshold, sign_factors):
+        """Ratio of each (name, label) above the threshold; keeps the factors of their signs."""
+        found, self.factors = {}, {}
         for k, column in enumerate(self.columns):
             for y in range(residuals.shape[1]):
-                ratio = abs(column @ residuals[:, y]) * inverse(column, y)
+                gradient = column @ residuals[:, y]
+                factor = sign_factors[0 if gradient > 0.0 else 1]
+                self.factors[self.names[k], y] = factor
+                ratio = abs(gradient) / factor * inverse(column, y)
                 if ratio > threshold:
                     found[self.names[k], y] = ratio
         return found
@@ -122,10 +125,11 @@ class SmallRoom(CombinationSearch):
     min_df=st.sampled_from([1, 1, 2]),
     complete=st.booleans(),
     search_type=st.sampled_from([CombinationSearch, SmallRoom]),
+    sign_factors=st.sampled_from([(1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, np.inf)]),
     seed=st.integers(0, 2**16),
 )
 def test_search_finds_what_enumeration_finds(
-    real, data, degree, n_labels, kind, threshold, wanted, min_df, complete, search_type, seed
+    real, data, degree, n_labels, kind, threshold, wanted, min_df, complete, search_type, sign_factors, seed
 ):
     matrix = data.draw(matrices(real))
     rng = np.random.default_rng(seed)
@@ -140,7 +144,7 @@ def test_search_finds_what_enumeration_finds(
     def inverse(column, label):
         return 2.0 * inverse_weight(kind, column, membership[:, label], 0.5)
 
-    every = naive.violating(residuals, inverse, threshold)
+    every = naive.violating(residuals, inverse, threshold, sign_factors)
     active_names = [name for name in naive.names if rng.random() < 0.2]
     active = rng.random((len(active_names), n_labels)) < 0.5
     expected = {
@@ -151,7 +155,13 @@ def test_search_finds_what_enumeration_finds(
     keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
     found, found_keys = search.best(
         SearchRequest(
-            residuals=residuals, min_gradient=threshold, n_best=wanted, active=active, degree=degree, count_all=complete
+            residuals=residuals,
+            min_gradient=threshold,
+            n_best=wanted,
+            active=active,
+            degree=degree,
+            count_all=complete,
+            sign_factors=sign_factors,
         ),
         keys,
     )
@@ -164,11 +174,13 @@ def test_search_finds_what_enumeration_finds(
     for pair, ratio in pairs.items():
         assert ratio == pytest.approx(expected[pair], rel=1e-12)
     np.testing.assert_allclose(found.scaled_gradients, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
-    by_label = [[ratio for (_, y), ratio in expected.items() if y == label] for label in range(n_labels)]
-    peaks = [max(ratios, default=0.0) for ratios in by_label]
+    by_label = [{pair: ratio for pair, ratio in expected.items() if pair[1] == label} for label in range(n_labels)]
+    peaks = [max(ratios.values(), default=0.0) for ratios in by_label]
     best = max(peaks)
     assert found.peaks.max() == pytest.approx(best, rel=1e-12)
-    excess = np.array([sum((ratio - threshold) ** 2 for ratio in ratios) for ratios in by_label])
+    excess = np.array(
+        [sum((naive.factors[p] * (ratio - threshold)) ** 2 for p, ratio in ratios.items()) for ratios in by_label]
+    )
     # Never less than it is: the certificate would promise too much.
     assert (found.squared_excess >= excess * (1.0 - 1e-9)).all()
     if complete and search_type is CombinationSearch:

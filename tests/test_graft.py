@@ -131,6 +131,55 @@ def test_penalty_weights_are_columns_divided(corpus, kind, l1):
 
 
 @few
+@given(
+    st.sampled_from([2, 3]).flatmap(lambda labels: labelled(labels=labels)),
+    l1s,
+    st.sampled_from([0.0, 0.05]),
+    st.sampled_from([(1.0, 3.0), (2.5, 1.0), (1.0, "forbidden"), ("forbidden", 1.0)]),
+)
+def test_gradients_at_the_optimum_are_in_the_box_of_the_signs(corpus, l1, ridge, factors):
+    """v = l1 κ λ + 2 β λ² w of every weight by its sign, and −l1 κ⁻ λ ≤ v ≤ l1 κ⁺ λ of all others."""
+    texts, targets = corpus
+    learner = Grafting(l1=l1, ridge=ridge, tol=1e-9, positive_factor=factors[0], negative_factor=factors[1])
+    fit = run(learner, training_data(texts, targets))
+    solution, n_labels = fit.solution(), targets.shape[1]
+    residuals = targets - softmax(scores_of(solution, texts, np.ones(len(texts))))
+    trained = range(n_labels) if n_labels > 2 else [1]
+    names, matrix = distinct_columns(texts)
+    weights = np.zeros((len(names), n_labels))
+    by_column = {tuple(column): k for k, column in enumerate(matrix.T)}
+    for row, ngram in enumerate(texts_of(solution.terms)):
+        column = by_column[tuple(float(ngram in text) for text in texts)]
+        # Of two labels the one weight of a feature is shared out among them.
+        weights[column] = solution.weights[row] * (2.0 if n_labels == 2 else 1.0)
+    upper, lower = (l1 * factor for factor in learner.sign_factors)
+    for y in trained:
+        v = matrix.T @ residuals[:, y] - (2.0 if n_labels > 2 else 1.0) * ridge * weights[:, y]
+        digits = 2e-3 * (1.0 + l1)
+        assert (v <= upper + digits).all()
+        assert (v >= -lower - digits).all()
+        np.testing.assert_allclose(v[weights[:, y] > 0.0], upper, atol=digits)
+        np.testing.assert_allclose(v[weights[:, y] < 0.0], -lower, atol=digits)
+        assert upper < np.inf or (weights[:, y] <= 0.0).all()
+        assert lower < np.inf or (weights[:, y] >= 0.0).all()
+
+
+def test_a_refit_keeps_to_the_signs():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcd"), 6)) for _ in range(60)]
+    targets = np.eye(3)[[("ab" in text) + ("cd" in text) for text in texts]]
+    learner = GraftingPath(steps=6, negative_factor="forbidden", refit=0.1)
+    fit = run(learner, training_data(texts, targets))
+    refitted, path = fit.solution().weights, fit.refitted(None).weights
+    assert (path > 0.0).any()
+    assert (path >= 0.0).all()
+    assert (refitted >= 0.0).all()
+    assert not np.allclose(refitted, path)
+    free = run(replace(learner, negative_factor=1.0), training_data(texts, targets))
+    assert (free.solution().weights < 0.0).any()
+
+
+@few
 @given(labelled(labels=2), l1s)
 def test_gradients_of_standard_are_those_of_standardised_columns(corpus, l1):
     """At the optimal intercept it does not matter whether columns are centred: Σ_i δ_i = 0."""
