@@ -508,6 +508,11 @@ def test_more_than_eight_labels():
     [
         {"l1": 0.0}, {"l1": float("nan")}, {"l1": 1.0, "n_best": 0}, {"l1": 1.0, "tol": 0.0},
         {"l1": 1.0, "ridge": -1.0}, {"l1": 1.0, "penalty_weights": "tfidf"}, {"l1": 1.0, "ratio_power": 0.0},
+        {"l1": 1.0, "positive_factor": 0.5}, {"l1": 1.0, "positive_factor": float("inf")},
+        {"l1": 1.0, "negative_factor": "none"}, {"l1": 1.0, "negative_factor": True},
+        {"l1": 1.0, "positive_factor": np.array([])},
+        {"l1": 1.0, "positive_factor": "forbidden", "negative_factor": "forbidden"},
+        {"penalty": "l2", "ridge": 1.0, "negative_factor": 2.0}, {"penalty": "none", "positive_factor": "forbidden"},
     ],
 )  # fmt: skip
 def test_senseless_options_are_refused(options):

@@ -121,7 +121,7 @@ class PenaltySettings(Settings):
         self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
         for option in ("positive_factor", "negative_factor"):
             factor = getattr(self, option)
-            allowed = factor == FORBIDDEN or is_number_in(factor, 1.0, LARGEST_FACTOR)
+            allowed = (isinstance(factor, str) and factor == FORBIDDEN) or is_number_in(factor, 1.0, LARGEST_FACTOR)
             self._require(allowed, option, f"at least 1 and at most {LARGEST_FACTOR:g}, or {FORBIDDEN!r}")
         both = self.positive_factor == self.negative_factor == FORBIDDEN
         self._require(not both, "negative_factor", f"a number where positive_factor is {FORBIDDEN!r}")
