@@ -58,7 +58,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "ridge 100": learner(ridge=100.0),
     "weights: none": learner(penalty_weights="none", ridge=4.0, refit=0.4),
     "weights: idf": learner(penalty_weights="idf"),
-    "weights: standard": learner(penalty_weights="standard", ridge=0.1, refit=0.01),
+    "weights: standard": learner(penalty_weights="standard", ridge=300.0, refit=30.0),
     "weights: ratio": learner(penalty_weights="ratio", ridge=7.0, refit=0.7),
     "weights: ratio, power 1": learner(penalty_weights="ratio", ratio_power=1.0, ridge=7.0, refit=0.7),
     "no length normalisation": learner(length_normalisation=False),

@@ -162,7 +162,7 @@ def feature_sets(nlp: Any, texts: Sequence[str]) -> Iterator[set[str]]:
 def standardised(corpus: Corpus) -> Corpus:
     """Columns divided by their standard deviation, in units that keep values in [0, 1]; centring would densify them.
 
-    The learner's ``penalty_weights = "standard"`` goes the other way: it is the same as to multiply columns by it.
+    The learner's ``penalty_weights = "standard"`` does the same, but for the limit of 1/λ at 20.
     """
     matrix = corpus.train.matrix
     share = np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
@@ -379,7 +379,7 @@ features to the weights, and in *with choice* those of all settings tried; †: 
 were not considered.
 
 - **mle**, **std**: all features, no penalty; *std* with columns divided by their standard deviation, not centred
-  (`penalty_weights = "standard"` is not that: it is the same as to multiply by it). Where the likelihood has a maximum
+  (as with `penalty_weights = "standard"`, but without its limit of 20 on 1/λ). Where the likelihood has a maximum
   the two have the same. Here it has none (‡: the model separates all documents of a label from all others, or a feature
   has documents of one label alone): weights grow until gradients are under {GRADIENT} documents, and what they are by
   then depends on the way there. So scikit-learn's L-BFGS stands beside ours.

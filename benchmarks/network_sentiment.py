@@ -91,9 +91,9 @@ correlation.
   large α silences all words but those of the network. *No edges*: the same without the network, so that the words of
   the network are merely preferred (values of the others are divided by √(1 + α / ridge)).
 * **Correlation**: edges between features and the words of the classes, each among the 100 nearest of the other.
-* **Profiles**: a feature is the vector of its correlations with the words of the classes; edges are between features
-  whose vectors are each among the 100 nearest of the other, by cosine. The graph of the classes is part of it, as it is
-  of the one of correlations.
+* **Profiles**: a feature is the vector of its correlations with the words of the classes; edges of weight 1 are between
+  features whose vectors are each among the 100 nearest of the other, by Euclidean distance. The graph of the classes is
+  part of it, as it is of the one of correlations.
 * **Lexicon alone**: positive less negative words of the review, against 0 or the median of the training reviews.
 
 Accuracies are means over draws ± standard error. Differences are paired by draw and domain, with {CONFIDENCE:.0%}

@@ -64,12 +64,16 @@ def dense_optimum(
     ridge: float = 0.0,
     penalty_weights: np.ndarray | None = None,
     network: np.ndarray | None = None,
+    sign_factors: tuple[float, float] = (1.0, 1.0),
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b).
 
     A line search that fails looks like convergence, so the method is restarted at its result until that gains
-    nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y.
+    nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y. ``l1`` is times the first factor for u and times the
+    second for v; where one is infinite, they are 0.
     """
+    allowed = [np.isfinite(factor) for factor in sign_factors]
+    positive, negative = (factor if finite else 0.0 for factor, finite in zip(sign_factors, allowed, strict=True))
     columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty_weights = np.ones((columns, labels)) if penalty_weights is None else penalty_weights
@@ -83,19 +87,24 @@ def dense_optimum(
         weights, intercepts = unpack(x)
         scores = matrix @ weights + intercepts
         residuals = example_weights[:, None] * (softmax(scores) - targets)
-        both = (x[:size] + x[size : 2 * size]).reshape(columns, labels)
+        both = (positive * x[:size] + negative * x[size : 2 * size]).reshape(columns, labels)
         value = log_loss(scores, targets, example_weights) + l1 * (penalty_weights * both).sum()
         value += ridge * ((penalty_weights * weights) ** 2).sum() + (weights * (network @ weights)).sum()
         smooth = (matrix.T @ residuals + 2.0 * ridge * penalty_weights**2 * weights + 2.0 * network @ weights).ravel()
         return value, np.concatenate(
-            [smooth + l1 * penalty_weights.ravel(), -smooth + l1 * penalty_weights.ravel(), residuals.sum(axis=0)]
+            [
+                smooth + l1 * positive * penalty_weights.ravel(),
+                -smooth + l1 * negative * penalty_weights.ravel(),
+                residuals.sum(axis=0),
+            ]
         )
 
-    value, x = restarted_minimum(objective, [(0.0, None)] * (2 * size) + [(None, None)] * labels)
+    sides = [[(0.0, None if finite else 0.0)] * size for finite in allowed]
+    value, x = restarted_minimum(objective, [*sides[0], *sides[1], *[(None, None)] * labels])
     return value, *unpack(x)
 
 
-def restarted_minimum(objective, bounds: list[tuple[float | None, None]]) -> tuple[float, np.ndarray]:
+def restarted_minimum(objective, bounds: list[tuple[float | None, float | None]]) -> tuple[float, np.ndarray]:
     """The minimum of a function with its gradient, from zeros, restarted until that gains nothing."""
     if not bounds:
         return objective(np.zeros(0))[0], np.zeros(0)
@@ -173,7 +182,8 @@ def inverse_weight(
     if kind == "idf":
         inverse = np.log((1.0 + n) / (1.0 + df)) + 1.0
     elif kind == "standard":
-        inverse = column.std()
+        # Of a column that does not vary, the largest there is.
+        inverse = 1.0 / max(column.std(), 1e-9)
     else:
         counts = inside[present].sum(), outside[present].sum()
         if single:

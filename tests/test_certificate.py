@@ -79,12 +79,20 @@ class Written:
         return min(dense_choice_optimum(*of_choice)[0], empty), empty
 
     def problems(self, data, learner):
-        """Targets of exclusive labels, weights of documents and λ, of each problem."""
+        """Of each problem targets of exclusive labels, weights of documents, λ, and the factor of what is quadratic.
+
+        With signs, two labels have one weight, that of the second, as the difference; without, what it is shared out
+        among both must follow from the problem of both.
+        """
         importance, targets = data.example_weights, data.targets
         if data.exclusive:
             present = np.flatnonzero(importance @ targets > 0.0)
             penalty = self.penalty_weights(data, learner, present[-1:] if len(present) == 2 else present)
-            yield targets[:, present], importance, np.broadcast_to(penalty, (len(penalty), len(present)))
+            if len(present) == 2 and learner.sign_factors != (1.0, 1.0):
+                forbidden = np.full_like(penalty, FORBIDDEN)
+                yield targets[:, present], importance, np.concatenate([forbidden, penalty], axis=1), 0.5
+                return
+            yield targets[:, present], importance, np.broadcast_to(penalty, (len(penalty), len(present))), 1.0
             return
         for label in range(targets.shape[1]):
             known = importance * data.known[:, label]
@@ -93,7 +101,7 @@ class Written:
                 penalty = self.penalty_weights(data, learner, [label])
                 forbidden = np.full_like(penalty, FORBIDDEN)
                 both = np.stack([1.0 - of_label, of_label], axis=1)
-                yield both, known, np.concatenate([forbidden, penalty], axis=1)
+                yield both, known, np.concatenate([forbidden, penalty], axis=1), 1.0
 
     def penalty_weights(self, data, learner, labels):
         """λ of each column and label."""
@@ -110,11 +118,13 @@ class Written:
 
 def dense_problem(matrix, problem, learner, network):
     """The least objective that is found, from the best intercepts without weights too, and that of no weights."""
-    targets, importance, penalty = problem
+    targets, importance, penalty, share = problem
     with np.errstate(divide="ignore"):
         intercepts = np.maximum(np.log(importance @ targets / importance.sum()), -745.0)
     empty = log_loss(np.tile(intercepts, (len(targets), 1)), targets, importance)
-    found, _, _ = dense_optimum(matrix, targets, importance, learner.l1, learner.ridge, penalty, network)
+    found, _, _ = dense_optimum(
+        matrix, targets, importance, learner.l1, share * learner.ridge, penalty, share * network, learner.sign_factors
+    )
     return min(found, empty), empty
 
 
@@ -184,7 +194,12 @@ def as_candidates(rng, data):
     )  # fmt: skip
 
 
+#: Factors of positive and of negative weights; mostly both 1.
+SIGN_FACTORS = [(1.0, 1.0), (1.0, 1.0), (1.0, 4.0), (1.5, 1.0), (1.0, "forbidden"), ("forbidden", 2.0)]
+
+
 def some_learner(rng, **options):
+    positive, negative = SIGN_FACTORS[rng.integers(len(SIGN_FACTORS))]
     common = {
         "l1": float(10.0 ** rng.uniform(-2.5, 1.0)),
         "ridge": float(rng.choice([0.0, 0.0, 0.01, 0.3, 5.0])),
@@ -194,6 +209,8 @@ def some_learner(rng, **options):
         "length_normalisation": bool(rng.random() < 0.3),
         "balance": float(rng.choice([0.0, 0.5])),
         "n_best": [1, 100, None][rng.integers(3)],
+        "positive_factor": positive,
+        "negative_factor": negative,
     }
     return Grafting(**{**common, **options})
 

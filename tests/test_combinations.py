@@ -17,7 +17,7 @@ from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.search.combinations import CombinationSearch, LabelPenaltyWeights, members
 from spacy_graft.search.request import SearchRequest
-from spacy_graft.search.weighting import Weighting
+from spacy_graft.search.weighting import Weighting, scaled_bound_below
 
 #: Keys wrap around; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
@@ -58,12 +58,15 @@ class Naive:
                     self.columns.append(column)
                     self.names.append(chosen)
 
-    def violating(self, residuals, inverse, threshold):
-        """Ratio of each (name, label) above the threshold."""
-        found = {}
+    def violating(self, residuals, inverse, threshold, sign_factors):
+        """Ratio of each (name, label) above the threshold; keeps the factors of their signs."""
+        found, self.factors = {}, {}
         for k, column in enumerate(self.columns):
             for y in range(residuals.shape[1]):
-                ratio = abs(column @ residuals[:, y]) * inverse(column, y)
+                gradient = column @ residuals[:, y]
+                factor = sign_factors[0 if gradient > 0.0 else 1]
+                self.factors[self.names[k], y] = factor
+                ratio = abs(gradient) / factor * inverse(column, y)
                 if ratio > threshold:
                     found[self.names[k], y] = ratio
         return found
@@ -77,6 +80,32 @@ def weights_of(kind, power, factor, membership):
         shares = np.stack([inside, 1.0 - inside], axis=1) if kind in ("idf", "ratio", "ratio_idf") else np.empty((0, 2))
         weights.append(LabelPenaltyWeights(weighting, shares))
     return weights
+
+
+@given(data=st.data(), seed=st.integers(0, 2**16))
+def test_no_column_below_exceeds_the_bound_of_standard(data, seed):
+    """Every product of other columns, and every other column over some of the documents, with values up to 1."""
+    matrix = data.draw(matrices(real=True))
+    rng = np.random.default_rng(seed)
+    residuals = rng.normal(size=len(matrix))
+    weighting = Weighting(KINDS.index("standard"), 0.5, 2.0, len(matrix), 0.0, 0.0)
+    factors = np.hstack([matrix, matrix.prod(axis=1)[:, None], rng.random((len(matrix), 3)), np.ones_like(matrix)])
+    for column in matrix.T:
+        present = column != 0.0
+        largest = max(column @ np.maximum(residuals, 0.0), column @ np.maximum(-residuals, 0.0))
+        squares = (residuals[present] ** 2).sum()
+        bound = scaled_bound_below(weighting, largest, 1, float(present.sum()), squares)
+        below = column[:, None] * factors
+        scaled = [2.0 * abs(part @ residuals) * inverse_weight("standard", part, residuals, 0.5) for part in below.T]
+        assert max(scaled) <= bound * (1.0 + 1e-9)
+
+
+def test_the_bound_of_standard_is_reached():
+    """By documents of equal residuals, which the limit of 1/λ alone would bound by ten times as much."""
+    column, residuals = np.repeat([1.0, 0.0], [50, 50]), np.repeat([0.5, -0.5], [50, 50])
+    weighting = Weighting(KINDS.index("standard"), 0.5, 1.0, 100, 0.0, 0.0)
+    scaled = column @ residuals * inverse_weight("standard", column, residuals, 0.5)
+    assert scaled_bound_below(weighting, column @ residuals, 1, 50.0, 12.5) == pytest.approx(scaled)
 
 
 class SmallRoom(CombinationSearch):
@@ -96,10 +125,11 @@ class SmallRoom(CombinationSearch):
     min_df=st.sampled_from([1, 1, 2]),
     complete=st.booleans(),
     search_type=st.sampled_from([CombinationSearch, SmallRoom]),
+    sign_factors=st.sampled_from([(1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, np.inf)]),
     seed=st.integers(0, 2**16),
 )
 def test_search_finds_what_enumeration_finds(
-    real, data, degree, n_labels, kind, threshold, wanted, min_df, complete, search_type, seed
+    real, data, degree, n_labels, kind, threshold, wanted, min_df, complete, search_type, sign_factors, seed
 ):
     matrix = data.draw(matrices(real))
     rng = np.random.default_rng(seed)
@@ -114,7 +144,7 @@ def test_search_finds_what_enumeration_finds(
     def inverse(column, label):
         return 2.0 * inverse_weight(kind, column, membership[:, label], 0.5)
 
-    every = naive.violating(residuals, inverse, threshold)
+    every = naive.violating(residuals, inverse, threshold, sign_factors)
     active_names = [name for name in naive.names if rng.random() < 0.2]
     active = rng.random((len(active_names), n_labels)) < 0.5
     expected = {
@@ -125,7 +155,13 @@ def test_search_finds_what_enumeration_finds(
     keys = keys_of([naive.columns[naive.names.index(name)] for name in active_names], len(matrix))
     found, found_keys = search.best(
         SearchRequest(
-            residuals=residuals, min_gradient=threshold, n_best=wanted, active=active, degree=degree, count_all=complete
+            residuals=residuals,
+            min_gradient=threshold,
+            n_best=wanted,
+            active=active,
+            degree=degree,
+            count_all=complete,
+            sign_factors=sign_factors,
         ),
         keys,
     )
@@ -138,11 +174,13 @@ def test_search_finds_what_enumeration_finds(
     for pair, ratio in pairs.items():
         assert ratio == pytest.approx(expected[pair], rel=1e-12)
     np.testing.assert_allclose(found.scaled_gradients, sorted(expected.values(), reverse=True)[:wanted], rtol=1e-12)
-    by_label = [[ratio for (_, y), ratio in expected.items() if y == label] for label in range(n_labels)]
-    peaks = [max(ratios, default=0.0) for ratios in by_label]
+    by_label = [{pair: ratio for pair, ratio in expected.items() if pair[1] == label} for label in range(n_labels)]
+    peaks = [max(ratios.values(), default=0.0) for ratios in by_label]
     best = max(peaks)
     assert found.peaks.max() == pytest.approx(best, rel=1e-12)
-    excess = np.array([sum((ratio - threshold) ** 2 for ratio in ratios) for ratios in by_label])
+    excess = np.array(
+        [sum((naive.factors[p] * (ratio - threshold)) ** 2 for p, ratio in ratios.items()) for ratios in by_label]
+    )
     # Never less than it is: the certificate would promise too much.
     assert (found.squared_excess >= excess * (1.0 - 1e-9)).all()
     if complete and search_type is CombinationSearch:

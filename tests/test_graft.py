@@ -130,12 +130,75 @@ def test_penalty_weights_are_columns_divided(corpus, kind, l1):
     assert fit.report.objective == pytest.approx(optimum, abs=1e-4 * (1.0 + optimum))
 
 
+@few
+@given(
+    st.sampled_from([2, 3]).flatmap(lambda labels: labelled(labels=labels)),
+    l1s,
+    st.sampled_from([0.0, 0.05]),
+    st.sampled_from([(1.0, 3.0), (2.5, 1.0), (1.0, "forbidden"), ("forbidden", 1.0)]),
+)
+def test_gradients_at_the_optimum_are_in_the_box_of_the_signs(corpus, l1, ridge, factors):
+    """v = l1 κ λ + 2 β λ² w of every weight by its sign, and −l1 κ⁻ λ ≤ v ≤ l1 κ⁺ λ of all others."""
+    texts, targets = corpus
+    learner = Grafting(l1=l1, ridge=ridge, tol=1e-9, positive_factor=factors[0], negative_factor=factors[1])
+    fit = run(learner, training_data(texts, targets))
+    solution, n_labels = fit.solution(), targets.shape[1]
+    residuals = targets - softmax(scores_of(solution, texts, np.ones(len(texts))))
+    trained = range(n_labels) if n_labels > 2 else [1]
+    names, matrix = distinct_columns(texts)
+    weights = np.zeros((len(names), n_labels))
+    by_column = {tuple(column): k for k, column in enumerate(matrix.T)}
+    for row, ngram in enumerate(texts_of(solution.terms)):
+        column = by_column[tuple(float(ngram in text) for text in texts)]
+        # Of two labels the one weight of a feature is shared out among them.
+        weights[column] = solution.weights[row] * (2.0 if n_labels == 2 else 1.0)
+    upper, lower = (l1 * factor for factor in learner.sign_factors)
+    for y in trained:
+        v = matrix.T @ residuals[:, y] - (2.0 if n_labels > 2 else 1.0) * ridge * weights[:, y]
+        digits = 2e-3 * (1.0 + l1)
+        assert (v <= upper + digits).all()
+        assert (v >= -lower - digits).all()
+        np.testing.assert_allclose(v[weights[:, y] > 0.0], upper, atol=digits)
+        np.testing.assert_allclose(v[weights[:, y] < 0.0], -lower, atol=digits)
+        assert upper < np.inf or (weights[:, y] <= 0.0).all()
+        assert lower < np.inf or (weights[:, y] >= 0.0).all()
+
+
+def test_a_refit_keeps_to_the_signs():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcd"), 6)) for _ in range(60)]
+    targets = np.eye(3)[[("ab" in text) + ("cd" in text) for text in texts]]
+    learner = GraftingPath(steps=6, negative_factor="forbidden", refit=0.1)
+    fit = run(learner, training_data(texts, targets))
+    refitted, path = fit.solution().weights, fit.refitted(None).weights
+    assert (path > 0.0).any()
+    assert (path >= 0.0).all()
+    assert (refitted >= 0.0).all()
+    assert not np.allclose(refitted, path)
+    free = run(replace(learner, negative_factor=1.0), training_data(texts, targets))
+    assert (free.solution().weights < 0.0).any()
+
+
+@few
+@given(labelled(labels=2), l1s)
+def test_gradients_of_standard_are_those_of_standardised_columns(corpus, l1):
+    """At the optimal intercept it does not matter whether columns are centred: Σ_i δ_i = 0."""
+    texts, targets = corpus
+    _, matrix = distinct_columns(texts)
+    spread = matrix.std(axis=0)
+    residuals = targets[:, 1] - targets[:, 1].mean()
+    standardised = (matrix - matrix.mean(axis=0))[:, spread > 0.0] / spread[spread > 0.0]
+    expected = np.abs(standardised.T @ residuals).max(initial=0.0)
+    fit = start(Grafting(l1=l1, penalty_weights="standard"), training_data(texts, targets))
+    assert fit.report.l1_max == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 def inverse_weights_of(kind, matrix, targets):
     n, df = len(matrix), matrix.sum(axis=0)
     if kind == "idf":
         inverse = np.log((1 + n) / (1 + df)) + 1
     elif kind == "standard":
-        inverse = np.sqrt(df / n * (1 - df / n))
+        inverse = 1.0 / np.maximum(np.sqrt(df / n * (1 - df / n)), 1e-9)
     else:
         inside, n_inside = targets[:, 1] @ matrix, targets[:, 1].sum()
         ratio = (inside + 1) / (n_inside + 2) / ((df - inside + 1) / (n - n_inside + 2))
@@ -445,6 +508,11 @@ def test_more_than_eight_labels():
     [
         {"l1": 0.0}, {"l1": float("nan")}, {"l1": 1.0, "n_best": 0}, {"l1": 1.0, "tol": 0.0},
         {"l1": 1.0, "ridge": -1.0}, {"l1": 1.0, "penalty_weights": "tfidf"}, {"l1": 1.0, "ratio_power": 0.0},
+        {"l1": 1.0, "positive_factor": 0.5}, {"l1": 1.0, "positive_factor": float("inf")},
+        {"l1": 1.0, "negative_factor": "none"}, {"l1": 1.0, "negative_factor": True},
+        {"l1": 1.0, "positive_factor": np.array([])},
+        {"l1": 1.0, "positive_factor": "forbidden", "negative_factor": "forbidden"},
+        {"penalty": "l2", "ridge": 1.0, "negative_factor": 2.0}, {"penalty": "none", "positive_factor": "forbidden"},
     ],
 )  # fmt: skip
 def test_senseless_options_are_refused(options):

@@ -142,10 +142,10 @@ def test_full_space(corpus, seed):
     importance = random_weights(seed, len(texts))
     data = training_data(texts, targets, example_weights=importance)
     _, matrix = distinct_columns(texts)
-    deviation = np.clip(matrix.std(axis=0), 0.05, 20.0)
+    deviation = np.clip(matrix.std(axis=0), 0.05, 20.0)  # Columns that do not vary: the smallest λ there is.
     for options, columns, ridge in [
         ({"penalty": "l2", "ridge": 0.3}, matrix, 0.3),
-        ({"penalty": "l2", "ridge": 0.3, "penalty_weights": "standard"}, matrix * deviation, 0.3),
+        ({"penalty": "l2", "ridge": 0.3, "penalty_weights": "standard"}, matrix / deviation, 0.3),
         ({"penalty": "none"}, matrix, 0.0),
     ]:
         fit = run(Grafting(**options, tol=1e-7), data)

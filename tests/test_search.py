@@ -22,10 +22,11 @@ from strategies import corpora
 class Naive:
     """Every pair's ratio, from explicit columns."""
 
-    def __init__(self, index, residuals, inverse_weights, row_of_node, active):
+    def __init__(self, index, residuals, inverse_weights, row_of_node, active, signs=(1.0, 1.0)):
+        """``signs``: 1 / the factors of positive and negative weights."""
         n_labels = residuals.shape[1]
         starts, documents, _ = index.columns(np.arange(index.n_nodes))
-        self.ratios = {}
+        self.ratios, self.sign_inverses = {}, {}
         for k in range(index.n_nodes):
             for y in range(n_labels):
                 taken = row_of_node[k] == EQUAL or (row_of_node[k] >= 0 and active[row_of_node[k], y])
@@ -33,7 +34,8 @@ class Naive:
                     value = residuals[documents[starts[k] : starts[k + 1]], y].sum()
                     columns = inverse_weights.shape[1]
                     inverse = inverse_weights[k, y if columns > 1 else 0] if columns else 1.0
-                    self.ratios[k, y] = abs(value) * inverse
+                    self.sign_inverses[k, y] = signs[0] if value > 0.0 else signs[1]
+                    self.ratios[k, y] = abs(value) * inverse * self.sign_inverses[k, y]
 
     def violating(self, threshold):
         return {pair: ratio for pair, ratio in self.ratios.items() if ratio > threshold}
@@ -72,16 +74,17 @@ def assert_same(found, naive, threshold, wanted, n_labels):
     assert list(zip(found.nodes, found.labels, strict=True)) == [pair for pair, _ in expected]
     np.testing.assert_allclose(found.scaled_gradients, [ratio for _, ratio in expected])
     for y in range(n_labels):
-        of_label = [ratio for (_, label), ratio in violating.items() if label == y]
-        assert found.peaks[y] == pytest.approx(max(of_label, default=0.0))
-        assert found.squared_excess[y] == pytest.approx(sum((r - threshold) ** 2 for r in of_label))
+        of_label = {pair: ratio for pair, ratio in violating.items() if pair[1] == y}
+        assert found.peaks[y] == pytest.approx(max(of_label.values(), default=0.0))
+        excess = [(ratio - threshold) / naive.sign_inverses[pair] for pair, ratio in of_label.items()]
+        assert found.squared_excess[y] == pytest.approx(sum(e**2 for e in excess))
 
 
-@given(**cases)
-def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed):
+@given(**cases, signs=st.sampled_from([(1.0, 1.0), (1.0, 0.5), (0.0, 1.0), (0.25, 0.0)]))
+def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, signs):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    found = best_by_pass(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels))
-    assert_same(found, Naive(index, residuals, inverse, rows, active), threshold, wanted, n_labels)
+    found = best_by_pass(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels, *signs))
+    assert_same(found, Naive(index, residuals, inverse, rows, active, signs), threshold, wanted, n_labels)
 
 
 @given(**cases, moved=st.sampled_from([0.0, 0.125, 2.0]), remembers=st.booleans())

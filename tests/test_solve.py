@@ -194,17 +194,26 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
 
 
-@given(seeds, st.integers(2, 4), st.sampled_from([0.0, 0.2]), st.sampled_from([0.1, 0.5, 2.0]))
-def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, ridge, l1):
+@given(
+    seeds,
+    st.integers(2, 4),
+    # Without L1, as in a refit, a ridge alone; a sign can be forbidden all the same.
+    st.sampled_from([(0.1, 0.0), (0.1, 0.2), (0.5, 0.0), (0.5, 0.2), (2.0, 0.0), (2.0, 0.2), (0.0, 0.2)]),
+    st.sampled_from([(1.0, 1.0), (1.0, 1.0), (1.0, 5.0), (np.inf, 1.0), (2.0, np.inf)]),
+)
+def test_restricted_optimum_is_the_dense_optimum(seed, n_labels, strengths, sign_factors):
+    l1, ridge = strengths
     matrix, active, loss, scale = random_problem(seed, n_labels)
     intercepts, scores = np.zeros(n_labels), np.zeros(loss.targets.shape)
-    restricted = Restricted(loss, scale, ElasticNet(l1, ridge), Coupling.none(len(active)))
+    restricted = Restricted(loss, scale, ElasticNet(l1, ridge, *sign_factors), Coupling.none(len(active)))
     assert restricted.minimise(active, intercepts, scores, 1e-8) <= 1e-6
     np.testing.assert_allclose(scores, scores_of(matrix, active, scale, active.weights, intercepts), atol=1e-8)
     objective = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
     penalty = np.zeros((matrix.shape[1], n_labels))
     penalty[active.rows, active.labels] = active.penalty_weights
-    expected, _, _ = dense_optimum(matrix * scale[:, None], loss.targets.T, loss.importance, l1, ridge, penalty)
+    expected, _, _ = dense_optimum(
+        matrix * scale[:, None], loss.targets.T, loss.importance, l1, ridge, penalty, sign_factors=sign_factors
+    )
     assert objective == pytest.approx(expected, rel=1e-6)
 
 

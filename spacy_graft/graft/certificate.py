@@ -71,8 +71,8 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
         r = problem.loss.feasible(p)
         gradients = np.empty(len(part))
         kernels.collect(part.pairs, problem.loss.residuals(r) * state.objective.scale, gradients)
-        gradients = np.abs(gradients - network_gradient[pairs]) / part.penalty_weights
-        peak, excess, share = gradients.max(initial=0.0), 0.0, 1.0
+        gradients = (gradients - network_gradient[pairs]) / part.penalty_weights
+        peak, excess, share = penalty.by_sign(gradients).max(initial=0.0), 0.0, 1.0
         if outside is not None:
             moved = largest_move(state, problem, r - p)
             peaks = outside.peaks[problem.labels]
@@ -106,8 +106,9 @@ def dual_value(
 
     Point one is (1 − c) q + c r with c = min(1, l1 / largest): its gradient is c v, within every feature's penalty, so
     that D = Σ s H((1 − c) q + c r). With a ridge any c is feasible, at the price of the penalty's conjugate:
-    D = Σ s H((1 − c) q + c r) − Σ max(c |v| / λ − l1, 0)² / (4 β). A network wᵀ M w takes 2 M w from the gradients of
-    its vertices, so that v stands for v − 2 M w, at the price of its own conjugate: c² wᵀ M w.
+    D = Σ s H((1 − c) q + c r) − Σ max(c |v| / λ − l1, 0)² / (4 β), where l1 is times the factor of the sign of v. A
+    network wᵀ M w takes 2 M w from the gradients of its vertices, so that v stands for v − 2 M w, at the price of its
+    own conjugate: c² wᵀ M w.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def dual_value(
         r.
     penalty : Penalty
     largest : float
-        max |v_ky| / λ_ky over the whole space, active pairs included.
+        The largest scaled gradient over the whole space, active pairs included.
     squared_excess : float
         Σ max(c |v_ky| / λ_ky − l1, 0)² over the whole space, at ``share``.
     network : float

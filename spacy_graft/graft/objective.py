@@ -52,7 +52,7 @@ class Objective:
 
     def penalty(self, problem: Problem, l1: float) -> Penalty:
         """The penalty of one problem at an L1 strength."""
-        return ElasticNet(l1, self.settings.ridge * problem.ridge_share)
+        return ElasticNet(l1, self.settings.ridge * problem.ridge_share, *self.settings.sign_factors)
 
     def coupling(self, problem: Problem, part: Active, features: np.ndarray, smooth: bool) -> Coupling:
         """What the network joins the active pairs of a problem by.

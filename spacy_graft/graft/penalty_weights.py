@@ -5,10 +5,10 @@ column by 1 / λ. Of indexed features 1 / λ is kept in float32, (n_nodes, 0, 1 
 1, one column where labels share them; of combinations it is found when they are met. Every weight lies between bounds
 (:mod:`spacy_graft.search.weighting`) times the factor of its block, so that bounds on subtrees hold.
 
-``idf``: 1 / λ = log((1 + n) / (1 + df)) + 1, as in tf-idf. ``standard``: the column's standard deviation (Riezler &
-Vasserman 2004, §3.2). ``ratio``: |log-count ratio| to the ``ratio_power`` (Wang & Manning, ACL 2012), on documents with
-one added to each count, relative to the counts of the label and of the others. ``ratio_idf``: the ratio times
-log((1 + n) / (1 + df)), to the ``ratio_power``.
+``idf``: 1 / λ = log((1 + n) / (1 + df)) + 1, as in tf-idf. ``standard``: λ is the column's standard deviation, the
+same as dividing the column by it (Riezler & Vasserman 2004, section 4). ``ratio``: |log-count ratio| to the
+``ratio_power`` (Wang & Manning, ACL 2012), on documents with one added to each count, relative to the counts of the
+label and of the others. ``ratio_idf``: the ratio times log((1 + n) / (1 + df)), to the ``ratio_power``.
 """
 
 from __future__ import annotations

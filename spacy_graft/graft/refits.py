@@ -55,8 +55,9 @@ class Refits:
         intercepts, scores = self._state.intercepts.copy(), self._scores.copy()
         for problem in objective:
             part = active.of_labels(problem.first, problem.stop)
-            penalty = ElasticNet(0.0, strength * problem.ridge_share)
-            coupling = objective.coupling(problem, part, self._state.space.network_features, smooth=True)
+            # A sign that is forbidden stays so.
+            penalty = ElasticNet(0.0, strength * problem.ridge_share, *objective.settings.sign_factors)
+            coupling = objective.coupling(problem, part, self._state.space.network_features, penalty.is_smooth)
             tolerance = ACCURACY * problem.loss.importance.sum()
             Restricted(problem.loss, self._scale, penalty, coupling).minimise(
                 part, intercepts[problem.labels], scores[problem.labels], tolerance

@@ -170,6 +170,7 @@ class Rounds:
                     active=state.active_labels(),
                     degree=self._degree,
                     count_all=self.settings.ridge > 0.0,
+                    sign_factors=self.settings.sign_factors,
                 )
             )
             self._certify(l1, self._found)
@@ -227,6 +228,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
                 active=state.active_labels(),
                 degree=space.degree,
                 count_all=False,
+                sign_factors=objective.settings.sign_factors,
             )
         )
     report.l1_max = float(everything.peaks.max(initial=0.0))

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..extract.options import as_names
-from ..options import LARGEST_COUNT, LARGEST_POWER, LARGEST_STRENGTH, is_count, is_number_in, is_strength
+from ..options import (
+    LARGEST_COUNT,
+    LARGEST_FACTOR,
+    LARGEST_POWER,
+    LARGEST_STRENGTH,
+    is_count,
+    is_number_in,
+    is_strength,
+)
 from ..search.penalty_kinds import PenaltyWeightKind
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
@@ -22,6 +31,9 @@ UNLINKED = ("free", "to_zero")
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
+#: A factor of a sign that no weight may have.
+FORBIDDEN = "forbidden"
+SignFactor = float | Literal["forbidden"]
 #: Names of the choices of :class:`GraftingPath`.
 PARSIMONY = ("best", "one_se")
 #: Strength of the L2 penalty of refits where nothing has chosen another.
@@ -63,6 +75,9 @@ class PenaltySettings(Settings):
         λ: ``none`` (1), ``idf``, ``standard``, ``ratio`` or ``ratio_idf``.
     ratio_power : float
         Exponent of ``ratio`` and ``ratio_idf``.
+    positive_factor, negative_factor : float or ``"forbidden"``
+        What ``l1`` is multiplied by for positive and for negative weights, at least 1 (Kazama & Tsujii, EMNLP 2003); or
+        that no weight has the sign. Of two labels that exclude each other the sign is that of the second.
     length_normalisation : bool
         Whether a feature's value is 1 / sqrt(distinct words of the document), scaled to a mean of 1, instead of 1. In a
         refit, the number of words is replaced by the squared L2 norm of the document's tf-idf vector over the selected
@@ -87,6 +102,8 @@ class PenaltySettings(Settings):
     ridge: float = 0.0
     penalty_weights: PenaltyWeights = "none"
     ratio_power: float = 0.5
+    positive_factor: SignFactor = 1.0
+    negative_factor: SignFactor = 1.0
     length_normalisation: bool = False
     balance: float = 0.0
     tol: float = 1e-3
@@ -102,11 +119,26 @@ class PenaltySettings(Settings):
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
         power = is_number_in(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
         self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
+        for option in ("positive_factor", "negative_factor"):
+            factor = getattr(self, option)
+            allowed = (isinstance(factor, str) and factor == FORBIDDEN) or is_number_in(factor, 1.0, LARGEST_FACTOR)
+            self._require(allowed, option, f"at least 1 and at most {LARGEST_FACTOR:g}, or {FORBIDDEN!r}")
+        both = self.positive_factor == self.negative_factor == FORBIDDEN
+        self._require(not both, "negative_factor", f"a number where positive_factor is {FORBIDDEN!r}")
         self._require_flag("length_normalisation")
         self._require(is_number_in(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
         self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
+
+    @property
+    def sign_factors(self) -> tuple[float, float]:
+        """The factors of positive and of negative weights; infinite where the sign is forbidden."""
+        positive, negative = (
+            math.inf if factor == FORBIDDEN else float(factor)
+            for factor in (self.positive_factor, self.negative_factor)
+        )
+        return positive, negative
 
     @property
     def penalty_weight_kind(self) -> PenaltyWeightKind:
@@ -150,6 +182,8 @@ class Grafting(PenaltySettings):
             self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
         self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
+        for option in ("positive_factor", "negative_factor"):
+            self._require(getattr(self, option) == 1.0, option, f"1 {under}")
         self._require(
             self.min_gradient is None or is_strength(self.min_gradient),
             "min_gradient",

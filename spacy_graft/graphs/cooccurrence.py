@@ -18,7 +18,7 @@ from .vocabulary import CorpusVocabulary
 Measure = Literal["cosine", "correlation", "profile"]
 #: Default number of neighbours and least value by measure: those of the paper.
 NEIGHBOURS: dict[str, int] = {"cosine": 25, "correlation": 100, "profile": 100}
-MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0, "profile": 0.0}
+MINIMUM: dict[str, float] = {"cosine": 0.10, "correlation": 0.0}
 #: Number of features in a call of a kernel. Compiled code cannot be interrupted within a call.
 FEATURES_PER_CALL = 1024
 
@@ -30,8 +30,8 @@ class Cooccurrence:
 
     By cosine, a feature has edges to its nearest neighbours. By correlation, edges are between features and *seeds*,
     both ways, where each is among the nearest of the other: the seed among all seeds, the feature among all features.
-    By profile, a feature is the vector of its correlations with the seeds, and edges are between features whose
-    vectors are among the nearest of each other, by their cosine.
+    By profile, a feature is the vector of its correlations with the seeds. Features have an edge of weight 1 if each is
+    among the nearest of the other, by the Euclidean distance of their vectors.
 
     Features are counted and ranked in batches, so that memory does not grow with the number of pairs: about 50 bytes
     for each feature of each document, for each feature and neighbour and, by profile, for each feature and seed.
@@ -39,11 +39,11 @@ class Cooccurrence:
     Parameters
     ----------
     measure : {"cosine", "correlation", "profile"}
-        The similarity: cosine or correlation of documents, or the cosine of correlations with seeds.
+        What is compared: documents, by their cosine or correlation, or vectors of correlations with seeds.
     neighbours : int, optional
         Largest number of neighbours: by default 25 by cosine, 100 otherwise.
     minimum : float, optional
-        Least similarity: by default 0.10 by cosine, anything above 0 otherwise.
+        Least similarity: by default 0.10 by cosine, and anything above 0 by correlation. Not allowed by profile.
     seeds : graph builder, optional
         ``spacy_graft.SentiWordNet.v1`` in the paper. The seeds are the members of the classes of its graph, or all its
         features if there are no classes. Its graph is part of the result. By correlation, all features are seeds by
@@ -65,7 +65,10 @@ class Cooccurrence:
             measures = ", ".join(get_args(Measure))
             raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only {measures}")
         check_counts("Cooccurrence", {"neighbours": self.neighbours})
-        check_numbers("Cooccurrence", 0.0, {"minimum": self._minimum})
+        if self.measure != "profile":
+            check_numbers("Cooccurrence", 0.0, {"minimum": self._minimum})
+        elif self.minimum is not None:
+            raise ValueError("Cooccurrence: minimum is allowed only with the measures cosine and correlation")
         if self.seeds is not None and self.measure == "cosine":
             raise ValueError("Cooccurrence: seeds are allowed only with the measures correlation and profile")
         if self.seeds is None and self.measure == "profile":
@@ -95,7 +98,7 @@ class Cooccurrence:
             return self._nearest(presence, seeds, seeds)
         if self.measure == "correlation":
             return self._mutual(presence, seeds)
-        near = nearest_profiles(presence, seeds, self._k, self._minimum)
+        near = nearest_profiles(presence, seeds, self._k)
         return sparse.csr_array(near.minimum(near.T))
 
     @property

@@ -32,7 +32,7 @@ def correlation(n_shared, df, other_df, n):
 def keep_largest(values, candidates, n_candidates, best, best_values):
     """Keep the largest values, of ties the first candidates; ``best`` ends in -1 if there are fewer."""
     k = len(best)
-    least = 0.0
+    least = -np.inf
     if n_candidates > k:
         least = np.partition(values[:n_candidates], n_candidates - k)[n_candidates - k]
     kept = 0
@@ -46,21 +46,23 @@ def keep_largest(values, candidates, n_candidates, best, best_values):
 
 
 @njit
-def best_of_rows(values, first, minimum, best, best_values):
-    """The largest values of each row. Row i belongs to item ``first`` + i, which is not a candidate itself.
+def best_of_rows(values, first, able, best):
+    """The largest values of each row among the items that are ``able``. Row i belongs to item ``first`` + i.
 
-    Values must be above 0 and not below ``minimum``; ``best``, int32 (n_rows, k), ends in -1 where there are fewer.
+    An item is no candidate for its own row; ``best``, int32 (n_rows, k), ends in -1 where there are fewer.
     """
     candidates = np.empty(values.shape[1], np.int32)
     kept = np.empty(values.shape[1], np.float64)
+    best_values = np.empty(best.shape[1], np.float64)
     for row in range(len(values)):
         found = 0
-        for j in range(values.shape[1]):
-            if values[row, j] > 0.0 and values[row, j] >= minimum and j != first + row:
-                candidates[found] = j
-                kept[found] = values[row, j]
-                found += 1
-        keep_largest(kept, candidates, found, best[row], best_values[row])
+        if able[first + row]:
+            for j in range(values.shape[1]):
+                if able[j] and j != first + row:
+                    candidates[found] = j
+                    kept[found] = values[row, j]
+                    found += 1
+        keep_largest(kept, candidates, found, best[row], best_values)
 
 
 @njit

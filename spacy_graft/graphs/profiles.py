@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-#: Number of rows of similarities in memory at a time.
+#: Number of rows of products in memory at a time.
 ROWS_PER_PRODUCT = 256
 
 
@@ -24,31 +24,30 @@ def correlations(presence: sparse.csr_array, seeds: np.ndarray) -> np.ndarray:
     return np.divide(n * shared - np.outer(df, df[seeds]), scale, out=np.zeros_like(shared), where=scale > 0.0)
 
 
-def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Rows scaled to length one; rows of zeros stay zero: float32."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0.0).astype(np.float32)
+def nearest_profiles(presence: sparse.csr_array, seeds: np.ndarray, k: int) -> sparse.csr_array:
+    """The k nearest features of each feature, by the distance of their vectors of correlations with the seeds.
 
-
-def nearest_profiles(presence: sparse.csr_array, seeds: np.ndarray, k: int, minimum: float) -> sparse.csr_array:
-    """The k nearest features of each feature, by the cosine of their vectors of correlations with the seeds.
-
-    Returns float64 (n_features, n_features). Of ties, the first features are kept.
+    Returns float64 (n_features, n_features) of zeros and ones. Of ties, the first features are kept. Features that no
+    documents or all documents have, whose correlations are undefined, are near to none.
     """
-    vectors = unit_rows(correlations(presence, seeds))
+    df = np.asarray(presence.astype(bool).sum(axis=0))
+    varied = (df > 0) & (df < presence.shape[0])
+    vectors = correlations(presence, seeds).astype(np.float32)
     n = len(vectors)
-    rows = [sparse.csr_array((0, n)), *nearest_in_blocks(vectors, min(k, max(n, 1)), minimum)]
+    rows = [sparse.csr_array((0, n)), *nearest_in_blocks(vectors, varied, min(k, max(n, 1)))]
     return sparse.csr_array(sparse.vstack(rows, format="csr"))
 
 
-def nearest_in_blocks(vectors: np.ndarray, k: int, minimum: float) -> Iterator[sparse.csr_array]:
+def nearest_in_blocks(vectors: np.ndarray, varied: np.ndarray, k: int) -> Iterator[sparse.csr_array]:
     """The rows of the result, in batches."""
     from . import kernels
 
+    half_squares = 0.5 * (vectors**2).sum(axis=1)
     for start in range(0, len(vectors), ROWS_PER_PRODUCT):
-        cosines = vectors[start : start + ROWS_PER_PRODUCT] @ vectors.T
-        best, values = np.empty((len(cosines), k), np.int32), np.empty((len(cosines), k))
-        kernels.best_of_rows(cosines, start, minimum, best, values)
+        # ‖x − y‖² = ‖x‖² − 2 (x·y − ‖y‖² / 2), with the same x in a row.
+        nearness = vectors[start : start + ROWS_PER_PRODUCT] @ vectors.T - half_squares
+        best = np.empty((len(nearness), k), np.int32)
+        kernels.best_of_rows(nearness, start, varied, best)
         found = best >= 0
         starts = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-        yield sparse.csr_array((values[found], best[found], starts), shape=cosines.shape)
+        yield sparse.csr_array((np.ones(starts[-1]), best[found], starts), shape=nearness.shape)

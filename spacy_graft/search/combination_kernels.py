@@ -13,10 +13,17 @@ import numpy as np
 
 from .._numba import inlined, inner, njit
 from ..index.item_kernels import entry_key
-from .weighting import Weighting, inverse_weight, largest_inverse_weight
+from .weighting import (
+    ROUNDING,
+    Weighting,
+    inverse_weight,
+    largest_inverse_weight,
+    scaled_bound,
+    scaled_bound_below,
+)
 
-# Rows of sums: over the documents with positive and with negative residuals, of what is inside and outside the label,
-# and whether a column has been met.
+# Rows of sums: over the documents with positive and with negative residuals, of the two shares, and whether a column
+# has been met.
 POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = SUMS = range(5)
 
 #: Why a walk stops: at its end; where candidates have no room left; or at an anchor that has triples to look for.
@@ -27,8 +34,6 @@ ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = WALK_PLACE = range(4)
 
 #: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
 LOOK_FIRST = 0.5
-#: What rounding may add to a sum, relative to it.
-ROUNDING = 1e-9
 #: Bits of an item in the code of a combination, and the mask of as many.
 BITS = 21
 MASK = (1 << BITS) - 1
@@ -63,7 +68,8 @@ class WalkQuery(NamedTuple):
     residuals : float64 (documents)
         a_i δ_iy.
     shares : float64 (documents, 2)
-        What of each document is inside and outside the label; no rows where weights do not depend on it.
+        What of each document is inside and outside the label or, of ``standard``, 1 and its squared residual; no rows
+        where neither λ nor its bounds follow from it.
     weighting : Weighting
         1 / λ of a combination.
     min_gradient : float
@@ -72,6 +78,8 @@ class WalkQuery(NamedTuple):
         Whether all violations are counted; otherwise only those that may be among the best.
     active_keys : int64, active : bool (as many)
         Sorted keys of active combinations, and whether the label has them.
+    positive_inverse, negative_inverse : float
+        1 / the factors of the signs, see :class:`spacy_graft.search.kernels.NodeQuery`.
     """
 
     label: int
@@ -85,6 +93,8 @@ class WalkQuery(NamedTuple):
     count_all: bool
     active_keys: np.ndarray
     active: np.ndarray
+    positive_inverse: float
+    negative_inverse: float
 
 
 class CombinationCandidates(NamedTuple):
@@ -102,7 +112,7 @@ class CombinationCandidates(NamedTuple):
     floor : float64 (1)
         A scaled gradient below it is not among the best.
     peaks, squared_excess : float64 (labels)
-        Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
+        Largest scaled gradient of the violations, and the sum of squared excesses |v| / λ − κ min_gradient.
     documents : int32, values : float64 (documents of an item, at most; or none)
         The column of the combination that is looked at.
     """
@@ -133,7 +143,7 @@ class Database(NamedTuple):
     weights : float64 (rows)
         The residual, times the value of the anchor.
     shares : float64 (rows, 2)
-        What of the document is inside and outside the label; no rows where that does not matter.
+        Those of the query.
     """
 
     row_starts: np.ndarray
@@ -499,7 +509,7 @@ def fill_combination_inverse_weights(starts, documents, values, shares, weightin
 
 @njit
 def bounds_below(items, shares, query, bounds, inverses):
-    """Fill max(t⁺, t⁻) / λ of each item with the smallest λ that a combination with it can have; and this 1 / λ."""
+    """Fill what the scaled gradient of no combination with each item exceeds, and the largest 1 / λ of one."""
     starts, documents, values = items.starts, items.documents, items.values
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
@@ -508,7 +518,8 @@ def bounds_below(items, shares, query, bounds, inverses):
             positive += max(gradient, 0.0)
             negative += max(-gradient, 0.0)
         inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
-        bounds[k] = max(positive, negative) * inverses[k]
+        largest = max(positive * query.positive_inverse, negative * query.negative_inverse)
+        bounds[k] = scaled_bound_below(query.weighting, largest, query.min_df, shares[k, 0], shares[k, 1])
 
 
 @inner
@@ -547,7 +558,9 @@ def offer_combination(a, b, c, items, query, found):
     begin = np.int64(0)  # For a literal, functions would be compiled once more.
     df = combination_column(a, b, c, items, documents, values, begin)
     inverse = inverse_weight_of(documents, values, begin, df, query.shares, query.weighting)
-    scaled = abs(gradient_of(documents, values, df, query.residuals)) * inverse
+    gradient = gradient_of(documents, values, df, query.residuals)
+    sign_inverse = query.positive_inverse if gradient > 0.0 else query.negative_inverse
+    scaled = abs(gradient) * sign_inverse * inverse
     key = key_of(documents, values, begin, df, items.numbers)
     if scaled <= query.min_gradient or df < query.min_df or place_of(key, items.taken) >= 0:
         return False
@@ -561,7 +574,7 @@ def offer_combination(a, b, c, items, query, found):
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return False
-    count_violation(scaled, query.label, query.min_gradient, found)
+    count_violation(scaled, query.label, query.min_gradient, sign_inverse, found)
     if scaled < found.floor[0]:
         return False
     candidate = found.n_candidates[0]
@@ -575,10 +588,10 @@ def offer_combination(a, b, c, items, query, found):
 
 
 @inner
-def count_violation(scaled, label, min_gradient, found):
-    """Count a violation of a label."""
+def count_violation(scaled, label, min_gradient, sign_inverse, found):
+    """Count a violation of a label; ``sign_inverse`` is 1 / the factor of its sign."""
     found.n_violations[0] += 1
-    found.squared_excess[label] += (scaled - min_gradient) ** 2
+    found.squared_excess[label] += ((scaled - min_gradient) / sign_inverse) ** 2
     found.peaks[label] = max(found.peaks[label], scaled)
 
 
@@ -621,17 +634,20 @@ def offer_touched(anchor, lowest, walk, items, query, found):
     floor = found.floor[0]
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
+    of_ones = items.values.shape[0] == 0
+    positive_inverse, negative_inverse = query.positive_inverse, query.negative_inverse
     for t in range(max(n_offered - 1, 0), n_touched):
         other = touched[t]
         positive, negative = sums[POSITIVE, other], sums[NEGATIVE, other]
         inside, outside = sums[INSIDE, other], sums[OUTSIDE, other]
         if t >= n_offered:
-            scaled = abs(positive - negative) * inverse_weight(weighting, inside + outside, inside, outside, -1.0, -1.0)
+            sign_inverse = positive_inverse if positive > negative else negative_inverse
+            scaled = scaled_bound(weighting, abs(positive - negative) * sign_inverse, inside, outside, of_ones)
             if scaled > lowest:
                 if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
                     # little too high.
-                    count_violation(scaled, label, min_gradient, found)
+                    count_violation(scaled, label, min_gradient, sign_inverse, found)
                 else:
                     a, b, c = (item, chosen[other], -1) if first < 0 else (first, item, chosen[other])
                     if offer_combination(a, b, c, items, query, found):
@@ -639,8 +655,8 @@ def offer_touched(anchor, lowest, walk, items, query, found):
                         place[N_BELOW] = n_below
                         return False
         if to_deepen:
-            inverse = largest_inverse_weight(weighting, min_df, inside, outside)
-            if max(positive, negative) * inverse > lowest:
+            largest = max(positive * positive_inverse, negative * negative_inverse)
+            if scaled_bound_below(weighting, largest, min_df, inside, outside) > lowest:
                 below[n_below] = other
                 n_below += 1
         clear(sums, other)

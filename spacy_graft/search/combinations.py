@@ -18,7 +18,7 @@ from ..index.items import ItemIndex
 from . import combination_kernels as kernels
 from .request import SearchRequest
 from .violations import Violations
-from .weighting import Weighting, largest_inverse_weight
+from .weighting import ROUNDING, STANDARD, Weighting, largest_inverse_weight
 
 #: Originals that a code has room for.
 MOST_ITEMS = kernels.MASK - 1
@@ -113,13 +113,26 @@ class CombinationSearch:
         found = self._room(request)
         order = np.argsort(active_keys)
         for label, weights in enumerate(self.weights):
+            residuals = np.ascontiguousarray(request.residuals[:, label])
+            shares, of_items = self._shares(label, residuals)
             query = kernels.WalkQuery(
-                label, min(request.degree, self.degree), self.min_df, request.n_best,
-                np.ascontiguousarray(request.residuals[:, label]), weights.shares, weights.weighting,
-                request.min_gradient, request.count_all, active_keys[order], request.active[order, label],
+                label, min(request.degree, self.degree), self.min_df, request.n_best, residuals, shares,
+                weights.weighting, request.min_gradient, request.count_all, active_keys[order],
+                request.active[order, label], *request.sign_inverses,
             )  # fmt: skip
-            self._walk(query, self.shares[label], found)
+            self._walk(query, of_items, found)
         return self._violations(found, request)
+
+    def _shares(self, label: int, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The two shares of each document, and their sums over each item.
+
+        Where λ is a deviation it is bounded by the numbers of documents and the sums of squared residuals.
+        """
+        weights = self.weights[label]
+        if weights.weighting.kind != STANDARD:
+            return weights.shares, self.shares[label]
+        shares = np.stack([np.ones(len(residuals)), residuals**2], axis=1)
+        return shares, self.items.sums(shares)
 
     def _walk(self, query: kernels.WalkQuery, shares: np.ndarray, found: kernels.CombinationCandidates) -> None:
         bounds, inverses = np.empty(self.items.n_nodes), np.empty(self.items.n_nodes)
@@ -224,7 +237,7 @@ def walk_below(walk: kernels.Walk) -> kernels.Walk:
 
 def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
     """What a bound must be above to matter, as :func:`~spacy_graft.search.combination_kernels.lowest_of_use` has it."""
-    floor = float(found.floor[0]) * (1.0 - kernels.ROUNDING)
+    floor = float(found.floor[0]) * (1.0 - ROUNDING)
     return query.min_gradient if query.count_all else max(query.min_gradient, floor)
 
 

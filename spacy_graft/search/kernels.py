@@ -1,7 +1,8 @@
 """Kernels of the search: which (node, label) pairs violate the optimality condition most.
 
-A pair may enter if its scaled gradient |v_ky| / λ_ky is above ``min_gradient``. The nodes are those of
-:mod:`spacy_graft.index.kernels`.
+A pair may enter if its scaled gradient is above ``min_gradient``: v_ky / (λ_ky κ⁺) where it is positive, −v_ky / (λ_ky
+κ⁻) where it is negative, with the factors κ⁺, κ⁻ ≥ 1 of the signs. So |v_ky| / λ_ky bounds it, and is it where both
+factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
 """
 
 from typing import NamedTuple
@@ -31,6 +32,8 @@ class NodeQuery(NamedTuple):
     n_best : int
         How many of these pairs to return.
     n_labels : int
+    positive_inverse, negative_inverse : float
+        1 / κ⁺ and 1 / κ⁻; 0 forbids the sign.
     """
 
     inverse_weights: np.ndarray
@@ -39,6 +42,8 @@ class NodeQuery(NamedTuple):
     min_gradient: float
     n_best: int
     n_labels: int
+    positive_inverse: float = 1.0
+    negative_inverse: float = 1.0
 
 
 class NodeCandidates(NamedTuple):
@@ -53,7 +58,7 @@ class NodeCandidates(NamedTuple):
     floor : float64 (1)
         A scaled gradient below it is not among the best.
     peaks, squared_excess : float64 (labels)
-        Largest scaled gradient of the violations, and Σ (|v| / λ − min_gradient)².
+        Largest scaled gradient of the violations, and the sum of squared excesses |v| / λ − κ min_gradient.
     """
 
     scaled_gradients: np.ndarray
@@ -95,11 +100,12 @@ def weigh(value, inverse_weights, node, label):
 @inlined
 def offer(value, node, label, query, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
-    scaled = weigh(value, query.inverse_weights, node, label)
+    sign_inverse = query.positive_inverse if value > 0.0 else query.negative_inverse
+    scaled = weigh(value, query.inverse_weights, node, label) * sign_inverse
     row = query.row_of_node[node]
     if scaled > query.min_gradient and not (row >= 0 and query.active[row, label]):
         found.n_violations[0] += 1
-        found.squared_excess[label] += (scaled - query.min_gradient) ** 2
+        found.squared_excess[label] += ((scaled - query.min_gradient) / sign_inverse) ** 2
         found.peaks[label] = max(found.peaks[label], scaled)
         if scaled >= found.floor[0]:
             count = found.n_candidates[0]

@@ -17,13 +17,13 @@ class Violations:
     ----------
     nodes, labels : int64
     scaled_gradients : float64
-        Scaled gradients |v_ky| / λ_ky.
+        Scaled gradients: |v_ky| / λ_ky over the factor of its sign.
     count : int
         How many pairs violate.
     peaks : float64 (labels)
         Largest scaled gradient of each label, 0 where none violates.
     squared_excess : float64 (labels)
-        Σ_k max(|v_ky| / λ_ky − min_gradient, 0)².
+        Σ_k max(|v_ky| / λ_ky − κ min_gradient, 0)², with the factor κ of the sign of v_ky.
     """
 
     nodes: np.ndarray

@@ -11,6 +11,8 @@ from .penalty_kinds import PenaltyWeightKind
 NONE, IDF, STANDARD, RATIO, RATIO_IDF = map(int, PenaltyWeightKind)
 #: Bounds of 1 / λ, but for the factor of the block.
 SMALLEST, LARGEST = 0.05, 20.0
+#: What rounding may add to a sum, or take from a bound, relative to it.
+ROUNDING = 1e-9
 
 
 class Weighting(NamedTuple):
@@ -63,19 +65,15 @@ def deviation(n, total, squares):
 
 @inlined
 def inverse_weight(weighting, df, inside, outside, total, squares):
-    """1 / λ of a column.
-
-    ``standard`` needs the sum of its values and of their squares; without them (negative) it is bounded from above.
-    """
+    """1 / λ of a column; ``standard`` needs the sum of its values and of their squares."""
     kind = weighting.kind
     if kind == NONE:
         return weighting.factor
     if kind == IDF:
         return within_bounds(weighting, idf(weighting, df) + 1.0)
     if kind == STANDARD:
-        if total < 0.0:
-            return within_bounds(weighting, 0.5)
-        return within_bounds(weighting, deviation(weighting.n_documents, total, squares))
+        spread = deviation(weighting.n_documents, total, squares)
+        return within_bounds(weighting, 1.0 / spread if spread > 0.0 else LARGEST)
     inverse = abs(log_ratio(weighting, inside, outside))
     if kind == RATIO_IDF:
         inverse *= idf(weighting, df)
@@ -94,11 +92,51 @@ def largest_inverse_weight(weighting, min_df, inside, outside):
     if kind == IDF:
         return within_bounds(weighting, idf(weighting, min_df) + 1.0)
     if kind == STANDARD:
-        return within_bounds(weighting, 0.5)
+        # Parts of few documents have the smallest deviation.
+        return within_bounds(weighting, LARGEST)
     inverse = max(log_ratio(weighting, inside, 0.0), -log_ratio(weighting, 0.0, outside))
     if kind == RATIO_IDF:
         inverse *= idf(weighting, min_df)
     return within_bounds(weighting, max(inverse, 0.0) ** weighting.power)
+
+
+@inlined
+def standard_bound(weighting, gradient, df, squares):
+    """At least |v| / λ, with λ = σ, of every column x over some or all of ``df`` documents, with values of 1 or less.
+
+    ``gradient`` is at least |v|, and ``squares`` at least the sum of the squared residuals of these documents. That the
+    deviation of a part can be much smaller does not matter, since its gradient is: |v| ≤ ‖x‖ ‖δ‖, and of a column with
+    so many entries that are not 0, n σ² = ‖x‖² − (Σ x)² / n ≥ ‖x‖² (1 − df / n).
+    """
+    clipped = LARGEST * gradient
+    n = weighting.n_documents
+    if df < n:
+        clipped = min(clipped, np.sqrt(n * squares / (1.0 - df / n)) * (1.0 + ROUNDING))
+    return clipped * weighting.factor
+
+
+@inlined
+def scaled_bound(weighting, gradient, inside, outside, of_ones):
+    """At least |v| / λ of a column with this |v|; λ itself, where counts tell it.
+
+    ``inside`` and ``outside`` are the sums of its documents' shares, and ``of_ones`` says that all values are 1.
+    """
+    if weighting.kind != STANDARD:
+        return gradient * inverse_weight(weighting, inside + outside, inside, outside, 0.0, 0.0)
+    if of_ones:
+        return gradient * inverse_weight(weighting, inside, 0.0, 0.0, inside, inside)
+    return standard_bound(weighting, gradient, inside, outside)
+
+
+@inlined
+def scaled_bound_below(weighting, gradient, min_df, inside, outside):
+    """At least |v| / λ of all columns of ``min_df`` or more documents out of those of a column.
+
+    ``gradient`` is at least their |v|; ``inside`` and ``outside`` are the sums of the column's shares.
+    """
+    if weighting.kind == STANDARD:
+        return standard_bound(weighting, gradient, inside, outside)
+    return gradient * largest_inverse_weight(weighting, min_df, inside, outside)
 
 
 @njit

@@ -21,7 +21,7 @@ class PairPenalty:
     Attributes
     ----------
     upper, lower, quadratic : float64 (pairs)
-        At least 0.
+        At least 0. Where the first two are infinite, weights do not get the sign.
     """
 
     upper: np.ndarray
@@ -34,8 +34,7 @@ class PairPenalty:
         return not (self.upper.any() or self.lower.any())
 
     def value(self, weights: np.ndarray) -> float:
-        slopes = np.where(weights > 0.0, self.upper, self.lower)
-        return float(slopes @ np.abs(weights) + self.quadratic @ weights**2)
+        return float(self.slopes(weights) @ weights + self.quadratic @ weights**2)
 
     def slopes(self, weights: np.ndarray) -> np.ndarray:
         """Return the derivative of the part that is not smooth; 0 where a weight is 0."""
@@ -75,8 +74,12 @@ class Penalty(ABC):
         """Return the penalty on pairs with these λ: float64 (pairs)."""
 
     @abstractmethod
-    def squared_excess(self, scaled_gradients: np.ndarray) -> float:
-        """Return Σ of the squares by which scaled gradients |v| / λ exceed what the penalty allows at 0."""
+    def by_sign(self, gradients: np.ndarray) -> np.ndarray:
+        """Return scaled gradients, at least 0, as searches rank them, from v / λ."""
+
+    @abstractmethod
+    def squared_excess(self, gradients: np.ndarray) -> float:
+        """Return Σ of the squares by which |v| / λ exceeds what the penalty allows at 0, from v / λ."""
 
     @abstractmethod
     def conjugate(self, squared_excess: float) -> float:
@@ -84,12 +87,14 @@ class Penalty(ABC):
 
     @abstractmethod
     def feasible_share(self, largest: float) -> float:
-        """Return the largest c for which c v is dual feasible everywhere, where ``largest`` is max |v| / λ."""
+        """Return the largest c for which c v is dual feasible everywhere, given the largest scaled gradient."""
 
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """L1 and ridge with penalty weights: Σ_k (l1 λ_k |w_k| + ridge λ_k² w_k²).
+    """L1 and ridge with penalty weights: Σ_k (l1 λ_k (κ⁺ max(w_k, 0) + κ⁻ max(−w_k, 0)) + ridge λ_k² w_k²).
+
+    With factors of the signs it is that of Kazama & Tsujii (EMNLP 2003): v at a weight of 0 is in [−l1 κ⁻ λ, l1 κ⁺ λ].
 
     Attributes
     ----------
@@ -97,25 +102,43 @@ class ElasticNet(Penalty):
         L1 strength, the papers' C; 0 for the ridge alone.
     ridge : float
         β.
+    positive_factor, negative_factor : float
+        κ⁺ and κ⁻, at least 1; weights do not get a sign whose factor is infinite, whatever ``l1`` is.
     """
 
     l1: float
     ridge: float
+    positive_factor: float = 1.0
+    negative_factor: float = 1.0
 
     @property
     def is_smooth(self) -> bool:
-        return self.l1 == 0.0
+        return not any(self._limits)
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        """What |v| / λ of each sign may be at a weight of 0."""
+        upper, lower = (
+            factor if factor == float("inf") else self.l1 * factor
+            for factor in (self.positive_factor, self.negative_factor)
+        )
+        return upper, lower
 
     def value(self, weights: np.ndarray, penalty_weights: np.ndarray) -> float:
         weighted = penalty_weights * weights
-        return float(self.l1 * np.abs(weighted).sum() + self.ridge * (weighted @ weighted))
+        factors = np.where(weights > 0.0, self.positive_factor, np.where(weights < 0.0, self.negative_factor, 0.0))
+        return float(self.l1 * (factors * np.abs(weighted)).sum() + self.ridge * (weighted @ weighted))
 
     def on(self, penalty_weights: np.ndarray) -> PairPenalty:
-        l1 = self.l1 * penalty_weights
-        return PairPenalty(l1, l1, self.ridge * penalty_weights**2)
+        upper, lower = (limit * penalty_weights for limit in self._limits)
+        return PairPenalty(upper, lower, self.ridge * penalty_weights**2)
 
-    def squared_excess(self, scaled_gradients: np.ndarray) -> float:
-        return float((np.maximum(scaled_gradients - self.l1, 0.0) ** 2).sum())
+    def by_sign(self, gradients: np.ndarray) -> np.ndarray:
+        return np.abs(gradients) / np.where(gradients > 0.0, self.positive_factor, self.negative_factor)
+
+    def squared_excess(self, gradients: np.ndarray) -> float:
+        limits = np.where(gradients > 0.0, *self._limits)
+        return float((np.maximum(np.abs(gradients) - limits, 0.0) ** 2).sum())
 
     def conjugate(self, squared_excess: float) -> float:
         # Without a ridge the penalty grows linearly: finite only where no scaled gradient exceeds l1.
