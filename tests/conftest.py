@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from hypothesis import settings
@@ -26,6 +27,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from spacy_graft.graft.solution import Solution
 from spacy_graft.model.sealing import seal, unseal
 
 #: Compilation is not an example's fault; ``quick`` is for runs without the compiler or without slow tests. Both try the
@@ -240,3 +242,8 @@ def train_fully(nlp: Language, records: Iterable[Record]) -> Language:
     for _ in range(PATH["steps"]):
         nlp.update(examples[:8])
     return nlp
+
+
+def empty_solution(n_labels: int) -> Solution:
+    """A solution without features, with all scores 0."""
+    return Solution([], [], [], np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)

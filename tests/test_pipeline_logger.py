@@ -10,10 +10,10 @@ import spacy
 from spacy.language import Language
 from thinc.api import Config
 
-from conftest import make_nlp
+from conftest import empty_solution, make_nlp
 from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.logger import console_logger
-from spacy_graft.pipeline.textcat import TextCatGraft, empty_solution
+from spacy_graft.pipeline.textcat import TextCatGraft
 
 
 def log(nlp: Language, infos: list[dict[str, Any] | None], **options: Any) -> tuple[list[str], str]:

@@ -22,6 +22,7 @@ from conftest import (
     PATH,
     WORDS,
     Record,
+    empty_solution,
     make_example,
     make_examples,
     make_nlp,
@@ -35,7 +36,7 @@ from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
-from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel, empty_solution
+from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from spacy_graft.pipeline.training import Training
 
 

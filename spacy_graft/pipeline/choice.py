@@ -12,10 +12,8 @@ import numpy as np
 
 from .. import metrics
 from ..digests import digest_of
-from ..extract.blocks import Block
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from ..model.matching import Blocks
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 
@@ -44,14 +42,12 @@ class HeldOut:
     Parameters
     ----------
     corpus : ExtractedCorpus
-    blocks : mapping of str to block
     strings : StringStore
         Of the vocab of the documents.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, blocks: Mapping[str, Block], strings: StringStore) -> None:
+    def __init__(self, corpus: ExtractedCorpus, strings: StringStore) -> None:
         self.corpus = corpus
-        self.blocks = Blocks(blocks)
         self.strings = strings
         self.streams = corpus.streams()
         self.lengths = corpus.lengths(self.streams)

@@ -559,7 +559,7 @@ class TextCatGraft(TrainablePipe):
         for example in examples:
             if self._can_judge(example):
                 corpus.add(example)
-        return HeldOut(corpus, self.blocks, self.vocab.strings)
+        return HeldOut(corpus, self.vocab.strings)
 
     def _can_judge(self, example: Example) -> bool:
         """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
@@ -843,8 +843,3 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
-
-
-def empty_solution(n_labels: int) -> Solution:
-    """A solution without features, with all scores 0."""
-    return Solution([], [], [], np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)
