@@ -72,12 +72,11 @@ def dense_optimum(
     nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y. ``l1`` is times the first factor for u and times the
     second for v; where one is infinite, they are 0.
     """
-    allowed = [np.isfinite(factor) for factor in sign_factors]
-    positive, negative = (factor if finite else 0.0 for factor, finite in zip(sign_factors, allowed, strict=True))
     columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty_weights = np.ones((columns, labels)) if penalty_weights is None else penalty_weights
     size = columns * labels
+    (positive, above), (negative, below) = (one_sign(factor, size) for factor in sign_factors)
     network = np.zeros((columns, columns)) if network is None else network
 
     def unpack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,9 +98,13 @@ def dense_optimum(
             ]
         )
 
-    sides = [[(0.0, None if finite else 0.0)] * size for finite in allowed]
-    value, x = restarted_minimum(objective, [*sides[0], *sides[1], *[(None, None)] * labels])
+    value, x = restarted_minimum(objective, [*above, *below, *[(None, None)] * labels])
     return value, *unpack(x)
+
+
+def one_sign(factor: float, size: int) -> tuple[float, list[tuple[float | None, float | None]]]:
+    """Factor of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
+    return (factor, [(0.0, None)] * size) if np.isfinite(factor) else (0.0, [(0.0, 0.0)] * size)
 
 
 def restarted_minimum(objective, bounds: list[tuple[float | None, float | None]]) -> tuple[float, np.ndarray]:
@@ -142,9 +145,11 @@ def dense_choice_optimum(
     ridge: float = 0.0,
     penalty_weights: np.ndarray | None = None,
     network: np.ndarray | None = None,
+    sign_factors: tuple[float, float] = (1.0, 1.0),
 ) -> tuple[float, np.ndarray]:
     """min F of a choice among candidates over an explicit matrix: (F, w). Arguments as of :func:`dense_optimum`."""
     columns = matrix.shape[1]
+    (positive, above), (negative, below) = (one_sign(factor, columns) for factor in sign_factors)
     penalty_weights = np.ones(columns) if penalty_weights is None else penalty_weights
     network = np.zeros((columns, columns)) if network is None else network
 
@@ -152,12 +157,14 @@ def dense_choice_optimum(
         w = x[:columns] - x[columns:]
         scores = matrix @ w
         value = choice_loss(scores, targets, example_weights, groups)
-        value += l1 * (penalty_weights @ (x[:columns] + x[columns:])) + ridge * ((penalty_weights * w) ** 2).sum()
+        value += l1 * (penalty_weights @ (positive * x[:columns] + negative * x[columns:]))
+        value += ridge * ((penalty_weights * w) ** 2).sum()
         smooth = matrix.T @ (example_weights * (choice_probabilities(scores, groups) - targets))
         smooth = smooth + 2.0 * ridge * penalty_weights**2 * w + 2.0 * network @ w
-        return value + w @ network @ w, np.concatenate([smooth + l1 * penalty_weights, -smooth + l1 * penalty_weights])
+        slopes = [smooth + l1 * positive * penalty_weights, -smooth + l1 * negative * penalty_weights]
+        return value + w @ network @ w, np.concatenate(slopes)
 
-    value, x = restarted_minimum(objective, [(0.0, None)] * (2 * columns))
+    value, x = restarted_minimum(objective, [*above, *below])
     return value, x[:columns] - x[columns:]
 
 

@@ -74,9 +74,9 @@ class Written:
         """The same of a choice among candidates."""
         targets, weights = data.targets[:, 0], data.example_weights
         penalty = self.penalty_weights(data, learner, [0])[:, 0]
-        of_choice = scaled, targets, weights, data.groups, learner.l1, learner.ridge, penalty, self.network
+        problem = scaled, targets, weights, data.groups, learner.l1, learner.ridge, penalty, self.network
         empty = choice_loss(np.zeros(len(targets)), targets, weights, data.groups)
-        return min(dense_choice_optimum(*of_choice)[0], empty), empty
+        return min(dense_choice_optimum(*problem, learner.sign_factors)[0], empty), empty
 
     def problems(self, data, learner):
         """Of each problem targets of exclusive labels, weights of documents, λ, and the factor of what is quadratic.
