@@ -97,6 +97,12 @@ class LazyText:
     def symbols(self, block: ReadingBlock) -> np.ndarray:
         return self.batch.symbols(block)[self.number]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LazyText) and self.batch is other.batch and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash((id(self.batch), self.number))
+
     def __deepcopy__(self, memo: object) -> LazyText:
         return self
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -494,7 +495,8 @@ class TextCatGraft(TrainablePipe):
         """
         examples = list(examples)
         if self.training is not None and self.training.takes_held_out:
-            held_out = self.held_out(examples)
+            known = self.training.held_out
+            held_out = known if known is not None and known.are(examples) else self.held_out(examples)
             if len(held_out.corpus):
                 return self._choose(self.training, held_out, examples, kwargs)
             warnings.warn(
@@ -556,10 +558,10 @@ class TextCatGraft(TrainablePipe):
         """The documents of examples with a label that the component has."""
         reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
         corpus = ExtractedCorpus(self.blocks, reader)
-        for example in examples:
-            if self._can_judge(example):
-                corpus.add(example)
-        return HeldOut(corpus, self.vocab.strings)
+        judging = [self._can_judge(example) for example in examples]
+        for example in compress(examples, judging):
+            corpus.add(example)
+        return HeldOut(corpus, self.vocab.strings, examples, judging)
 
     def _can_judge(self, example: Example) -> bool:
         """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
@@ -608,7 +610,9 @@ class TextCatGraft(TrainablePipe):
             If the component has no weights, or a document lacks an annotation.
         """
         self.require_initialized()
-        return self._probabilities(self.model.predict(list(docs)))
+        docs, training = list(docs), self.training
+        known = None if training is None else training.scores_of_held_out(docs, snapshot_of(self.model))
+        return self._probabilities(self.model.predict(docs) if known is None else known)
 
     def require_initialized(self) -> None:
         """Raise a ValueError if the component has no weights."""

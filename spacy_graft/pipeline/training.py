@@ -30,6 +30,8 @@ from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..graft.path import PathFit
     from .network import NetworkSource
 
@@ -200,6 +202,12 @@ class Training:
         if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
             return True
         return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
+
+    def scores_of_held_out(self, docs: Sequence[Doc], snapshot: Snapshot) -> np.ndarray | None:
+        """The scores of documents under a model, if they are held-out ones, which need not be read again."""
+        held_out = self.held_out
+        numbers = None if held_out is None else held_out.numbers_of(docs)
+        return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
 
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
