@@ -34,7 +34,7 @@ from ..model.snapshot import Snapshot
 from ..model.sparse_linear import SNAPSHOT, snapshot_of, snapshot_of_solution
 from . import history, saving
 from .choice import HeldOut
-from .corpus import ExtractedCorpus
+from .corpus import DocPair, ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
@@ -334,7 +334,7 @@ class TextCatGraft(TrainablePipe):
 
     def _new_training(
         self,
-        source: Callable[[], Examples] | None = None,
+        source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> Training:
@@ -559,8 +559,7 @@ class TextCatGraft(TrainablePipe):
         reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
         corpus = ExtractedCorpus(self.blocks, reader)
         judging = [self._can_judge(example) for example in examples]
-        for example in compress(examples, judging):
-            corpus.add(example)
+        corpus.add(compress(examples, judging))
         return HeldOut(corpus, self.vocab.strings, examples, judging)
 
     def _can_judge(self, example: Example) -> bool:

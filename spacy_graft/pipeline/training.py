@@ -25,7 +25,7 @@ from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
-from .corpus import ExtractedCorpus
+from .corpus import DocPair, ExtractedCorpus
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
+
+
+class Pair(NamedTuple):
+    """The documents of an example that is read and no more: an Example lists all of its words."""
+
+    predicted: Doc
+    reference: Doc
 
 
 class Model(NamedTuple):
@@ -95,7 +102,7 @@ class Training:
         corpus: ExtractedCorpus,
         learner: Any,
         named: Callable[[Solution], Snapshot],
-        source: Callable[[], Examples] | None = None,
+        source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> None:
@@ -144,8 +151,7 @@ class Training:
         if self._source is None:
             return
         corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader)
-        for example in self._source():
-            corpus.add(example)
+        corpus.add(self._source())
         self.corpus, self._source = corpus, None
 
     def set_reader(self, reader: TargetReader) -> None:
@@ -361,8 +367,8 @@ class ResumedTraining(Training):
         return model
 
 
-def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
-    """The examples with the annotation that they have in ``update``.
+def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
+    """The documents of examples with the annotation that they have in ``update``.
 
     They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
     components can be among them. These are disabled during initialization, hence ``nlp.components``.
@@ -376,27 +382,24 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
     """The examples as they reach a component: annotated by all enabled components before it."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return annotated_by(before, examples, nlp.batch_size)
+    return (Example(*pair) for pair in annotated_by(before, examples, nlp.batch_size))
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
-    """Yield the examples with predicted documents that the components have processed."""
+def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+    """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
             docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
-            yield Example(doc, example.reference)
+            yield Pair(doc, example.reference)
 
 
-def with_tokens(examples: Examples) -> Iterator[Example]:
-    """The examples, with the tokens of those that have not been read."""
+def with_tokens(examples: Examples) -> Iterator[Pair]:
+    """The documents of examples, with the tokens of those that have not been read."""
     for example in examples:
-        yield (
-            example
-            if unread_text(example.predicted) is None
-            else Example(own_doc(example.predicted), example.reference)
-        )
+        doc = example.predicted
+        yield Pair(doc if unread_text(doc) is None else own_doc(doc), example.reference)
 
 
 def own_doc(doc: Doc) -> Doc:
