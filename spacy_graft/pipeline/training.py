@@ -32,7 +32,9 @@ from .targets import TargetReader
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..graft.data import TrainingData
     from ..graft.path import PathFit
+    from .documents import Documents
     from .network import NetworkSource
 
 Examples = Iterable[Example]
@@ -122,6 +124,7 @@ class Training:
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
+        self._data: tuple[Documents, TrainingData] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -296,7 +299,7 @@ class Training:
 
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
-        data = self.corpus.training_data().without(self.left_out)
+        data = self._training_data().without(self.left_out)
         if self.network is not None:
             data = replace(data, network=self.network(data))
         if self.checkpoint_folder is not None:
@@ -305,6 +308,18 @@ class Training:
         fit = start(self.learner, data)
         self._n_fitted = len(self.corpus)
         return fit
+
+    def _training_data(self) -> TrainingData:
+        """The present documents. Where blocks may be left out, fits of the same documents share what is indexed."""
+        documents = self.corpus.documents()
+        if self._data is not None and self._data[0] is documents:
+            return self._data[1]
+        self._data = None  # frees its memory before the next fit allocates
+        data = self.corpus.training_data()
+        if isinstance(self.learner, GraftingPath) and self.learner.optional_blocks:
+            data = replace(data, indexes={})
+            self._data = documents, data
+        return data
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
