@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
+from ..extract.blocks import ReadingBlock, is_ngram_block
 from ..extract.terms import NamedTerm, Term
 from .loading import TRANSIENT, read_message
 from .matching import Blocks
@@ -212,13 +214,8 @@ def snapshot_of_solution(
 
 def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
     """The features of a solution by name."""
-
-    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
-        return tuple(
-            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
-        )
-
-    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
+    all_terms = named_terms(solution.terms, blocks, strings)
+    all_longest = named_terms(solution.longest, blocks, strings)
     return FeatureTable(
         tuple(solution.blocks),
         tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
@@ -226,3 +223,23 @@ def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -
         tuple(terms if len(terms) > 1 else () for terms in all_terms),
         np.array(solution.df, np.int32),
     )
+
+
+def named_terms(
+    rows: Sequence[tuple[SymbolTerm, ...]], blocks: Blocks, strings: StringStore
+) -> list[tuple[NamedTerm, ...]]:
+    """The terms of features by name; all n-grams of a block are named at once."""
+    by_block: dict[str, list[np.ndarray]] = {}
+    for terms in rows:
+        for term in terms:
+            by_block.setdefault(term.block, []).append(term.symbols)
+    names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
+    return [tuple(Term(term.block, next(names[term.block])) for term in terms) for terms in rows]
+
+
+def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
+    """The names of the symbols of several n-grams or items."""
+    if not is_ngram_block(block):
+        return [block.names(of_item, strings) for of_item in symbols]
+    names = block.names(np.concatenate(symbols), strings)
+    return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
