@@ -80,7 +80,8 @@ class NgramIndex:
         lcp = kernels.common_prefixes(wide, suffixes, limit)
         del wide
         runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        nodes, bounds, events = interval_nodes(suffixes, lcp, documents[suffixes], runs, stream.n_documents, min_df)
+        documents = documents[suffixes]
+        nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)

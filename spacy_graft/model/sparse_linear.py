@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
@@ -131,7 +131,7 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
     The input is a list of documents, the output the scores of labels: float64 (n_documents, n_labels). The order of
     sums depends only on the document, so scores are the same bits in any batch and after loading.
 
-    The model is not trained by gradients; :func:`set_solution` sets its weights. Before that it has no features, and
+    The model is not trained by gradients; whoever trains it sets its snapshot. Before that it has no features, and
     after ``model.initialize(Y=...)`` all scores are 0.
 
     Parameters
@@ -177,29 +177,16 @@ def snapshot_of(model: SparseLinearT) -> Snapshot:
     return snapshot
 
 
-def set_solution(
-    model: SparseLinearT, solution: Solution, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> None:
-    """Set the features and weights that training found, in one assignment.
+def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:
+    """The features and weights that training found, which are copied.
 
     Parameters
     ----------
-    model : Model
-        A ``spacy_graft.SparseLinear.v1``.
     solution : Solution
-        Its arrays are copied.
+    blocks : Blocks
     strings : StringStore
         The strings of the vocab of the training documents.
-    notes : mapping of str to plain values, optional
-        What else is saved with these weights.
     """
-    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
-
-
-def snapshot_of_solution(
-    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> Snapshot:
-    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
     return Snapshot(
         blocks,
         feature_table_of(solution, blocks, strings),
@@ -207,7 +194,6 @@ def snapshot_of_solution(
         solution.intercepts,
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
-        dict(notes or {}),
         length_shares=solution.length_shares,
     )
 

@@ -210,8 +210,7 @@ class JudgedPoint:
     snapshot : Snapshot, optional
         Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
     report : Report
-    log_loss, error : float
-        Mean log-loss of held-out documents, and its standard error.
+        With the mean log-loss of held-out documents, and its standard error.
     probabilities : float64 (n_documents, n_labels)
         Of held-out documents.
     scores : dict
@@ -220,10 +219,20 @@ class JudgedPoint:
 
     snapshot: Snapshot | None
     report: Report
-    log_loss: float
-    error: float
     probabilities: np.ndarray
     scores: dict[str, Any]
+
+    @property
+    def log_loss(self) -> float:
+        """Of held-out documents."""
+        assert self.report.log_loss is not None
+        return self.report.log_loss
+
+    @property
+    def error(self) -> float:
+        """The standard error of the log-loss."""
+        assert self.report.log_loss_error is not None
+        return self.report.log_loss_error
 
 
 class Choice:
@@ -356,12 +365,14 @@ class Choice:
         losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
-        log_loss, error = held_out.mean(losses), held_out.error(losses)
         report = replace(
-            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
+            fit.report.copy(),
+            refit=trial.strength,
+            temperature=temperature,
+            log_loss=held_out.mean(losses),
+            log_loss_error=held_out.error(losses),
         )
-        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
-        return point, trial.log_loss
+        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
