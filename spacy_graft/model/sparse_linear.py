@@ -220,7 +220,7 @@ def named_terms(
         for term in terms:
             by_block.setdefault(term.block, []).append(term.symbols)
     names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
-    return [tuple(Term(term.block, next(names[term.block])) for term in terms) for terms in rows]
+    return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
 
 
 def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
