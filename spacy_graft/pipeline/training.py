@@ -315,7 +315,7 @@ class Training:
         data = self.corpus.training_data().without(self.left_out)
         learner = self.learner
         if self.network_alpha is not None:
-            learner = replace(learner, network_alpha=self.network_alpha)
+            learner = replace(learner, network_alpha=self.network_alpha, network_choices=())
         if self.network is not None and self.network_alpha != 0.0:
             data = replace(data, network=self._network_of(self.network, data))
         if self.checkpoint_folder is not None:
