@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..graft.data import TrainingData
+    from ..graft.network import Network
     from ..graft.path import PathFit
+    from ..graft.points import PointFit
     from .documents import Documents
     from .network import NetworkSource
 
@@ -91,6 +93,8 @@ class Training:
         These documents.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
+    network_alpha : float, optional
+        The network strength that it has; None for that of the learner, 0 for no network.
     concluded : bool
         Whether the last step was that to the chosen model.
     n_scored : int
@@ -118,6 +122,7 @@ class Training:
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
+        self.network_alpha: float | None = None
         self.concluded = False
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
@@ -125,6 +130,8 @@ class Training:
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
         self._data: tuple[Documents, TrainingData] | None = None
+        #: The network, and the documents that it is of.
+        self._built: tuple[Documents, Network] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -182,7 +189,7 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out = ()
+                self.left_out, self.network_alpha = (), None
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -223,14 +230,17 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks:
+        if self.choice.learner.optional_blocks or self._network_choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
-        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
+        point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        for alpha in self._network_choices(choice.learner):
+            self._try_network(choice, alpha)
+            self.network_alpha = choice.chosen.report.network_alpha
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
@@ -242,14 +252,31 @@ class Training:
         self.reports.append(model.report)
         return model
 
+    def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
+        """The network strengths that are tried; none without a network."""
+        return () if self.network is None else tuple(learner.network_choices)
+
+    def _try_network(self, choice: Choice, alpha: float) -> None:
+        """Choose another network strength at the chosen point if it is better."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.network_alpha = alpha
+        fit = self._path_like(choice.chosen.report)
+        choice.take_network(alpha, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.left_out, like = blocks, choice.chosen.report
-        fit = self.path_to(like.points)
-        fit.refit = like.refit
+        self.left_out = blocks
+        fit = self._path_like(choice.chosen.report)
         return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
+    def _path_like(self, report: Report) -> PointFit:
+        """A new fit at the point of a report, under its refit."""
+        fit = self.path_to(report.points)
+        fit.refit = report.refit
+        return fit
 
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
@@ -259,19 +286,19 @@ class Training:
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen.report, len(self.held_out.corpus))
 
-    def path_to(self, n_points: int) -> PathFit:
-        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+    def path_to(self, n_points: int) -> PointFit:
+        """A new fit, of the present documents, network strength and blocks, at a point of its path."""
         self.fit = None  # frees its memory before the next fit allocates
         fit = self.fit = self._begun_fit()
         n_steps = len(self.reports)
         while not fit.finished and fit.report.points < n_points:
             self._step(fit)
         del self.reports[n_steps:]
-        return cast("PathFit", fit)
+        return cast("PointFit", fit)
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
-        fit = cast("PathFit", self.fit)
+        fit = cast("PointFit", self.fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
@@ -279,6 +306,8 @@ class Training:
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
+        if self.network_alpha is not None:
+            report.network_alpha = self.network_alpha
         return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
@@ -300,26 +329,38 @@ class Training:
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
         data = self._training_data().without(self.left_out)
-        if self.network is not None:
-            data = replace(data, network=self.network(data))
+        learner = self.learner
+        if self.network_alpha is not None:
+            learner = replace(learner, network_alpha=self.network_alpha, network_choices=())
+        if self.network is not None and self.network_alpha != 0.0:
+            data = replace(data, network=self._network_of(self.network, data))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
-        fit = start(self.learner, data)
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
 
     def _training_data(self) -> TrainingData:
-        """The present documents. Where blocks may be left out, fits of the same documents share what is indexed."""
+        """The present documents. Where there are several fits of the same documents, they share what is indexed."""
         documents = self.corpus.documents()
         if self._data is not None and self._data[0] is documents:
             return self._data[1]
         self._data = None  # frees its memory before the next fit allocates
         data = self.corpus.training_data()
-        if isinstance(self.learner, GraftingPath) and self.learner.optional_blocks:
+        learner = self.learner
+        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._network_choices(learner)):
             data = replace(data, indexes={})
             self._data = documents, data
         return data
+
+    def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
+        """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
+        documents = self.corpus.documents()
+        if self._built is None or self._built[0] is not documents:
+            self._built = None  # frees its memory before the next one is built
+            self._built = documents, source(data)
+        return self._built[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
@@ -364,6 +405,7 @@ class ResumedTraining(Training):
         super().__init__(corpus, learner, named)
         self._report = report
         self.left_out = tuple(report.left_out)
+        self.network_alpha = report.network_alpha
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
