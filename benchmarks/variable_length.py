@@ -31,6 +31,7 @@ from common import (
     beside,
     load_results,
     measured,
+    need,
     one_hot,
     pin_threads,
     print_table,
@@ -643,11 +644,9 @@ def tables(stored: Result) -> Iterator[tuple[str, Table]]:
 
 
 def draw(path: Path) -> None:
-    """Time against n, if matplotlib is there."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return
+    """Time against n."""
+    from matplotlib.figure import Figure
+
     results = load(path)["results"]
     figure = Figure(figsize=(9.0, 8.0), layout="constrained")
     panels = figure.subplots(3, 3, sharex=True).ravel()
@@ -682,6 +681,7 @@ def main(
     / "variable_length.json.gz",
 ) -> None:
     """Measure what is missing, and write tables and plot."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
