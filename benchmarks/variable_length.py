@@ -94,21 +94,18 @@ class Set:
         The data set it is drawn from.
     labels : dict
         Names of labels, and how many documents of each are taken.
-    units : tuple of str
-        What n-grams are of.
+    units : dict
+        What n-grams are of, and how many draws are measured: folds of a cross-validation, or random splits.
     paper : str
         The set of the paper.
-    draws : int
-        How many folds of a cross-validation, or random splits, are measured.
     test : int
         Test documents of each label in a random split; 0: folds of a cross-validation.
     """
 
     source: str
     labels: dict[str, int]
-    units: tuple[str, ...]
+    units: dict[str, int]
     paper: str
-    draws: int
     test: int = 0
 
     def read(self, data: Path) -> Part:
@@ -139,15 +136,15 @@ class Set:
 
 SHOPPING = "zh_online_shopping_10cats"
 SETS = {
-    "reviews": Set("imdb_5k", {"neg": 1860, "pos": 1860}, ("words", "characters"), "IMDB", 3),
+    "reviews": Set("imdb_5k", {"neg": 1860, "pos": 1860}, {"words": 3, "characters": 1}, "IMDB"),
     "sciences": Set(
         "20newsgroups_bydate",
-        {"sci.med": 990, "sci.crypt": 990, "sci.space": 585}, ("words", "characters"), "AMAZON", 3,
+        {"sci.med": 990, "sci.crypt": 990, "sci.space": 585}, {"words": 3, "characters": 1}, "AMAZON",
     ),
-    "shopping 3": Set(SHOPPING, {"计算机": 1500, "手机": 1500, "平板": 886}, ("characters",), "AMAZON", 5),
+    "shopping 3": Set(SHOPPING, {"计算机": 1500, "手机": 1500, "平板": 886}, {"characters": 3}, "AMAZON"),
     "shopping 6": Set(
         SHOPPING,
-        dict.fromkeys(("书籍", "平板", "手机", "水果", "衣服", "酒店"), 600), ("characters",), "CHINESE", 5, 100,
+        dict.fromkeys(("书籍", "平板", "手机", "水果", "衣服", "酒店"), 600), {"characters": 3}, "CHINESE", 100,
     ),
 }  # fmt: skip
 
@@ -513,13 +510,18 @@ def documents(data: Path, name: str) -> Part:
 
 @dataclass(frozen=True)
 class Family:
-    """Rows that are measured together."""
+    """Rows that are measured together, and the one of them that is stored last."""
 
     function: Callable[[Text, bool], Result]
+    last: str
     lengths: tuple[str, ...] = LENGTHS
 
 
-FAMILIES = {"slr": Family(slr), "l1": Family(grafting), "bbr": Family(enumerated, LENGTHS[:-1])}
+FAMILIES = {
+    "slr": Family(slr, "slr-tuned"),
+    "l1": Family(grafting, "l1-tuned"),
+    "bbr": Family(enumerated, "svm-wide", LENGTHS[:-1]),
+}
 
 
 def measure(data: Path, name: str, unit: str, draw: int, n: str, family: str) -> Result:
@@ -565,13 +567,13 @@ def missing(stored: Result, names: Sequence[str], again: bool) -> list[tuple[str
     """Set, unit, draw, n and family of what is not there yet; draw by draw, so that tables are soon whole."""
     return [
         (name, unit, draw, n, family)
-        for draw in range(max(its.draws for its in SETS.values()))
+        for draw in range(max(draws for its in SETS.values() for draws in its.units.values()))
         for name in names
-        if draw < SETS[name].draws
-        for unit in SETS[name].units
+        for unit, draws in SETS[name].units.items()
+        if draw < draws
         for n in LENGTHS
         for family, its in FAMILIES.items()
-        if n in its.lengths and (again or family not in place(stored, name, unit, n).get(str(draw), {}))
+        if n in its.lengths and (again or its.last not in place(stored, name, unit, n).get(str(draw), {}))
     ]
 
 
@@ -718,7 +720,7 @@ def ratios(stored: Result) -> Table:
             if None not in rows:
                 values = [written[row][unit, n] for row, n in zip(rows, (at, there), strict=True)]
                 theirs = f"{paper.number(values[0]) / paper.number(values[1]):.3g} / "
-            line.append(f"{theirs}{ours:.3g}")
+            line.append(f"{theirs}{ours:.3g}" if ours == ours else theirs.removesuffix(" / "))
         lines.append(line)
     return ["paper / ours", *(f"{SETS[name].paper} / {name}, {unit}" for name, unit in places)], lines
 
