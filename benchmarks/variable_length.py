@@ -814,18 +814,18 @@ number of iterations is one of 200, 300, ... 1,000. In the place of BBR, which i
 regression with BBR's threshold by training error. Fixed, liblinear at BBR's default prior, λ = sqrt(2 u / d) with d
 features and on average u in a document. Tuned, the best l1 of {", ".join(f"{c:g}" for c in L1_GRID)}; its optimum is
 found by our grafting, which does not write the n-grams down, so that there is a column for any n. In the place of
-SVM-perf: `LinearSVC` with hinge loss and the same objective, C = {C:g} or, tuned, the best of {
-    ", ".join(f"{c:g}" for c in C_GRID)
-} (100 C / documents in the notation of liblinear, since SVM-perf's loss is a percentage); in rows of
-our own, also {", ".join(f"{c:g}" for c in C_BELOW)}. Settings are those of the fewest errors in a {INNER_FOLDS}-fold
-cross-validation on the training documents; of the SVM, on the first of these folds. L1 grafting is our learner for
-the objective of BBR; its rows are not the paper's.
+SVM-perf: `LinearSVC` with hinge loss and the same objective, C = {C:g} or, tuned, the best of
+{", ".join(f"{c:g}" for c in C_GRID)} (100 C / documents in the notation of liblinear, since SVM-perf's loss is a
+percentage); in rows of our own, also {", ".join(f"{c:g}" for c in C_BELOW)}. Settings are those of the fewest errors in a
+{INNER_FOLDS}-fold cross-validation on the training documents; of the SVM, on the first of these folds. L1 grafting is
+our learner for the objective of BBR; its rows are not the paper's.
 
 **Figures.** Several labels are one problem each, against the others; iterations, features and times are means over
 them. Micro- and macro-F1 are of the binary decisions. Times of the paper are minutes on a processor of 2.8 GHz, ours
 CPU seconds on one thread; those of SLR and L1 grafting contain the index, those of the others do not contain the
 n-grams, which have a row of their own. All labels of ours search together and share the index, which counts whole
-for each. An iteration of liblinear is not one of BBR. "Overall features" are those of our training documents. Values
+for each. Other processes shared the cores: times of equal work differ by up to a half. An iteration of liblinear is not
+one of BBR. "Overall features" are those of our training documents. Values
 after ± are half of the 95% interval over draws (Student's t), where there are more than two. A question mark: the
 scan of the paper leaves open which of two neighbouring columns a value belongs to.
 """
