@@ -257,12 +257,12 @@ def state(ascent: Ascent, label: int) -> State:
     )  # fmt: skip
 
 
-def follow(ascent: Ascent, found: dict[tuple[int, int], State], watch: Callable[[int], None]) -> None:
+def follow(ascent: Ascent, found: dict[tuple[int, int], State], watch: Callable[[], None]) -> None:
     """Go on until all labels have stopped; note the states of labels at :data:`MARKS`."""
     turn = 0
     while ascent.running.any():
         if turn % EVERY == 0:
-            watch(turn)
+            watch()
         for label in ascent.iterate().tolist():
             if ascent.iterations[label] in MARKS:
                 found[label, int(ascent.iterations[label])] = state(ascent, label)
@@ -274,13 +274,13 @@ def slr(text: Text, first: bool) -> Result:
     found: dict[tuple[int, int], State] = {}
     residuals: list[np.ndarray] = []
 
-    def watch(_: int) -> None:
+    def watch() -> None:
         residuals.append(ascent.importance * (ascent.targets - expit(ascent.scores)))
 
     clock = Clock()
     fit = AscentFit(CoordinateAscent(), text.data(text.train))
     index_seconds, ascent = clock(), fit.ascent
-    follow(ascent, found, watch if first else lambda _: None)
+    follow(ascent, found, watch if first else lambda: None)
     labels = range(len(ascent.running))
     seconds = index_seconds + (clock() - index_seconds) / len(labels)
     stopped = [state(ascent, label) for label in labels]
@@ -302,7 +302,7 @@ def further(ascent: Ascent, found: dict[tuple[int, int], State]) -> None:
     ascent.tolerance = 0.0
     ascent.limits = np.full(len(ascent.limits), LAST)
     ascent.running = ascent.iterations < LAST
-    follow(ascent, found, lambda _: None)
+    follow(ascent, found, lambda: None)
 
 
 def held_out_errors(fit: AscentFit, text: Text) -> np.ndarray:
@@ -314,7 +314,7 @@ def held_out_errors(fit: AscentFit, text: Text) -> np.ndarray:
     part.search = BoundedSearch(part.index, part.inverse, part.row_of_node)
     ascent = Ascent(fit.space, as_problems(fit, targets, lanes), np.True_, 0.0, np.full(len(lanes), LAST))
     found: dict[tuple[int, int], State] = {}
-    follow(ascent, found, lambda _: None)
+    follow(ascent, found, lambda: None)
     errors = np.zeros((len(targets), len(MARKS)), np.int64)
     for lane, (label, kept) in enumerate(lanes):
         truth, end = targets[label], state(ascent, lane)
@@ -816,18 +816,18 @@ features and on average u in a document. Tuned, the best l1 of {", ".join(f"{c:g
 found by our grafting, which does not write the n-grams down, so that there is a column for any n. In the place of
 SVM-perf: `LinearSVC` with hinge loss and the same objective, C = {C:g} or, tuned, the best of
 {", ".join(f"{c:g}" for c in C_GRID)} (100 C / documents in the notation of liblinear, since SVM-perf's loss is a
-percentage); in rows of our own, also {", ".join(f"{c:g}" for c in C_BELOW)}. Settings are those of the fewest errors in a
-{INNER_FOLDS}-fold cross-validation on the training documents; of the SVM, on the first of these folds. L1 grafting is
-our learner for the objective of BBR; its rows are not the paper's.
+percentage); in rows of our own, also {", ".join(f"{c:g}" for c in C_BELOW)}. Settings are those of the fewest errors
+in a {INNER_FOLDS}-fold cross-validation on the training documents; of the SVM, on the first of these folds. L1 grafting
+is our learner for the objective of BBR; its rows are not the paper's.
 
 **Figures.** Several labels are one problem each, against the others; iterations, features and times are means over
 them. Micro- and macro-F1 are of the binary decisions. Times of the paper are minutes on a processor of 2.8 GHz, ours
 CPU seconds on one thread; those of SLR and L1 grafting contain the index, those of the others do not contain the
 n-grams, which have a row of their own. All labels of ours search together and share the index, which counts whole
-for each. Other processes shared the cores: times of equal work differ by up to a half. An iteration of liblinear is not
-one of BBR. "Overall features" are those of our training documents. Values
-after ± are half of the 95% interval over draws (Student's t), where there are more than two. A question mark: the
-scan of the paper leaves open which of two neighbouring columns a value belongs to.
+for each. Other processes shared the cores: times of equal work differ by up to a half. An iteration of liblinear is
+not one of BBR. "Overall features" are those of our training documents. Values after ± are half of the 95% interval
+over draws (Student's t), where there are more than two. A question mark: the scan of the paper leaves open which of
+two neighbouring columns a value belongs to.
 """
 
 
