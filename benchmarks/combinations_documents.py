@@ -39,6 +39,7 @@ from common import (
     TooLong,
     cpu_limit,
     load_results,
+    need,
     pin_threads,
     print_table,
     read_jsonl,
@@ -333,6 +334,7 @@ def main(
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "combinations_documents.json.gz",
 ) -> None:
     """Measure what is missing, and print the tables."""
+    need("sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()

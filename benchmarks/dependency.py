@@ -38,7 +38,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from common import load_results, measured, pin_threads, print_table, updated_results
+from common import load_results, measured, need, pin_threads, print_table, updated_results
 
 HERE = Path(__file__).parent
 #: Least number of training events of an original, and of a product.
@@ -757,6 +757,7 @@ def main(
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "dependency.json.gz",
 ) -> None:
     """Measure what is missing, and print the tables."""
+    need("sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()

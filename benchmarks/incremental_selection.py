@@ -32,6 +32,7 @@ from common import (
     beside,
     cpu_limit,
     load_results,
+    need,
     pin_threads,
     print_table,
     replace_file,
@@ -581,6 +582,7 @@ def main(
     / "incremental_selection.json.gz",
 ) -> None:
     """Measure what is missing, and write tables and plot; the latter needs the extra ``plots``."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()

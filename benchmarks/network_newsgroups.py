@@ -38,6 +38,7 @@ import typer
 from common import (
     beside,
     load_results,
+    need,
     pin_threads,
     print_table,
     replace_file,
@@ -482,6 +483,7 @@ def main(
     / "network_newsgroups.json.gz",
 ) -> None:
     """Measure what is missing; write tables and plot."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()

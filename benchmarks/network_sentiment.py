@@ -28,6 +28,7 @@ from common import (
     beside,
     load_results,
     machine,
+    need,
     pin_threads,
     print_rows,
     read_jsonl,
@@ -562,6 +563,7 @@ def main(
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "network_sentiment.json.gz",
 ) -> None:
     """Measure what is missing, and write the page and the plots."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from common import need
 
 HERE = Path(__file__).parent
 #: The scripts of each paper, with their options.
@@ -31,6 +32,7 @@ def main(
     paper: Annotated[Paper, typer.Argument(help="Which experiments to run.")],
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
 ) -> None:
+    need("matplotlib", "sklearn")
     chosen = SCRIPTS if paper == "all" else {paper.value: SCRIPTS[paper.value]}
     for script, *options in (script for scripts in chosen.values() for script in scripts):
         print(script, flush=True)
