@@ -50,8 +50,8 @@ Result = dict[str, Any]
 INTRODUCTION = f"""# Few labels
 
 `python benchmarks/few_labels.py --data DATA`: accuracy in % on {TESTED:,} test documents, mean ± standard error over
-draws of labelled documents (their number in brackets), as many of each label. The configs that take documents without labels get
-{UNLABELLED:,}. Ours chooses on a quarter of the labelled documents and trains again on all of them.
+draws of labelled documents (their number in brackets), as many of each label. The configs that take documents without
+labels get {UNLABELLED:,}. Ours chooses on a quarter of the labelled documents and trains again on all of them.
 """
 
 
