@@ -789,8 +789,8 @@ PAPER = {
     "l2-comb3": ("L2-Comb3", "89.52", "22,197", "91,477,782"),
     "perceptron": ("Ave. Perceptron", "87.23", "5", "45,089"),
 }
-#: What others are compared with.
-FIRST = "l1-comb3"
+#: What others are compared with, and whose features are shown.
+FIRST, EXAMPLES_OF = "l1-comb3", "l1-comb3-more"
 #: Training events of a draw, and the settings that are tried on the first.
 DRAWN_EVENTS = 10_000
 #: What the names of their results begin with.
@@ -972,7 +972,7 @@ def draw_rows(results: dict[str, Result]) -> Iterator[list[str]]:
 
 def example_rows(results: dict[str, Result]) -> Iterator[list[str]]:
     """Features of L1-Comb with the largest weights, by size."""
-    for names, weight, df in results.get(FIRST, {}).get("chosen", {}).get("largest", []):
+    for names, weight, df in results.get(EXAMPLES_OF, {}).get("chosen", {}).get("largest", []):
         yield [f"{len(names)}", " × ".join(f"`{name}`" for name in sorted(names)), f"{weight:+.2f}", f"{df:,}"]
 
 
@@ -993,7 +993,7 @@ def show(path: Path, sets: Sequence[str]) -> None:
             "features (members)", "events/s", "l1, C or epochs",
         ]  # fmt: skip
         print_table(f"Dependency analysis, {name}", header, rows_of(results, parses))
-        print(f"\n{summary(next(iter(results.values()))['counts'])}\n")
+        print(f"\n{summary(next(results[method] for method in METHODS if method in results)['counts'])}\n")
         header = ["method", "draws", "accuracy, %", "L1-Comb − this", "features", "l1, C or epochs"]
         print_rows(header, draw_rows(results))
         print()
