@@ -362,9 +362,9 @@ def mean_rows(rows: Sequence[Result]) -> list[list[str]]:
     return table
 
 
-def difference(ours: np.ndarray, theirs: np.ndarray, draws: int) -> str:
-    """The mean of paired differences, with the middle 95% of resamples of the tasks; the draws of one stay together."""
-    gained = (ours - theirs).reshape(draws, -1).mean(axis=0)
+def difference(ours: np.ndarray, theirs: np.ndarray, pairs: np.ndarray) -> str:
+    """The mean of paired differences over pairs, each by its draws, with the middle 95% of resamples of the pairs."""
+    gained = np.bincount(pairs, ours - theirs) / np.bincount(pairs)
     rng = np.random.default_rng(0)
     means = gained[rng.integers(len(gained), size=(RESAMPLES, len(gained)))].mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
@@ -375,14 +375,14 @@ def wins(ours: np.ndarray, theirs: np.ndarray) -> str:
     return f"{(ours > theirs).sum()} / {(ours == theirs).sum()} / {(ours < theirs).sum()}"
 
 
-def difference_rows(rows: Sequence[Result], draws: int) -> list[list[str]]:
-    """Paired differences over tasks."""
+def difference_rows(rows: Sequence[Result], pairs: np.ndarray) -> list[list[str]]:
+    """Paired differences over tasks; ``pairs`` are the numbers of theirs."""
     table = []
     for one, other in COMPARED:
         if one not in rows[0]:
             continue
         sides = {measure: (column(rows, one, measure), column(rows, other, measure)) for measure in MEASURES}
-        told = [difference(*sides[measure], draws) for measure in ("f1", "f2")]
+        told = [difference(*sides[measure], pairs) for measure in ("f1", "f2")]
         table.append([f"{METHODS[one].title} − {METHODS[other].title}", *told, wins(*sides["f1"])])
     return table
 
@@ -392,13 +392,12 @@ def print_tables(results: Result) -> None:
     means, differences = [], []
     for source, (kind, (title, _)) in itertools.product(SOURCES, KINDS.items()):
         keys = [key for key in results if key.startswith(f"{kind}; {source}: ")]
-        # All pairs of a draw, in their order, then those of the next.
-        rows = [results[key] for key in sorted(keys, key=lambda key: (key.partition("; draw")[2], key))]
-        draws = len({key.partition("; draw")[2] for key in keys})
+        rows = [results[key] for key in keys]
         if rows:
+            pairs = np.unique([key.partition("; draw")[0] for key in keys], return_inverse=True)[1]
             told = [title, f"{source} ({len(rows)})"]
             means += [[*told, *row] for row in mean_rows(rows)]
-            differences += [[*told, *row] for row in difference_rows(rows, draws)]
+            differences += [[*told, *row] for row in difference_rows(rows, pairs)]
     measures = ["F2, paper", *MEASURES.values(), "features", "with products", "l1 / l1_max or C, median"]
     costs = ["ms a fit", "CPU s with choice", "largest gap / F(0)"]
     print_table("Combinations of words: means over tasks", ["values", "tasks", "method", *measures, *costs], means)
