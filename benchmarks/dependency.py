@@ -38,7 +38,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 import typer
-from common import load_results, measured, pin_threads, print_rows, print_table, updated_results
+from common import Died, load_results, measured, pin_threads, print_rows, print_table, updated_results
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -1063,9 +1063,13 @@ def main(
             file = Path(folder) / name
             if not file.exists():
                 in_child(write_corpus, data, name, file)
-            row = run(file, name, method, minutes, draws)
-            store(results, name, method, row)
-            progress.console.print(f"{method}, {name}: {row['seconds']:.1f} s", soft_wrap=True)
+            try:
+                row = run(file, name, method, minutes, draws)
+            except Died as died:  # L2-Comb3 may find too little memory; the others need not wait for it.
+                progress.console.print(str(died), soft_wrap=True)
+            else:
+                store(results, name, method, row)
+                progress.console.print(f"{method}, {name}: {row['seconds']:.1f} s", soft_wrap=True)
             progress.advance(bar)
     show(results, chosen_sets)
 
