@@ -20,7 +20,7 @@ from common import need
 HERE = Path(__file__).parent
 #: The scripts of each paper, with their options.
 SCRIPTS = {
-    "okanohara": [["combinations_documents.py"], ["dependency.py", "--minutes", "2"]],
+    "okanohara": [["combinations_documents.py"], ["dependency.py", "--minutes", "2"], ["combinations.py", "--peers"]],
     "riezler": [["incremental_selection.py"]],
     "ifrim": [["variable_length.py"]],
     "sandler": [["network_newsgroups.py"], ["network_sentiment.py"]],

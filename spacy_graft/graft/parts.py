@@ -30,7 +30,7 @@ class Part(Protocol):
     degree: int
     #: Features of fewer documents were left out; None where there is no such cut-off.
     min_df: int | None
-    #: At least 1 / λ of every pair.
+    #: At least x / λ of every pair, x any value of the feature.
     largest_inverse_weight: float
 
     def best(self, request: SearchRequest) -> Violations:

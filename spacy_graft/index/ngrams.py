@@ -139,10 +139,10 @@ class NgramIndex:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
         return sums_by_node(self.tree, values, dtype)
 
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of each column's values and of their squares: float64 (n_nodes)."""
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
         df = self.df.astype(np.float64)
-        return df, df
+        return df, df, np.ones(self.n_nodes)
 
     def column_keys(self) -> np.ndarray:
         """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes).
