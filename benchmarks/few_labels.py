@@ -1,0 +1,67 @@
+"""What the experiments with few labelled documents share: the shipped config, the baseline, intervals over draws."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as students
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from spacy_graft.graphs.graph import FeatureGraph
+from spacy_graft.graphs.vocabulary import CorpusVocabulary
+
+CONFIG = Path(__file__).parent.parent / "configs" / "network.cfg"
+CONFIDENCE = 0.95
+
+
+def shipped() -> tuple[Any, Callable[[CorpusVocabulary], FeatureGraph]]:
+    """The learner and the graph builder of configs/network.cfg."""
+    from spacy.util import load_config, registry
+
+    import spacy_graft.pipeline.factories  # noqa: F401
+
+    config = load_config(CONFIG)
+    component = {"learner": config["components"]["textcat_graft"]["learner"]}
+    network = {"network": config["initialize"]["components"]["textcat_graft"]["network"]}
+    return registry.resolve(component)["learner"], registry.resolve(network)["network"]
+
+
+def regression(values: Any, labels: np.ndarray, ridge: float) -> LogisticRegression:
+    """Logistic regression: the sum of losses and ``ridge`` times the square of the weights, by L-BFGS."""
+    model = LogisticRegression(C=0.5 / ridge, max_iter=1000)
+    with warnings.catch_warnings():
+        # Strengths near 0 want more iterations than they are worth.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(values, labels)
+
+
+def interval(differences: np.ndarray) -> tuple[float, float]:
+    """Mean, and half the width of its interval by Student's t."""
+    n = len(differences)
+    half = students.ppf(0.5 + 0.5 * CONFIDENCE, n - 1) * differences.std(ddof=1) / np.sqrt(n)
+    return float(differences.mean()), float(half)
+
+
+def told(differences: np.ndarray) -> str:
+    """Mean difference in points with its interval, in bold where that leaves 0 out."""
+    mean, half = interval(100.0 * differences)
+    mark = "**" if abs(mean) > half else ""
+    return f"{mark}{mean:+.1f} ± {half:.1f}{mark}"
+
+
+def mean_and_deviation(accuracies: np.ndarray) -> str:
+    """In %."""
+    return f"{100.0 * accuracies.mean():.1f} ± {100.0 * accuracies.std(ddof=1):.1f}"
+
+
+def written(setting: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in setting.items())
+
+
+def with_commas(sizes: Sequence[int]) -> list[str]:
+    return [f"{size:,}" for size in sizes]
