@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
+import matplotlib
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -36,15 +37,18 @@ from spacy_graft.graphs.cooccurrence import Cooccurrence
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
 
+matplotlib.use("agg")
+matplotlib.rcParams["font.size"] = 8
+
 SIZES, UNBALANCED = (60, 100, 200, 500, 1000, 2000), (100, 200, 500, 1000)
 #: Draws that are tested, and documents of each group that settings are chosen on.
 DRAWS, DEV_A_GROUP = 5, 50
-#: Settings of larger draws are those of this size.
-LARGEST_CHOICE = 500
+#: Sizes that settings are chosen at: smaller sizes than the second have those of the first.
+CHOICES = (100, 500)
 #: Least number of documents of a word: in the paper, in that of local and global consistency, in configs/network.cfg.
 MIN_DF, CONSISTENCY_MIN_DF, SHIPPED_MIN_DF = 20, 6, 5
 #: β, and α with β, in units of values log(1 + count); of which Laplacians want less α.
-RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 OF_NETWORK = ((0.1, 0.01), (0.1, 0.001), (1.0, 0.1), (1.0, 0.01), (1.0, 0.001), (10.0, 0.1), (10.0, 0.01))
 OF_LAPLACIAN = ((0.01, 0.01), (0.01, 0.001), (0.1, 0.1), (0.1, 0.01), (1.0, 0.1), (1.0, 0.01))
 #: Eigenvectors of LLE and PCR.
@@ -383,9 +387,9 @@ What the paper leaves open, or what we did otherwise:
 * **Test documents.** The paper does not name them. All labelled documents are from the training part of the by-date
   split. *Random*: accuracy on the rest of the training part, the documents of the same time, which we take for the
   paper's way. *By date*: accuracy on the test part, written later.
-* **Settings** are chosen for each size on one more draw, scored on {20 * DEV_A_GROUP:,} documents of the training part
-  that are in no draw; those of {LARGEST_CHOICE} documents serve larger draws. The paper chose α and β by
-  cross-validation on the training set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, which
+* **Settings** are chosen on one more draw of {CHOICES[0]} documents for sizes below {CHOICES[1]}, of {CHOICES[1]} for
+  the others, scored on {20 * DEV_A_GROUP:,} documents of the training part that are in no draw. The paper chose α and β
+  by cross-validation on the training set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, which
   chose it on its test set.
 * **Solver.** Network and Laplacians are our `Grafting` with `penalty = "l2"` to {TOLERANCE:g} of the gradient at zero
   weights, the others are scikit-learn's L-BFGS. Strengths are in units of the paper's formula (1).
@@ -416,10 +420,11 @@ class Results:
 
     def chosen(self, name: str, size: int) -> Setting:
         """The setting of the best accuracy on draw 0, the first of equal ones."""
-        grid, size = METHODS[name].grid, min(size, LARGEST_CHOICE)
-        if len(grid) == 1:
-            return grid[0]
-        return max(grid, key=lambda setting: self.fits[self.key(name, size, 0, setting)]["held_out"])
+        method = METHODS[name]
+        if len(method.grid) == 1:
+            return method.grid[0]
+        at = choice_size(size)
+        return max(method.grid, key=lambda setting: self.fits[self.key(name, at, 0, setting)]["held_out"])
 
     def column(self, name: str, size: int, what: str) -> np.ndarray:
         """A figure of all draws at the chosen setting: float64 (draws)."""
@@ -439,9 +444,9 @@ class Results:
 
     def complete(self, corpus: Corpus, name: str, size: int) -> None:
         """Choose a setting and test it on every draw, but for fits that are there."""
-        if size <= LARGEST_CHOICE and len(METHODS[name].grid) > 1:
+        if len(METHODS[name].grid) > 1:
             for setting in METHODS[name].grid:
-                self._measure(corpus, name, size, 0, setting)
+                self._measure(corpus, name, choice_size(size), 0, setting)
         for draw in range(1, DRAWS + 1):
             self._measure(corpus, name, size, draw, self.chosen(name, size))
 
@@ -454,6 +459,10 @@ class Results:
             predicted = method.predicted(corpus, train, setting)
             seconds = time.process_time() - start
             self.enter(key, corpus.accuracies(predicted, train, draw) | {"seconds": round(seconds, 3)})
+
+
+def choice_size(size: int) -> int:
+    return CHOICES[size >= CHOICES[1]]
 
 
 def prepare(corpus: Corpus) -> Result:
@@ -544,10 +553,6 @@ def write(results: Results, page: Path) -> None:
 
 def plot(results: Results, path: Path) -> None:
     """Mean accuracies with standard deviations, the paper's panels and axis."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    matplotlib.rcParams["font.size"] = 8
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
