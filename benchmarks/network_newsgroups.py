@@ -44,14 +44,14 @@ SIZES, UNBALANCED = (60, 100, 200, 500, 1000, 2000), (100, 200, 500, 1000)
 SHIPPED_SIZES = (60, 200)
 #: Draws that are tested, and documents of each group that settings are chosen on.
 DRAWS, DEV_A_GROUP = 5, 50
-#: Sizes that settings are chosen at: smaller sizes than the second have those of the first.
-CHOICES = (100, 500)
+#: Sizes that settings are chosen at, and those of Laplacians; between them a size has the settings of the smaller one.
+CHOICES, LAPLACIAN_CHOICES = (100, 500), (100, 200, 500)
 #: Least number of documents of a word: in the paper, in that of local and global consistency, in configs/network.cfg.
 MIN_DF, CONSISTENCY_MIN_DF, SHIPPED_MIN_DF = 20, 6, 5
-#: β, and α with β, in units of values log(1 + count); of which Laplacians want less α.
+#: β, and α with β, in units of values log(1 + count); Laplacians want more β.
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 OF_NETWORK = ((0.1, 0.01), (0.1, 0.001), (1.0, 0.1), (1.0, 0.01), (1.0, 0.001), (10.0, 0.1), (10.0, 0.01))
-OF_LAPLACIAN = ((0.01, 0.01), (0.01, 0.001), (0.1, 0.1), (0.1, 0.01), (1.0, 0.1), (1.0, 0.01))
+OF_LAPLACIAN = ((0.01, 0.001), (0.1, 0.01), (1.0, 0.1), (10.0, 10.0), (10.0, 100.0), (100.0, 100.0))
 #: Eigenvectors of LLE and PCR.
 DIMENSIONS = 200
 #: Digits of our fits.
@@ -335,6 +335,8 @@ class Method:
     sizes : tuple of int
     balanced : bool
         Whether as many labelled documents are drawn of each group.
+    choices : tuple of int
+        Sizes that settings are chosen at.
     """
 
     title: str
@@ -342,6 +344,10 @@ class Method:
     grid: tuple[Setting, ...] = ({},)
     sizes: tuple[int, ...] = SIZES
     balanced: bool = True
+    choices: tuple[int, ...] = CHOICES
+
+    def choice(self, size: int) -> int:
+        return max((choice for choice in self.choices if choice <= size), default=self.choices[0])
 
 
 OF_RIDGE = tuple({"ridge": ridge} for ridge in RIDGES)
@@ -350,12 +356,12 @@ NETWORKS, LAPLACIANS = (
     tuple({"alpha": alpha, "ridge": ridge} for alpha, ridge in pairs) for pairs in (OF_NETWORK, OF_LAPLACIAN)
 )
 METHODS = {
-    "ridge": Method("ridge", scikit_learn(lambda corpus: corpus.paper.logs), OF_RIDGE),
+    "ridge": Method("ridge", scikit_learn(lambda corpus: corpus.paper.logs), OF_RIDGE, choices=SIZES),
     "network": Method("network", ours("mean"), NETWORKS),
     "lle": Method("LLE regression", scikit_learn(lambda corpus: corpus.paper.embedded), OF_RIDGE),
-    "pcr": Method("PCR", scikit_learn(lambda corpus: corpus.paper.components), OF_RIDGE),
-    "normalised": Method("normalised Laplacian", ours("normalised_laplacian"), LAPLACIANS),
-    "laplacian": Method("Laplacian", ours("laplacian"), LAPLACIANS),
+    "pcr": Method("PCR", scikit_learn(lambda corpus: corpus.paper.components), OF_RIDGE, choices=SIZES),
+    "normalised": Method("normalised Laplacian", ours("normalised_laplacian"), LAPLACIANS, choices=LAPLACIAN_CHOICES),
+    "laplacian": Method("Laplacian", ours("laplacian"), LAPLACIANS, choices=LAPLACIAN_CHOICES),
     "consistency": Method("local/global consistency", consistency, sizes=UNBALANCED, balanced=False),
     "aso_words": Method(
         "ASO, most frequent word", alternating_structure(lambda half, *_: half.commonest), OF_ASO, UNBALANCED, False
@@ -398,10 +404,10 @@ What the paper leaves open, or what we did otherwise:
 * **Test documents.** The paper does not name them. All labelled documents are from the training part of the by-date
   split. *Random*: accuracy on the rest of the training part, the documents of the same time, which we take for the
   paper's way. *By date*: accuracy on the test part, written later.
-* **Settings** are chosen on one more draw of {CHOICES[0]} documents for sizes below {CHOICES[1]}, of {CHOICES[1]} for
-  the others, scored on {20 * DEV_A_GROUP:,} documents of the training part that are in no draw. The paper chose α and
-  β by cross-validation on the training set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's,
-  which chose it on its test set.
+* **Settings** are chosen on one more draw, scored on {20 * DEV_A_GROUP:,} documents of the training part that are in no
+  draw: of every size for ridge and PCR, else of {CHOICES[0]} documents for sizes below {CHOICES[1]} and of {CHOICES[1]}
+  for the others (Laplacians: also of {LAPLACIAN_CHOICES[1]}). The paper chose α and β by cross-validation on the training
+  set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, which chose it on its test set.
 * **Solver.** Network and Laplacians are our `Grafting` with `penalty = "l2"` to {TOLERANCE:g} of the gradient at zero
   weights, the others are scikit-learn's L-BFGS. Strengths are in units of the paper's formula (1).
 * **Local and global consistency** (Zhou et al. 2004): tf-idf over words of at least {CONSISTENCY_MIN_DF} documents, not
@@ -434,7 +440,7 @@ class Results:
         method = METHODS[name]
         if len(method.grid) == 1:
             return method.grid[0]
-        at = choice_size(size)
+        at = method.choice(size)
         return max(method.grid, key=lambda setting: self.fits[self.key(name, at, 0, setting)]["held_out"])
 
     def column(self, name: str, size: int, what: str) -> np.ndarray:
@@ -455,9 +461,10 @@ class Results:
 
     def complete(self, corpus: Corpus, name: str, size: int) -> None:
         """Choose a setting and test it on every draw, but for fits that are there."""
-        if len(METHODS[name].grid) > 1:
-            for setting in METHODS[name].grid:
-                self._measure(corpus, name, choice_size(size), 0, setting)
+        method = METHODS[name]
+        if len(method.grid) > 1:
+            for setting in method.grid:
+                self._measure(corpus, name, method.choice(size), 0, setting)
         for draw in range(1, DRAWS + 1):
             self._measure(corpus, name, size, draw, self.chosen(name, size))
 
@@ -470,10 +477,6 @@ class Results:
             predicted = method.predicted(corpus, train, setting)
             seconds = time.process_time() - start
             self.enter(key, corpus.accuracies(predicted, train, draw) | {"seconds": round(seconds, 3)})
-
-
-def choice_size(size: int) -> int:
-    return CHOICES[size >= CHOICES[1]]
 
 
 def prepare(corpus: Corpus) -> Result:
