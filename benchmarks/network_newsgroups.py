@@ -41,7 +41,7 @@ matplotlib.use("agg")
 matplotlib.rcParams["font.size"] = 8
 
 SIZES, UNBALANCED = (60, 100, 200, 500, 1000, 2000), (100, 200, 500, 1000)
-SHIPPED_SIZES = (60, 200)
+LAPLACIAN_SIZES, SHIPPED_SIZES = SIZES[:4], SIZES[:1]
 #: Draws that are tested, and documents of each group that settings are chosen on.
 DRAWS, DEV_A_GROUP = 5, 50
 #: Sizes that settings are chosen at, and those of Laplacians; between them a size has the settings of the smaller one.
@@ -360,8 +360,14 @@ METHODS = {
     "network": Method("network", ours("mean"), NETWORKS),
     "lle": Method("LLE regression", scikit_learn(lambda corpus: corpus.paper.embedded), OF_RIDGE),
     "pcr": Method("PCR", scikit_learn(lambda corpus: corpus.paper.components), OF_RIDGE, choices=SIZES),
-    "normalised": Method("normalised Laplacian", ours("normalised_laplacian"), LAPLACIANS, choices=LAPLACIAN_CHOICES),
-    "laplacian": Method("Laplacian", ours("laplacian"), LAPLACIANS, choices=LAPLACIAN_CHOICES),
+    "normalised": Method(
+        "normalised Laplacian",
+        ours("normalised_laplacian"),
+        LAPLACIANS,
+        sizes=LAPLACIAN_SIZES,
+        choices=LAPLACIAN_CHOICES,
+    ),
+    "laplacian": Method("Laplacian", ours("laplacian"), LAPLACIANS, sizes=LAPLACIAN_SIZES, choices=LAPLACIAN_CHOICES),
     "consistency": Method("local/global consistency", consistency, sizes=UNBALANCED, balanced=False),
     "aso_words": Method(
         "ASO, most frequent word", alternating_structure(lambda half, *_: half.commonest), OF_ASO, UNBALANCED, False
@@ -406,8 +412,8 @@ What the paper leaves open, or what we did otherwise:
   paper's way. *By date*: accuracy on the test part, written later.
 * **Settings** are chosen on one more draw, scored on {20 * DEV_A_GROUP:,} documents of the training part that are in no
   draw: of every size for ridge and PCR, else of {CHOICES[0]} documents for sizes below {CHOICES[1]} and of {CHOICES[1]}
-  for the others (Laplacians: also of {LAPLACIAN_CHOICES[1]}). The paper chose α and β by cross-validation on the training
-  set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, which chose it on its test set.
+  for the others (Laplacians: also of {LAPLACIAN_CHOICES[1]}). The paper chose α and β by cross-validation on the
+  training set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, chosen there on the test set.
 * **Solver.** Network and Laplacians are our `Grafting` with `penalty = "l2"` to {TOLERANCE:g} of the gradient at zero
   weights, the others are scikit-learn's L-BFGS. Strengths are in units of the paper's formula (1).
 * **Local and global consistency** (Zhou et al. 2004): tf-idf over words of at least {CONSISTENCY_MIN_DF} documents, not
@@ -498,16 +504,22 @@ def prepare(corpus: Corpus) -> Result:
 
 def accuracy_rows(results: Results, names: Sequence[str], part: str) -> Iterator[list[str]]:
     for name in names:
-        method = METHODS[name]
-        yield [method.title, *(mean_and_deviation(results.column(name, size, part)) for size in method.sizes)]
+        method, sizes = METHODS[name], METHODS[names[0]].sizes
+        cells = [mean_and_deviation(results.column(name, size, part)) if size in method.sizes else "" for size in sizes]
+        yield [method.title, *cells]
 
 
 def difference_rows(results: Results, names: Sequence[str], part: str) -> Iterator[list[str]]:
     """The first method minus each of the others."""
     first, *others = names
     for other in others:
-        columns = ([results.column(name, size, part) for name in (first, other)] for size in METHODS[first].sizes)
-        yield [f"{METHODS[first].title} − {METHODS[other].title}", *(told(ours - its) for ours, its in columns)]
+        cells = [
+            told(results.column(first, size, part) - results.column(other, size, part))
+            if size in METHODS[other].sizes
+            else ""
+            for size in METHODS[first].sizes
+        ]
+        yield [f"{METHODS[first].title} − {METHODS[other].title}", *cells]
 
 
 def claim_rows(results: Results) -> Iterator[list[str]]:
@@ -573,9 +585,10 @@ def plot(results: Results, path: Path) -> None:
     for axes, names in zip(panels, (LEFT, RIGHT), strict=True):
         sizes = METHODS[names[0]].sizes
         for name in names:
-            found = np.array([100.0 * results.column(name, size, "rest") for size in sizes])
+            drawn = [size for size in sizes if size in METHODS[name].sizes]
+            found = np.array([100.0 * results.column(name, size, "rest") for size in drawn])
             means, deviations = found.mean(axis=1), found.std(axis=1, ddof=1)
-            axes.errorbar(sizes, means, deviations, fmt="-o", markersize=3, capsize=2, lw=1, label=METHODS[name].title)
+            axes.errorbar(drawn, means, deviations, fmt="-o", markersize=3, capsize=2, lw=1, label=METHODS[name].title)
         axes.set(xscale="log", xlabel="labelled documents")
         axes.set_xticks(sizes, with_commas(sizes))
         axes.minorticks_off()
@@ -595,13 +608,14 @@ def main(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
-    results, corpus = Results(path), Corpus.read(data)
-    jobs = [(name, size) for name, method in METHODS.items() for size in method.sizes]
+    results = Results(path)
+    jobs = [(name, size) for name, its in METHODS.items() for size in its.sizes if results.lacks(name, size)]
+    if jobs:
+        corpus = Corpus.read(data)
+        results.enter(CORPUS, prepare(corpus))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns) as progress:
-        bar = progress.add_task("what needs no labels", total=len(jobs))
-        if any(results.lacks(*job) for job in jobs):
-            results.enter(CORPUS, prepare(corpus))
+        bar = progress.add_task("", total=len(jobs))
         for name, size in jobs:
             progress.update(bar, description=f"{METHODS[name].title}, {size:,} documents")
             results.complete(corpus, name, size)
