@@ -414,6 +414,7 @@ What the paper leaves open, or what we did otherwise:
   draw: of every size for ridge and PCR, else of {CHOICES[0]} documents for sizes below {CHOICES[1]} and of {CHOICES[1]}
   for the others (Laplacians: also of {LAPLACIAN_CHOICES[1]}). The paper chose α and β by cross-validation on the
   training set. The number of eigenvectors of LLE and PCR, {DIMENSIONS}, is the paper's, chosen there on the test set.
+* **Laplacians** are measured up to {LAPLACIAN_SIZES[-1]} documents, over a small grid of α and β.
 * **Solver.** Network and Laplacians are our `Grafting` with `penalty = "l2"` to {TOLERANCE:g} of the gradient at zero
   weights, the others are scikit-learn's L-BFGS. Strengths are in units of the paper's formula (1).
 * **Local and global consistency** (Zhou et al. 2004): tf-idf over words of at least {CONSISTENCY_MIN_DF} documents, not
