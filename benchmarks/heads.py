@@ -13,7 +13,7 @@ import contextlib
 import io
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from accuracy import RESAMPLES, interval, names_of, resamples
+from accuracy import GROUPS, RESAMPLES, grouped_sums, interval, names_of, resamples
 from common import beside, load_results, pin_threads, print_table, replace_file, save_results
 from dependency import HEAD, LEMMA, MIN_DF, UPOS, XPOS, Pairs, Word, as_matrix, read_words
 
@@ -143,7 +143,7 @@ def read_corpus(data: Path, name: str) -> Corpus:
     test, train = parts["test"], parts["train"].with_heads()
     figures = {
         "sentences": {split: len(its) for split, its in sentences.items()},
-        "words": np.bincount(test.sentences).tolist(),
+        "words": grouped_sums(np.bincount(test.sentences)),
         "training_words": len(train.sentences),
         "training_candidates": len(train.groups),
         "items": int((np.bincount(train.matrix.indices, minlength=len(numbers)) >= MIN_DF).sum()),
@@ -267,7 +267,7 @@ def measure(corpus: Corpus, method: Method) -> Result:
         if best is None or right > best[0]["dev"]:
             best = tried[-1], scores
     assert best is not None
-    return {**best[0], "tried": tried, "right": corpus.test.right(best[1](corpus.test.matrix)).tolist()}
+    return {**best[0], "tried": tried, "right": grouped_sums(corpus.test.right(best[1](corpus.test.matrix)))}
 
 
 def compile_everything(train: Part) -> None:
@@ -297,9 +297,9 @@ of {MIN_DF} training candidates or more and their pairs, but for the last row:
 
 L1 strengths and epochs are chosen on {DEV_SENTENCES} sentences of dev; models are trained on train alone, scored once
 on test. *Attachment* is the share of all test words, punctuation included, whose head is right. Intervals are the
-middle 95% of {RESAMPLES:,} bootstrap resamples of the test sentences, paired where methods are compared (in bold type:
-0 is outside); they do not cover what another training set would have changed. CPU seconds are those of one fit on one
-thread, from the matrix of items, and of all settings tried.
+middle 95% of {RESAMPLES:,} bootstrap resamples of {GROUPS} groups of test sentences, paired where methods are compared
+(in bold type: 0 is outside); they do not cover what another training set would have changed. CPU seconds are those of
+one fit on one thread, from the matrix of items, and of all settings tried.
 """
 
 
@@ -349,7 +349,7 @@ def summary(figures: Result) -> str:
     return (
         f"{sentences['train']:,} training sentences, drawn at random: {figures['training_words']:,} words with their "
         f"head among the candidates, {figures['training_candidates']:,} candidates, {figures['items']:,} items. "
-        f"Test: {sentences['test']:,} sentences of {sum(figures['words']):,} words; {figures['within']:.1%} of the "
+        f"Test: {sentences['test']:,} sentences of {sum(figures['words']):,.0f} words; {figures['within']:.1%} of the "
         f"heads are among the candidates."
     )
 
