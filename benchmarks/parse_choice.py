@@ -593,7 +593,8 @@ def trial(engine: str, draw: Draw, settings: Settings, limit: float, n_best: int
     seconds, weights = time.process_time() - start, figures.pop("weights")
     chosen = {part: getattr(draw, part).best(getattr(draw, part).matrix @ weights) for part in ("dev", "test")}
     return figures | {
-        "settings": settings, "seconds": seconds, "objective": objective(draw, settings, weights), "n_features": int(np.count_nonzero(weights)),
+        "settings": settings, "seconds": seconds, "objective": objective(draw, settings, weights),
+        "n_features": int(np.count_nonzero(weights)),
         "dev": float(draw.dev.labelled[chosen["dev"]].sum() / draw.dev.words.sum()),
         "labelled": grouped_sums(draw.test.labelled[chosen["test"]]),
         "unlabelled": int(draw.test.unlabelled[chosen["test"]].sum()),
@@ -601,7 +602,7 @@ def trial(engine: str, draw: Draw, settings: Settings, limit: float, n_best: int
 
 
 def objective(draw: Draw, settings: Settings, weights: np.ndarray) -> float:
-    """The loss on the training part, with the penalty of the weights as they are for the features as they are scaled."""
+    """The loss on the training part with the penalty, which is of the weights for the features as they are scaled."""
     train, scales = draw.train, draw.scales(settings)
     scores = train.matrix @ weights
     normalisers = np.logaddexp.reduceat(scores, train.starts)
@@ -811,8 +812,8 @@ def number_rows(scores: Scores) -> Iterator[list[str]]:
                 difference = scores.difference([usual], [cell]).split(";")[0] if known else ""
                 yield [
                     who, f"{n:,}", f"{value:.2f}", difference, f"{cell['n_features']:,}", f"{cell['rounds']:,}",
-                    f"{cell['objective']:.2f}", f"{cell['iterations']:,}", f"{cell['sweeps']:,}" if "sweeps" in cell else "",
-                    f"{cell['seconds']:.1f} s",
+                    f"{cell['objective']:.2f}", f"{cell['iterations']:,}",
+                    f"{cell['sweeps']:,}" if "sweeps" in cell else "", f"{cell['seconds']:.1f} s",
                 ]  # fmt: skip
 
 
