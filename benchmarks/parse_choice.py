@@ -715,8 +715,8 @@ nothing, since what all parses of a sentence share cancels.)
 
 **Rows.** *Paper*: as printed. *Paper's algorithm*: its Figure 1 with Minka's conjugate gradients, written for this
 benchmark ([conjugate_gradients.py](conjugate_gradients.py)), since the paper's code is not to be had. It does not say
-when an optimisation ends; here, when an iteration lowers the objective by less than 10⁻⁵ of it. *Package*:
-`GraftRanker`, at its default tolerances.
+when an optimisation ends; here, when an iteration lowers the objective by less than 10⁻⁵ of it, or after 2,000
+iterations. *Package*: `GraftRanker`, at its default tolerances.
 
 - **mle**: all features as they are, no penalty. **std**: standardised. **ℓ0**: those of enough training parses. All
   training choices can be right, so that the likelihood has no maximum: the weights depend on where the optimisation
