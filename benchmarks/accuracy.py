@@ -55,6 +55,8 @@ DRAWS = 3
 #: From so many documents on, a learning curve's settings are chosen on a tenth of them.
 FEWEST_TO_CHOOSE = 200
 RESAMPLES = 1000
+#: Groups of test items that are resampled where results of each item would take too much room.
+GROUPS = 100
 OURS = ("ours", "ours-5000", "ours-syntax")
 #: Sets that "ours, with syntax" is measured on: parsing the others takes too long, or they are not English.
 SYNTAX_SETS = tuple(name for name in EXCLUSIVE if not name.startswith(("imdb", "20news", "zh")))
@@ -161,6 +163,11 @@ def shuffled_evenly(part: Part, seed: int) -> np.ndarray:
 def resamples(n: int) -> np.ndarray:
     """How often each of n documents is in each resample; always the same, so that methods can be paired."""
     return np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float32)
+
+
+def grouped_sums(values: np.ndarray) -> list[float]:
+    """Sums over :data:`GROUPS` groups of test items, dealt out in turn: enough to resample, and compact to keep."""
+    return np.bincount(np.arange(len(values)) % GROUPS, values, GROUPS).tolist()
 
 
 def interval(values: np.ndarray) -> list[float]:

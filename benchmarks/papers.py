@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 #: The scripts of each paper, with their options.
 SCRIPTS = {
     "okanohara": [["combinations_documents.py"], ["dependency.py", "--minutes", "2"], ["combinations.py", "--peers"]],
-    "riezler": [["incremental_selection.py"]],
+    "riezler": [["parse_choice.py"], ["heads.py"]],
     "ifrim": [["variable_length.py"]],
     "sandler": [["network_newsgroups.py"], ["network_sentiment.py"]],
 }

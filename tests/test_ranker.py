@@ -150,6 +150,13 @@ LEARNERS = [
 ]
 
 
+def test_values_of_new_candidates_may_be_larger_than_in_training():
+    model = GraftRanker(Grafting(l1=0.5, tol=1e-6), degree=2).fit(MATRIX, BEST, GROUPS)
+    once, often = model.decision_function(np.eye(6)), model.decision_function(3.0 * np.eye(6))
+    assert once.any()
+    np.testing.assert_allclose(often, 3.0 * once)
+
+
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__}")
 def test_every_learner_and_what_explains_it(learner):
     degree = 1 if isinstance(learner, Grafting) and learner.takes_all else 2
