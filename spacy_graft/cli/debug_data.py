@@ -162,6 +162,8 @@ def data_report(
     nlp: Language, graft: TextCatGraft, reader: ExampleReader, corpus: CorpusReport, train: bool | None
 ) -> DataReport:
     """Complete the report of a corpus with the memory estimate and label errors, if its documents can be used."""
+    from spacy.training import Example
+
     from ..pipeline.training import annotated
 
     split = corpus.train

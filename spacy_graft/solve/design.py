@@ -8,11 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ..index.columns import Columns
+from ..index.kernels import LANES
 from . import kernels
 from .active import Active
-
-#: Vectors that a pass of a kernel takes at the most. scipy's products with more of them are as fast.
-LANES = 8
 
 
 class Matrix(NamedTuple):
@@ -99,6 +97,7 @@ def both_ways(
     starts, documents, values = columns
     shape = (len(starts) - 1, n_documents)
     if n_labels > LANES:
+        # scipy's products with so many vectors are as fast.
         by_feature = sparse.csr_array((values if len(values) else np.ones(len(documents)), documents, starts), shape)
         return WideMatrix(by_feature), WideMatrix(sparse.csr_array(by_feature.T))
     # scipy asks for values; where all are 1, bytes will do.
