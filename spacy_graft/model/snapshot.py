@@ -9,19 +9,22 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from spacy.tokens import Doc
 
 from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock
 from ..extract.feature_lengths import bounded_lengths
-from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream
+from ..extract.terms import NamedTerm, Term
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
+    from spacy.tokens import Doc
+
+    from ..extract.terms import SymbolTerm
+    from ..graft.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,9 @@ class Snapshot:
 
     def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
         """The scores of a batch of documents, which is not empty."""
+        # Words are those of tokens: texts without tokens are scored without spaCy.
+        from ..extract.lengths import WORDS, document_lengths, reads_words
+
         readers = reading_blocks(self.blocks, features)
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
@@ -208,8 +214,55 @@ class Snapshot:
         if not self.mean_scale:
             return 1.0
         if self._counts_words:
+            from ..extract.lengths import document_length
+
             return self.mean_scale / math.sqrt(document_length(doc))
         return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
+
+
+def snapshot_of_solution(
+    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
+) -> Snapshot:
+    """The snapshot of a solution.
+
+    Parameters
+    ----------
+    solution : Solution
+        Its arrays are copied.
+    blocks : Blocks
+    strings : StringStore
+        The strings of the vocab of the training documents.
+    notes : mapping of str to plain values, optional
+        What else is saved with these weights.
+    """
+    return Snapshot(
+        blocks,
+        feature_table_of(solution, blocks, strings),
+        solution.weights,
+        solution.intercepts,
+        float(solution.mean_scale),
+        Vocabularies(solution.vocabularies),
+        dict(notes or {}),
+        length_shares=solution.length_shares,
+    )
+
+
+def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
+    """The features of a solution by name."""
+
+    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
+        return tuple(
+            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
+        )
+
+    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
+    return FeatureTable(
+        tuple(solution.blocks),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
+        tuple(terms if len(terms) > 1 else () for terms in all_terms),
+        np.array(solution.df, np.int32),
+    )
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:

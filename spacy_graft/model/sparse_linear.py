@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +11,14 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.terms import NamedTerm, Term
 from .loading import TRANSIENT, read_message
 from .matching import Blocks
-from .snapshot import Snapshot, as_reading_block
+from .snapshot import Snapshot, snapshot_of_solution
 from .table import FeatureTable, Vocabularies, pack_message, unpack_message
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
-    from ..extract.terms import SymbolTerm
     from ..graft.solution import Solution
 
 SparseLinearT = Model[list[Doc], np.ndarray]
@@ -192,37 +190,3 @@ def set_solution(
         What else is saved with these weights.
     """
     model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
-
-
-def snapshot_of_solution(
-    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> Snapshot:
-    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
-    return Snapshot(
-        blocks,
-        feature_table_of(solution, blocks, strings),
-        solution.weights,
-        solution.intercepts,
-        float(solution.mean_scale),
-        Vocabularies(solution.vocabularies),
-        dict(notes or {}),
-        length_shares=solution.length_shares,
-    )
-
-
-def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
-    """The features of a solution by name."""
-
-    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
-        return tuple(
-            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
-        )
-
-    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
-    return FeatureTable(
-        tuple(solution.blocks),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
-        tuple(terms if len(terms) > 1 else () for terms in all_terms),
-        np.array(solution.df, np.int32),
-    )
