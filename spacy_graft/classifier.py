@@ -46,7 +46,7 @@ class NamedFeature(ItemFeature):
     weights: dict[Hashable, float]
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, BaseEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
     learner: Any
@@ -320,7 +320,7 @@ class GraftClassifier(LinearClassifier):
 
         self._fit(space, X, y, sample_weight, names, with_network)
         for attribute in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(attribute, None)
+            self.__dict__.pop(attribute, None)
         if is_matrix(X):
             self.n_features_in_ = len(space.names)
         if (columns := column_names(X)) is not None:

@@ -63,9 +63,9 @@ class TextSpace:
         joined = {name: Stream.concatenated([part[name] for part in parts or [empty]]) for name in self.readers}
         return ReadTexts(joined, np.array(lengths, np.float64))
 
-    def read(self, X: Iterable[Any]) -> list[Any]:
-        """Return other documents as a list."""
-        return list(documents_of(X))
+    def read(self, X: Iterable[Any]) -> Iterable[Any]:
+        """Return other documents, to be read when they are scored."""
+        return documents_of(X)
 
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""

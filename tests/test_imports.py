@@ -9,8 +9,9 @@ import sys
 import pytest
 
 WITHOUT_SPACY = """
-classifier files item_model matrices messages metrics ranker registry
-extract.bags extract.streams extract.terms
+class_targets classifier estimators files item_model matrices messages metrics ranker registry
+text_classifier text_model
+extract.bags extract.streams extract.terms extract.texts
 graft.start graft.grafting graft.path graft.selection graft.ascent graft.network
 graphs.cooccurrence graphs.edgelist graphs.merging graphs.sentiwordnet graphs.wordnet
 index.items index.ngrams search.search search.combinations solve.restricted

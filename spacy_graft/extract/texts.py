@@ -106,7 +106,7 @@ class SequenceReader(ABC):
         """Return the text of an n-gram for display."""
 
     def offsets(self, document: Any) -> np.ndarray | None:
-        """Return where in a document each of its symbols starts and ends: int (n_symbols, 2); None if unknown."""
+        """Return where in :func:`displayed_text` each symbol starts and ends: int (n_symbols, 2); None if unknown."""
         return None
 
 
@@ -206,12 +206,12 @@ class TextWords(SequenceReader):
     def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
         if self.analyzer is None:
             return [(text.lower() if self.lowercase else text).split() for text in strings_of(documents)]
-        read = [list(self.analyzer(document)) for document in documents]
+        read: list[Sequence[Any]] = [list(self.analyzer(document)) for document in documents]
         for words in read:
-            if not all(isinstance(word, str) for word in words):
-                wrong = next(word for word in words if not isinstance(word, str))
-                raise ValueError(f"analyzer must return strings for each document, but one is {wrong!r}.")
-        return list(read)
+            for word in words:
+                if not isinstance(word, str):
+                    raise ValueError(f"analyzer must return strings for each document, but one is {word!r}.")
+        return read
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
         return tuple(strings[number] for number in symbols.tolist())
@@ -252,7 +252,9 @@ class TextBytes(SequenceReader):
         return repr(bytes.fromhex("".join(names)))
 
     def offsets(self, document: Any) -> np.ndarray:
-        places = np.arange(len(bytes_of(document)), dtype=np.int64)
+        places = np.arange(len(document), dtype=np.int64)
+        if isinstance(document, str):
+            places = np.repeat(places, [len(bytes_of(character)) for character in document])
         return np.stack((places, places + 1), axis=1)
 
 
@@ -279,8 +281,9 @@ class IntegerSequences(SequenceReader):
         return " ".join(names)
 
     def offsets(self, document: Any) -> np.ndarray:
-        places = np.arange(len(document), dtype=np.int64)
-        return np.stack((places, places + 1), axis=1)
+        lengths = np.array([len(str(number)) for number in integers_of(document).tolist()], np.int64)
+        ends = np.cumsum(lengths + 1) - 1
+        return np.stack((ends - lengths, ends), axis=1)
 
 
 def strings_of(documents: Sequence[Any]) -> Sequence[str]:
@@ -322,8 +325,17 @@ def encoded(text: str) -> np.ndarray:
 
 def sequence_length(document: Any, symbols: np.ndarray) -> int:
     """Count the different words of a document, separated by white space, or its different symbols; at least 1."""
-    words = document.lower().split() if isinstance(document, str | bytes) else symbols.tolist()
+    words: list[Any] = document.lower().split() if isinstance(document, str | bytes) else symbols.tolist()
     return max(1, len(set(words)))
+
+
+def displayed_text(document: Any) -> str:
+    """A document as a text to look at: bytes as one character each, integers with spaces between."""
+    if isinstance(document, str):
+        return document
+    if isinstance(document, bytes | bytearray | memoryview):
+        return bytes(document).decode("latin-1")
+    return " ".join(map(str, document)) if hasattr(document, "__iter__") else str(document)
 
 
 def document_batches(documents: Iterable[Any], size: int = BATCH) -> Iterator[list[Any]]:
