@@ -106,9 +106,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             exclusive=targets.exclusive,
         )
         fit = finished_fit(learner, completed(data, documents))
+        self._check_report(fit.report)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = fit.report
         self._space, self._model = space, space.model(fit.solution(), documents)
+
+    def _check_report(self, report: Report) -> None:
+        """Raise a ValueError if nothing could be learnt."""
 
     @property
     def report(self) -> Report:

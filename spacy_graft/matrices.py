@@ -54,7 +54,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     Raises
     ------
     ValueError
-        If it does not have two dimensions, both with something in them, or has complex numbers.
+        If it does not have two dimensions, has no columns, or has complex numbers.
     TypeError
         If it has something else than numbers.
     """
@@ -66,9 +66,8 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: a row for each document, a "
             f"column for each item."
         )
-    for axis, what in enumerate(("sample", "feature")):
-        if not values.shape[axis]:
-            raise ValueError(f"Found array with 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required.")
+    if not values.shape[1]:
+        raise ValueError(f"Found array with 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
     matrix = scipy.sparse.csr_array(values.astype(np.float64), copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

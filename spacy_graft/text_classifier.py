@@ -13,7 +13,7 @@ from .explain.features import Feature, features_of
 from .explain.scores import Explanation
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
-from .graft.data import TrainingData
+from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .item_model import by_falling_weight
 from .messages import listed
@@ -166,13 +166,15 @@ class GraftTextClassifier(LinearClassifier):
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
             are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
         """
-        self._fit(TextSpace(self._readers()), X, y, sample_weight, completed=self._with_symbols)
+        self._fit(TextSpace(self._readers()), X, y, sample_weight)
         return self
 
-    def _with_symbols(self, data: TrainingData, documents: Any) -> TrainingData:
-        if not any(len(stream.symbols) for stream in data.streams.values()):
-            raise ValueError("empty vocabulary; the documents are empty, as the analyzer sees them.")
-        return data
+    def _check_report(self, report: Report) -> None:
+        if not report.n_columns:
+            raise ValueError(
+                f"empty vocabulary; no n-gram is in min_df = {self.min_df} documents. Lower min_df, or see whether the "
+                f"documents are empty as the analyzer sees them."
+            )
 
     def _readers(self) -> dict[str, SequenceReader]:
         """What the parameters say of each analyzer, by its name."""

@@ -6,8 +6,17 @@ import doctest
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.classifier
 from conftest import run
@@ -161,3 +170,83 @@ def test_combinations_may_be_penalised_more():
     penalised = GraftClassifier(Grafting(l1=0.5), degree=2, combination_penalty_factor=100.0).fit(MATRIX, LABELS)
     assert any(len(feature.names) == 2 for feature in free.features())
     assert all(len(feature.names) == 1 for feature in penalised.features())
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_it_is_an_estimator_of_scikit_learn(degree):
+    # The checks of values scale nothing to [0, 1], as combinations need it.
+    model = GraftClassifier(degree=degree)
+    if degree == 1:
+        results = check_estimator(model, on_skip=None)
+        assert {result["check_name"] for result in results if result["status"] != "passed"} <= {"check_array_api_input"}
+    scaled = make_pipeline(MinMaxScaler(clip=True), model)
+    assert cross_val_score(scaled, MATRIX, LABELS, cv=2).shape == (2,)
+    parameters = {"graftclassifier__learner": [Grafting(l1=0.5), GraftingPath(steps=2)]}
+    search = GridSearchCV(scaled, parameters, cv=2).fit(MATRIX, LABELS)
+    assert search.predict(MATRIX).shape == (80,)
+    assert CalibratedClassifierCV(model, cv=2).fit(MATRIX, LABELS).predict_proba(MATRIX).shape == (80, 2)
+    assert OneVsRestClassifier(model).fit(MATRIX, LABELS).predict(MATRIX).shape == (80,)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_lists_of_items_can_be_searched_over_too():
+    search = GridSearchCV(GraftClassifier(Grafting(l1=0.5)), {"degree": [1, 2]}, cv=2).fit(as_sets(MATRIX), LABELS)
+    assert search.best_params_ == {"degree": 2}
+    assert search.best_estimator_.coef_.shape == (1, len(search.best_estimator_.get_feature_names_out()))
+
+
+@pytest.mark.parametrize("values", [np.random.default_rng(1).poisson(1.0, (80, 6)), MATRIX * 7.0 - 3.0])
+def test_without_combinations_values_may_be_any(values):
+    values = values.astype(np.float64)
+    model = GraftClassifier(Grafting(l1=2.0, tol=1e-9)).fit(values, LABELS)
+    targets = np.array([[label == known for known in ("even", "odd")] for label in LABELS], np.float64)
+    optimum, _, _ = dense_optimum(values, targets, np.ones(80), 2.0)
+    assert model.report_.objective == pytest.approx(optimum, rel=1e-6)
+    # The same in another unit: the cut-off by document frequency must not take values for 1.
+    larger = GraftClassifier(Grafting(l1=200.0, tol=1e-9)).fit(100.0 * values, LABELS)
+    np.testing.assert_allclose(larger.predict_proba(100.0 * values), model.predict_proba(values), atol=1e-5)
+
+
+def test_a_column_with_both_signs_does_not_separate():
+    """All documents with the column have one label, but its weight has an optimum."""
+    values = np.array([[1.0], [-1.0], [0.0], [2.0]] * 10)
+    model = GraftClassifier(Grafting(penalty="none", min_gradient=0.01)).fit(values, [0, 0, 1, 0] * 10)
+    assert not model.report_.separated
+    assert len(model.features()) == 1
+
+
+def test_documents_without_weight_are_not_there():
+    weights = (np.arange(80) % 4 > 0).astype(float)
+    kept = np.flatnonzero(weights)
+    labels = np.array(LABELS)
+    for X in (MATRIX, scipy.sparse.coo_array(MATRIX), pd.DataFrame(MATRIX), as_sets(MATRIX), MATRIX.tolist()):
+        weighted = GraftClassifier(Grafting(l1=1.0, tol=1e-9)).fit(X, LABELS, sample_weight=weights)
+        model = GraftClassifier(Grafting(l1=1.0, tol=1e-9)).fit(MATRIX[kept], labels[kept])
+        np.testing.assert_allclose(weighted.decision_function(X), model.decision_function(MATRIX), atol=1e-5)
+
+
+def test_a_data_frame_names_the_items():
+    table = pd.DataFrame(MATRIX, columns=list("abcdef"))
+    model = GraftClassifier(Grafting(l1=0.5), degree=2).fit(table, pd.Series(LABELS))
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    assert model.n_features_in_ == 6
+    assert "a × b" in model.get_feature_names_out()
+    assert model.predict(table).tolist() == LABELS
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[list("fedcba")])
+    assert not hasattr(model.fit(MATRIX, LABELS), "feature_names_in_")
+
+
+def test_scores_are_sums_of_weights():
+    labels = (MATRIX[:, 0] + MATRIX[:, 1]).astype(int)
+    for y in (LABELS, labels, np.eye(3, dtype=int)[labels]):
+        model = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, y)
+        columns = [int(name) for name in model.get_feature_names_out()]
+        scores = MATRIX[:, columns] @ model.coef_.T.toarray() + model.intercept_
+        np.testing.assert_allclose(model.decision_function(MATRIX).reshape(scores.shape), scores, atol=1e-12)
+
+
+def test_what_is_not_fitted_says_so():
+    for method in (GraftClassifier().predict, GraftClassifier().predict_proba, GraftClassifier().decision_function):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            method(MATRIX)
