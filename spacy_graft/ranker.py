@@ -394,7 +394,8 @@ def targets_of(y: Any) -> np.ndarray:
     """Return the values of targets."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    return np.asarray(y if hasattr(y, "__array__") else list(y))
+    # An array of objects may have numbers in it.
+    return np.asarray(np.asarray(y).tolist() if hasattr(y, "__array__") else list(y))
 
 
 def contributions_of(
