@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import json
 import pickle
 import re
 import warnings
@@ -25,6 +26,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.model.sealing import seal, unseal
 
 RECORDS = make_records(60)
 TEXTS = [record["text"] for record in RECORDS]
@@ -353,3 +355,79 @@ def test_halves_of_surrogate_pairs_are_breaks():
         model.predict_proba(texts), model.predict_proba([text.replace("\ud800", "\0") for text in texts])
     )
     assert "\ud800" not in "".join(model.get_feature_names_out())
+
+
+@pytest.mark.parametrize(
+    "trained",
+    [
+        lambda: fitted(["word", "char_wb"], min_df=[1, 2], max_length=(None, 4)),
+        lambda: fitted("byte", learner=PATH),
+        lambda: fitted("char", labels=[label == "food" for label in LABELS], learner=CoordinateAscent()),
+        lambda: fitted("char", labels=np.array([[label == "food", i % 2] for i, label in enumerate(LABELS)], int)),
+        lambda: fitted("word", labels=[[label, "all"] for label in LABELS], multilabel=True, learner=None),
+        lambda: fitted(
+            "integer", [list(map(ord, text)) for text in TEXTS], np.array(LABELS, object), min_df=np.int64(2)
+        ),
+    ],
+    ids=["two", "byte", "binary", "matrix", "collections", "integer"],
+)
+def test_a_saved_model_is_the_same(trained, tmp_path):
+    model = trained()
+    model.save(tmp_path / "model.graft")
+    loaded = GraftTextClassifier.load(str(tmp_path / "model.graft"))
+    texts = [list(map(ord, text)) for text in TEXTS] if model.analyzer == "integer" else TEXTS
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert np.asarray(loaded.predict(texts)).tolist() == np.asarray(model.predict(texts)).tolist()
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.features() == model.features()
+    assert loaded.report_ == model.report_
+    params = {name: list(value) if isinstance(value, tuple) else value for name, value in model.get_params().items()}
+    assert loaded.get_params() == params
+    loaded.save(tmp_path / "again.graft")
+    assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
+
+
+def test_what_cannot_be_saved_or_loaded(tmp_path):
+    path = tmp_path / "model.graft"
+    with pytest.raises(NotFittedError):
+        GraftTextClassifier().save(path)
+    with pytest.raises(ValueError, match=r"analyzer = .* cannot be saved: only plain values are written"):
+        fitted(str.split).save(path)
+    with pytest.raises(ValueError, match="Only labels that are strings or numbers can be saved"):
+        fitted(labels=[(label, 1) for label in LABELS]).save(path)
+    with pytest.raises(FileNotFoundError):
+        GraftTextClassifier.load(path)
+    fitted().save(path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(data), 40).tolist():
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << rng.integers(8)]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"model\.graft: The model"):
+            GraftTextClassifier.load(path)
+    for wrong in (b"", b"text", data[:-1], pickle.dumps(fitted())):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError, match="damaged"):
+            GraftTextClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class": "GraftClassifier"},
+        {"classes": ["a"]},
+        {"dtype": "V8"},
+        {"params": {"analyzer": "word"}},
+        {"params": {"no_such": 1}},
+        {"params": {"learner": {"type": "Popen", "settings": {}}}},
+        {"params": {"learner": {"type": "Grafting", "settings": {"l1": -1.0}}}},
+        {"params": {"max_length": 1}},
+    ],
+)
+def test_forged_files_are_refused(change, tmp_path):
+    path = tmp_path / "model.graft"
+    fitted().save(path)
+    parts, _ = unseal(path.read_bytes())
+    message = {**json.loads(parts["estimator"]), **change}
+    path.write_bytes(seal({**parts, "estimator": json.dumps(message).encode()}))
+    with pytest.raises(ValueError, match=r"model\.graft: "):
+        GraftTextClassifier.load(path)

@@ -11,10 +11,10 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from .loading import TRANSIENT, read_message
+from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
 from .snapshot import Snapshot, snapshot_of_solution
-from .table import FeatureTable, Vocabularies, pack_message, unpack_message
+from .table import unpack_message
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -83,12 +83,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
                 attrs[name] = serialize_attr(value, value, name, self)
             except TypeError:  # thinc's signal that an attribute is not saved
                 continue
-        table = FeatureTable.empty() if snapshot is None else snapshot.features
-        attrs["features"] = table.to_bytes()
-        attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
-        attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
-        attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
-        attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
+        attrs |= attrs_of(snapshot)
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
         return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
