@@ -70,7 +70,7 @@ class ClassTargets:
     @classmethod
     def of_labels(cls, y: Any) -> ClassTargets:
         """Targets of documents with one label each."""
-        values = column_of(y)
+        values = one_column(y)
         array = values if isinstance(values, np.ndarray) else None
         labels_of = values.tolist() if array is not None else list(values)
         check_label_values(labels_of)
@@ -116,7 +116,7 @@ def indicator_of(y: Any) -> np.ndarray | None:
     return values
 
 
-def column_of(y: Any) -> Any:
+def one_column(y: Any) -> Any:
     """Labels in one dimension; a column becomes one, with a warning."""
     values = y
     if hasattr(y, "to_numpy"):

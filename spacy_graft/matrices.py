@@ -25,10 +25,10 @@ def is_matrix(documents: MatrixOrItems) -> bool:
         values = np.asarray(documents)
         return values.dtype.kind != "O" or values.ndim > 1
     first = documents[0] if isinstance(documents, list) and documents else None
-    return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and is_number(first[0])
+    return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and is_real_number(first[0])
 
 
-def is_number(value: Any) -> bool:
+def is_real_number(value: Any) -> bool:
     """Whether a value is a number."""
     return isinstance(value, int | float | np.number)
 

@@ -21,7 +21,7 @@ from .model.table import damaged_model, pack_message, unpack_message
 from .text_model import TextModel
 
 #: Parts of a sealed file: parameters and labels, and the model.
-ESTIMATOR, MODEL = "estimator", "model"
+ESTIMATOR_PART, MODEL_PART = "estimator", "model"
 #: What the first part has.
 ESTIMATOR_KEYS = {"class": str, "params": dict, "classes": list, "dtype": str, "exclusive": bool, "matrix": str}
 #: The learners whose settings can be written down.
@@ -88,7 +88,7 @@ def write_estimator(path: Path, estimator: SavedEstimator, model: TextModel, rep
     """Write a classifier into a file, which appears when all of it has been written."""
     snapshot = replace(model.snapshot, notes={"report": asdict(report)})
     arrays = {"W": snapshot.weights, "b": snapshot.intercepts}
-    data = seal({ESTIMATOR: estimator.to_bytes(), MODEL: pack_message({**attrs_of(snapshot), **arrays})})
+    data = seal({ESTIMATOR_PART: estimator.to_bytes(), MODEL_PART: pack_message({**attrs_of(snapshot), **arrays})})
     with writing(path) as file:
         file.write(data)
 
@@ -96,12 +96,12 @@ def write_estimator(path: Path, estimator: SavedEstimator, model: TextModel, rep
 def read_parts_of(data: bytes) -> tuple[SavedEstimator, dict[str, Any]]:
     """Read the parameters, and the parts of the model for :func:`read_model`."""
     parts, _ = unseal(data)
-    if set(parts) != {ESTIMATOR, MODEL}:
+    if set(parts) != {ESTIMATOR_PART, MODEL_PART}:
         raise damaged_model("it is not an estimator of texts")
-    message = unpack_message(parts[MODEL])
+    message = unpack_message(parts[MODEL_PART])
     if not isinstance(message, dict) or set(message) != {*SNAPSHOT_ATTRS, "W", "b"}:
         raise damaged_model("it does not have the parts of a model")
-    return SavedEstimator.from_bytes(parts[ESTIMATOR]), message
+    return SavedEstimator.from_bytes(parts[ESTIMATOR_PART]), message
 
 
 def read_model(message: dict[str, Any], readers: dict[str, SequenceReader], n_labels: int) -> tuple[TextModel, Report]:
