@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -49,6 +49,9 @@ class NamedFeature(ItemFeature):
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
+    #: The learner if none is given.
+    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
+
     learner: Any
     multilabel: bool
     classes_: np.ndarray
@@ -86,7 +89,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         owner = type(self).__name__
         check_flags(owner, multilabel=self.multilabel)
-        learner = checked_learner(owner, self.learner)
+        learner = checked_learner(owner, self.learner, self._default_learner)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
         if len(rows := np.flatnonzero(weights)) < len(weights):

@@ -14,7 +14,6 @@ from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
 from .graft.data import TrainingData
-from .graft.settings import Grafting
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -265,11 +264,11 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     return weights
 
 
-def checked_learner(owner: str, learner: Any) -> Any:
+def checked_learner(owner: str, learner: Any, default: Any) -> Any:
     """Return the learner of an estimator, the default one for None; a ValueError if it is none."""
     if learner is not None and not is_learner(learner):
         raise ValueError(f"{owner}: learner must be a Grafting, GraftingPath or CoordinateAscent, but is {learner!r}")
-    return Grafting(l1=1.0) if learner is None else learner
+    return default if learner is None else learner
 
 
 def n_documents(documents: Any) -> int:

@@ -209,7 +209,7 @@ class GraftRanker(BaseEstimator):
             If the numbers of candidates, targets and groups differ, a group has no correct candidate or several
             weights, no group has two candidates, or a value is outside [0, 1].
         """
-        learner = checked_learner("GraftRanker", self.learner)
+        learner = checked_learner("GraftRanker", self.learner, Grafting(l1=1.0))
         if not isinstance(learner, Grafting | GraftingPath):
             raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
         space = self._checked_space(learner)

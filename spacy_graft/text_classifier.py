@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,8 +41,9 @@ class GraftTextClassifier(LinearClassifier):
     Parameters
     ----------
     learner : Grafting, GraftingPath or CoordinateAscent
-        The learner: at one L1 strength, along a path (the last point is the model), or without a penalty. By default
-        ``Grafting(l1=1.0)``: a larger ``l1`` gives fewer features.
+        The learner: along a path of L1 strengths (the model is that of the last point), at one strength, or without a
+        penalty. By default ``GraftingPath()``, that of the spaCy component, which needs no tuning. ``Grafting(l1=1.0)``
+        is faster and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
     analyzer : str, callable, or list of these
         What n-grams are made of:
 
@@ -82,6 +83,9 @@ class GraftTextClassifier(LinearClassifier):
 
     Notes
     -----
+    Without held-out documents, a path ends with the model of its last point: choose among learners with
+    ``GridSearchCV``.
+
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
     space, whatever the analyzer; of documents that are neither strings nor bytes, symbols are counted. Of
@@ -99,7 +103,7 @@ class GraftTextClassifier(LinearClassifier):
 
     Examples
     --------
-    >>> from spacy_graft import GraftTextClassifier, Grafting
+    >>> from spacy_graft import Grafting, GraftTextClassifier
     >>> texts = ["unlucky end", "lucky end", "an unfair game", "a fair game", "untold", "told"] * 5
     >>> labels = ["-", "+", "-", "+", "-", "+"] * 5
     >>> model = GraftTextClassifier(Grafting(l1=1.0)).fit(texts, labels)
@@ -110,15 +114,24 @@ class GraftTextClassifier(LinearClassifier):
     >>> round(model.score(texts, labels), 2)
     1.0
 
-    Words and the characters in them, for any number of labels, with the path of the spaCy component:
+    >>> model.explain(["an uneven game"])[0]["-"].contributions[0].members[0].places
+    ((Span(start=3, end=5, first_token=0, end_token=0),),)
 
-    >>> from spacy_graft import GraftingPath
-    >>> model = GraftTextClassifier(
-    ...     GraftingPath(steps=4), analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5]
-    ... )
+    Words and the characters in them, as the spaCy component has them by default:
+
+    >>> model = GraftTextClassifier(analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5])
     >>> model.fit(texts, labels).predict_proba(["unheard"]).shape
     (1, 2)
+
+    Bytes:
+
+    >>> files = [b"\x7fELF\x02\x01", b"\x89PNG\r\n", b"\x7fELF\x01\x01", b"\x89PNG\r\n\x1a"] * 5
+    >>> model = GraftTextClassifier(Grafting(l1=1.0), analyzer="byte").fit(files, ["elf", "png"] * 10)
+    >>> model.predict([b"\x7fELF\x02\x01\x00"]).tolist()
+    ['elf']
     """
+
+    _default_learner: ClassVar[Any] = GraftingPath()
 
     def __init__(
         self,

@@ -19,6 +19,8 @@ def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
     symbols = np.empty(3 * len(text.symbols), np.uint32)
     places = np.empty(len(symbols), np.int32)
     starts = np.empty(len(text.starts), np.int64)
-    kernels.frame_words(text.symbols, text.starts, symbols, places, starts)
+    # What is read from bytes is read-only, and would be compiled for once more.
+    given = text.symbols if text.symbols.flags.writeable else text.symbols.copy()
+    kernels.frame_words(given, text.starts, symbols, places, starts)
     # Copies, so that a corpus does not keep arrays of three times its text.
     return Stream(symbols[: starts[-1]].copy(), starts), places[: starts[-1]]

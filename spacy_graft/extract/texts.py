@@ -17,12 +17,12 @@ import numpy as np
 from ..options import check_flags
 from .batches import bounds
 from .blocks import BlockKind
-from .letters import framed_words
+from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
 
 #: Symbols that are read at a time, if no document has more.
-BATCH = 2**16
+BATCH = 2**14
 #: What is no character: halves of surrogate pairs, which Python's strings may hold.
 SURROGATES = 0xD800, 0xE000
 #: Bases of nucleic acids with the codes of IUPAC for several, and their complements.
@@ -316,11 +316,11 @@ def integers_of(document: Any) -> np.ndarray:
 
 def encoded(text: str) -> np.ndarray:
     """The code points of a string: uint32. Halves of surrogate pairs are 0."""
-    symbols = np.frombuffer(bytearray(text.encode("utf-32-le", "surrogatepass")), "<u4")
-    wrong = (symbols >= SURROGATES[0]) & (symbols < SURROGATES[1])
-    if wrong.any():
-        symbols[wrong] = 0
-    return symbols
+    try:
+        return code_points(text)
+    except UnicodeEncodeError:
+        symbols = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
+        return np.where((symbols >= SURROGATES[0]) & (symbols < SURROGATES[1]), np.uint32(0), symbols)
 
 
 def sequence_length(document: Any, symbols: np.ndarray) -> int:
