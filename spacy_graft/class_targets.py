@@ -154,10 +154,15 @@ def check_label_values(labels: list[Any]) -> None:
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
     """The labels of each document, and all labels, sorted."""
     try:
-        rows = [set(value) for value in y]
+        rows = [{plain_label(label) for label in value} for value in y]
         return rows, sorted(set().union(*rows))
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
+
+
+def plain_label(label: Any) -> Any:
+    """A label as Python has it."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray:
@@ -165,8 +170,8 @@ def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.nd
     require_memory_for(len(rows), len(labels), exclusive)
     places = {label: k for k, label in enumerate(labels)}
     values = np.zeros((len(rows), len(labels)))
-    for i, row in enumerate(rows):
-        values[i, [places[label] for label in row]] = 1.0
+    documents = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    values[documents, np.array([places[label] for row in rows for label in row], np.int64)] = 1.0
     return values
 
 

@@ -174,7 +174,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the share of documents whose labels are predicted, all of them and no others."""
         predicted = self.predict(X)
         if self._exclusive:
-            right = np.asarray(predicted) == np.asarray(y).reshape(-1)
+            labels_of = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else y
+            right = np.array([label == own for label, own in zip(predicted.tolist(), labels_of, strict=True)])
         elif self._matrix_dtype is not None:
             right = (predicted == (y.toarray() if scipy.sparse.issparse(y) else np.asarray(y))).all(axis=1)
         else:

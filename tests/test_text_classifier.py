@@ -256,6 +256,28 @@ def test_several_labels():
     assert of_matrix.score(texts, matrix) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array(LABELS), "U"),
+        (np.array(LABELS, object), "O"),
+        (pd.Series(LABELS), "O"),
+        (pd.Categorical(LABELS), "O"),
+        (list(np.array(LABELS)), "U"),
+        ([len(label) > 4 for label in LABELS], "b"),
+        ([np.int64(len(label)) for label in LABELS], "i"),
+        (np.array([len(label) for label in LABELS], np.uint8), "u"),
+        (np.array([float(len(label)) for label in LABELS]), "f"),
+        ([(label, 1) for label in LABELS], "O"),
+    ],
+)
+def test_labels_of_every_kind(labels, kind):
+    model = fitted(labels=labels)
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(TEXTS).dtype == model.classes_.dtype
+    assert model.score(TEXTS, labels) == 1.0
+
+
 def test_documents_without_weight_are_not_there():
     weights = [0.0 if i % 5 == 0 else 1.0 for i in range(60)]
     kept = [i for i in range(60) if i % 5]
