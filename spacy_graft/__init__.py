@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
     from .ranker import GraftRanker
+    from .text_classifier import GraftTextClassifier
 
 __version__ = "0.1.0"
 __all__ = [
     "CoordinateAscent",
     "GraftClassifier",
     "GraftRanker",
+    "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
     "__version__",
@@ -49,6 +51,7 @@ MODULES = {
     "render": ".pipeline.render",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
+    "GraftTextClassifier": ".text_classifier",
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",

@@ -27,12 +27,12 @@ from spacy_graft.extract.lengths import document_length
 from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
+from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.model.sparse_linear import (
     SNAPSHOT,
     SparseLinear,
     SparseLinearModel,
     snapshot_of,
-    snapshot_of_solution,
 )
 from spacy_graft.model.table import FORMAT, FeatureTable
 from spacy_graft.pipeline.registration import register_with_spacy

@@ -79,6 +79,16 @@ class TrainingData:
     def n_documents(self) -> int:
         return len(self.targets)
 
+    @property
+    def largest_value(self) -> float:
+        """The largest absolute value of a feature, 1 at the least. Only items that are not combined may exceed 1."""
+        return max([1.0, *(float(np.abs(bags.values).max(initial=0.0)) for bags in self.bags.values())])
+
+    @property
+    def has_negative_values(self) -> bool:
+        """Whether a feature has a value below 0; only items that are not combined may have."""
+        return any(bool((bags.values < 0.0).any()) for bags in self.bags.values())
+
     def without(self, blocks: Collection[str]) -> TrainingData:
         """The same documents without some blocks, among them all combinations of their items."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +11,13 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.blocks import ReadingBlock, is_ngram_block
-from ..extract.terms import NamedTerm, Term
-from .loading import TRANSIENT, read_message
+from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
-from .snapshot import Snapshot, as_reading_block
-from .table import FeatureTable, Vocabularies, pack_message, unpack_message
+from .snapshot import Snapshot
+from .table import unpack_message
 
 if TYPE_CHECKING:
-    from spacy.strings import StringStore
-
-    from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    pass
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -87,12 +81,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
                 attrs[name] = serialize_attr(value, value, name, self)
             except TypeError:  # thinc's signal that an attribute is not saved
                 continue
-        table = FeatureTable.empty() if snapshot is None else snapshot.features
-        attrs["features"] = table.to_bytes()
-        attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
-        attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
-        attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
-        attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
+        attrs |= attrs_of(snapshot)
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
         return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
@@ -175,57 +164,3 @@ def snapshot_of(model: SparseLinearT) -> Snapshot:
     if snapshot is None:
         raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
     return snapshot
-
-
-def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:
-    """The features and weights that training found, which are copied.
-
-    Parameters
-    ----------
-    solution : Solution
-    blocks : Blocks
-    strings : StringStore
-        The strings of the vocab of the training documents.
-    """
-    return Snapshot(
-        blocks,
-        feature_table_of(solution, blocks, strings),
-        solution.weights,
-        solution.intercepts,
-        float(solution.mean_scale),
-        Vocabularies(solution.vocabularies),
-        length_shares=solution.length_shares,
-    )
-
-
-def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
-    """The features of a solution by name."""
-    all_terms = named_terms(solution.terms, blocks, strings)
-    all_longest = named_terms(solution.longest, blocks, strings)
-    return FeatureTable(
-        tuple(solution.blocks),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
-        tuple(terms if len(terms) > 1 else () for terms in all_terms),
-        np.array(solution.df, np.int32),
-    )
-
-
-def named_terms(
-    rows: Sequence[tuple[SymbolTerm, ...]], blocks: Blocks, strings: StringStore
-) -> list[tuple[NamedTerm, ...]]:
-    """The terms of features by name; all n-grams of a block are named at once."""
-    by_block: dict[str, list[np.ndarray]] = {}
-    for terms in rows:
-        for term in terms:
-            by_block.setdefault(term.block, []).append(term.symbols)
-    names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
-    return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
-
-
-def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
-    """The names of the symbols of several n-grams or items."""
-    if not is_ngram_block(block):
-        return [block.names(of_item, strings) for of_item in symbols]
-    names = block.names(np.concatenate(symbols), strings)
-    return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]

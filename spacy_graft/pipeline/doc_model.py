@@ -17,8 +17,7 @@ from ..graft.data import TrainingData
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, as_reading_block
-from ..model.sparse_linear import snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
@@ -94,6 +93,11 @@ class DocModel:
     def weights(self) -> np.ndarray:
         """Of the features: float64 (n_features, n_labels)."""
         return self.snapshot.weights
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
+        return self.snapshot.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
         """Yield the features in the order of the weights."""

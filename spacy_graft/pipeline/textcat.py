@@ -30,8 +30,8 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.snapshot import Snapshot
-from ..model.sparse_linear import SNAPSHOT, snapshot_of, snapshot_of_solution
+from ..model.snapshot import Snapshot, snapshot_of_solution
+from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
 from .choice import HeldOut
 from .corpus import DocPair, ExtractedCorpus
