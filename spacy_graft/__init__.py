@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .checks.corpus import check_corpus
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
+    from .checks.significance import significance
     from .classifier import GraftClassifier
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
@@ -36,6 +37,7 @@ __all__ = [
     "fit",
     "label_errors",
     "render",
+    "significance",
 ]
 
 #: The module of each public name; it is imported at the first access.
@@ -43,6 +45,7 @@ MODULES = {
     "check_corpus": ".checks.corpus",
     "estimate_memory": ".checks.memory",
     "label_errors": ".checks.labels",
+    "significance": ".checks.significance",
     "calibrate": ".pipeline.calibrate",
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .corpus import CorpusReport, Finding, SplitReport, check_corpus
     from .labels import LabelIssue, label_errors
     from .memory import BlockSize, MemoryEstimate, estimate_memory
+    from .significance import SignificanceReport, SignificantFeature, significance
 
 __all__ = [
     "BlockSize",
@@ -19,10 +20,13 @@ __all__ = [
     "Finding",
     "LabelIssue",
     "MemoryEstimate",
+    "SignificanceReport",
+    "SignificantFeature",
     "SplitReport",
     "check_corpus",
     "estimate_memory",
     "label_errors",
+    "significance",
 ]
 
 _MODULE_OF = {
@@ -31,10 +35,13 @@ _MODULE_OF = {
     "Finding": ".corpus",
     "LabelIssue": ".labels",
     "MemoryEstimate": ".memory",
+    "SignificanceReport": ".significance",
+    "SignificantFeature": ".significance",
     "SplitReport": ".corpus",
     "check_corpus": ".corpus",
     "estimate_memory": ".memory",
     "label_errors": ".labels",
+    "significance": ".significance",
 }
 
 
