@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checks.association import significance
     from .checks.corpus import check_corpus
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
-    from .checks.significance import significance
     from .classifier import GraftClassifier
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
@@ -45,7 +45,7 @@ MODULES = {
     "check_corpus": ".checks.corpus",
     "estimate_memory": ".checks.memory",
     "label_errors": ".checks.labels",
-    "significance": ".checks.significance",
+    "significance": ".checks.association",
     "calibrate": ".pipeline.calibrate",
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .association import SignificanceReport, SignificantFeature, significance
     from .corpus import CorpusReport, Finding, SplitReport, check_corpus
     from .labels import LabelIssue, label_errors
     from .memory import BlockSize, MemoryEstimate, estimate_memory
-    from .significance import SignificanceReport, SignificantFeature, significance
 
 __all__ = [
     "BlockSize",
@@ -35,13 +35,13 @@ _MODULE_OF = {
     "Finding": ".corpus",
     "LabelIssue": ".labels",
     "MemoryEstimate": ".memory",
-    "SignificanceReport": ".significance",
-    "SignificantFeature": ".significance",
+    "SignificanceReport": ".association",
+    "SignificantFeature": ".association",
     "SplitReport": ".corpus",
     "check_corpus": ".corpus",
     "estimate_memory": ".memory",
     "label_errors": ".labels",
-    "significance": ".significance",
+    "significance": ".association",
 }
 
 

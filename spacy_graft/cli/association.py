@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from spacy.language import Language
 
-    from ..checks.significance import SignificanceReport, SignificantFeature
+    from ..checks.association import SignificanceReport, SignificantFeature
 
 EXAMPLES = """
 spacy-graft test train.jsonl
@@ -78,7 +78,7 @@ def significance_command(
     largest statistic of each permutation gives adjusted p-values that hold for all n-grams together. Listed are the
     features whose estimated rate of false discoveries is at most the level. JSON output has all figures.
     """
-    from ..checks.significance import significance
+    from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus
 
     nlp = tokenizing_pipeline(of, min_df, max_length, lang) if model is None else load_pipeline(model, component)[0]
