@@ -101,7 +101,7 @@ def test_against_numpy(seed: int) -> None:
     test = permutation_test(indexes, tested, contrasts, n_permutations, seed, advanced.append)
     assert sum(advanced) == 2 * n_permutations
     maxima = np.zeros(n_permutations)
-    histogram = np.zeros((n_permutations, kernels.N_BINS), np.int64)
+    histogram = np.zeros((n_permutations, kernels.HISTOGRAM_BINS), np.int64)
     n_tested = 0
     for contrast, of_label in zip(contrasts, test.columns, strict=True):
         lanes = np.concatenate([values for _, values in permuted(contrast, n_permutations, seed)], axis=1)
@@ -112,7 +112,7 @@ def test_against_numpy(seed: int) -> None:
             null = np.abs(lanes.T @ dense(index) * scales)
             np.testing.assert_allclose(column.z, z, atol=1e-12)
             np.testing.assert_array_equal(
-                column.at_least, np.where(used, (null >= np.abs(z) * (1 - kernels.ROUNDING)).sum(axis=0), 0)
+                column.at_least, np.where(used, (null >= np.abs(z) * (1 - kernels.TIE)).sum(axis=0), 0)
             )
             maxima = np.maximum(maxima, null.max(axis=1))
             bins = ((null - kernels.LEAST) / kernels.WIDTH).astype(int)
@@ -128,7 +128,7 @@ def test_against_numpy(seed: int) -> None:
 
 def test_the_threshold_is_where_adjusted_p_values_reach_the_level() -> None:
     rng = np.random.default_rng(3)
-    test = PermutationTest([], 0, rng.random(99) * 4.0, np.zeros((99, kernels.N_BINS), np.int64))
+    test = PermutationTest([], 0, rng.random(99) * 4.0, np.zeros((99, kernels.HISTOGRAM_BINS), np.int64))
     z = np.sort(np.concatenate([np.linspace(-5.0, 5.0, 400), test.maxima]))
     for level in (0.01, 0.05, 0.3, 0.999):
         np.testing.assert_array_equal(test.adjusted(z) <= level, np.abs(z) >= test.threshold(level))
@@ -170,7 +170,7 @@ def test_rates_of_false_discoveries_by_their_definition() -> None:
     lanes = np.concatenate([values for _, values in permuted(contrast, 199, 0)], axis=1)
     null = np.abs(lanes.T @ dense(index) * contrast.scales(index, index.distinct))
     least = np.ones(len(z))
-    for edge in kernels.LEAST + kernels.WIDTH * np.arange(kernels.N_BINS):
+    for edge in kernels.LEAST + kernels.WIDTH * np.arange(kernels.HISTOGRAM_BINS):
         of_null = (null >= edge).sum(axis=1)
         true = max((np.abs(z) >= edge).sum() - np.quantile(of_null, 0.95), 0.0)
         rate = (sum(r / (r + true) for r in of_null if r) + 1.0) / 200
@@ -178,4 +178,4 @@ def test_rates_of_false_discoveries_by_their_definition() -> None:
     rates = test.false_discovery_rates(z)
     np.testing.assert_allclose(rates, np.minimum(least, test.adjusted(z)), rtol=1e-6)
     assert (rates < test.adjusted(z)).any()
-    assert (bins_of(np.array([0.0, 1.9, 2.01, 2.06, -2.06, 1e6])) == [0, 0, 1, 2, 2, kernels.N_BINS]).all()
+    assert (bins_of(np.array([0.0, 1.9, 2.01, 2.06, -2.06, 1e6])) == [0, 0, 1, 2, 2, kernels.HISTOGRAM_BINS]).all()

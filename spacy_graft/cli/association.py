@@ -155,10 +155,10 @@ def renderables(report: SignificanceReport) -> Iterator[RenderableType]:
     for label in report.labels:
         features = [feature for feature in report.features if feature.label == label]
         if label in report.n_discoveries:
-            yield label_table(report, label, features)
+            yield features_of_label(report, label, features)
 
 
-def label_table(report: SignificanceReport, label: str, features: list[SignificantFeature]) -> Table:
+def features_of_label(report: SignificanceReport, label: str, features: list[SignificantFeature]) -> Table:
     """Make a table of the features of a label."""
     from rich.text import Text
 

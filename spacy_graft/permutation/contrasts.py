@@ -12,7 +12,7 @@ from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 
 #: Share of a sum of squares below which a variance is nothing but rounding.
-ROUNDING = 1e-12
+NO_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Contrast:
         """Variance of the label in each stratum, with the divisor n - 1: float64 (strata)."""
         sizes = np.bincount(self.strata)
         squares = np.bincount(self.strata, self.values**2)
-        squares[squares <= ROUNDING * sizes] = 0.0
+        squares[squares <= NO_VARIANCE * sizes] = 0.0
         return np.asarray(squares / np.maximum(sizes - 1, 1))
 
     def scales(self, index: NgramIndex | ItemIndex, tested: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ class Contrast:
             inside = (self.strata[:, None] == strata).astype(np.float64)
             for first, last, sums, squares in moments_inside(index, inside):
                 spread = squares - sums**2 / sizes[strata]
-                spread[spread <= ROUNDING * squares] = 0.0
+                spread[spread <= NO_VARIANCE * squares] = 0.0
                 squared_sigma[first:last] += spread @ variances[strata]
         scales = np.zeros(index.n_nodes)
         used = tested & (squared_sigma > 0.0)

@@ -3,9 +3,9 @@
 from .._numba import njit
 
 #: A permutation counts as large as the observed statistic in spite of the rounding of their sums.
-ROUNDING = 1e-9
+TIE = 1e-9
 #: The histogram of statistics: its smallest value and the width of its bins. The last bin has no upper end.
-LEAST, WIDTH, N_BINS = 2.0, 0.05, 400
+LEAST, WIDTH, HISTOGRAM_BINS = 2.0, 0.05, 400
 
 
 @njit
@@ -14,16 +14,16 @@ def tally(sums, n_lanes, scales, observed, maxima, at_least, histogram):
 
     ``sums`` (nodes, LANES); ``scales`` and absolute ``observed`` statistics (nodes). ``maxima`` (n_lanes) is the
     largest statistic of each permutation, ``at_least`` (nodes) the number of permutations with a statistic as large as
-    the observed one, and ``histogram`` (n_lanes, N_BINS) how many statistics of each permutation are in each bin.
+    the observed one, and ``histogram`` (n_lanes, HISTOGRAM_BINS) how many statistics of each permutation are in each bin.
     """
     for k in range(scales.shape[0]):
         if scales[k] == 0.0:
             continue
-        enough = observed[k] * (1.0 - ROUNDING)
+        enough = observed[k] * (1.0 - TIE)
         for lane in range(n_lanes):
             statistic = abs(sums[k, lane]) * scales[k]
             maxima[lane] = max(maxima[lane], statistic)
             if statistic >= enough:
                 at_least[k] += 1
             if statistic >= LEAST:
-                histogram[lane, min(int((statistic - LEAST) / WIDTH), N_BINS - 1)] += 1
+                histogram[lane, min(int((statistic - LEAST) / WIDTH), HISTOGRAM_BINS - 1)] += 1

@@ -17,9 +17,9 @@ from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 from .contrasts import Contrast
-from .kernels import LEAST, N_BINS, ROUNDING, WIDTH, tally
+from .kernels import HISTOGRAM_BINS, LEAST, TIE, WIDTH, tally
 
-Index = NgramIndex | ItemIndex
+NodeIndex = NgramIndex | ItemIndex
 #: Permutations that are drawn at a time; a multiple of :data:`LANES`.
 DRAWN = 64
 #: Share of the permutations that are allowed to have more false discoveries than the estimated rate takes for true.
@@ -77,7 +77,7 @@ class PermutationTest:
         if as_large < 0:
             return np.inf
         above = np.append(np.sort(self.maxima)[::-1], 0.0)[as_large]
-        return float(above * (1.0 + 2.0 * ROUNDING))
+        return float(above * (1.0 + 2.0 * TIE))
 
     def p_values(self, at_least: np.ndarray) -> np.ndarray:
         """p-values of single columns: the share of the permutations, the observed one among them, as extreme."""
@@ -90,7 +90,7 @@ class PermutationTest:
         the columns depend on one another (Westfall & Young 1993, algorithm 2.5, single-step).
         """
         maxima = np.sort(self.maxima)
-        enough = np.abs(z) * (1.0 - ROUNDING)
+        enough = np.abs(z) * (1.0 - TIE)
         return np.asarray((self.n_permutations - np.searchsorted(maxima, enough) + 1) / (self.n_permutations + 1))
 
     def false_discovery_rates(self, z: np.ndarray) -> np.ndarray:
@@ -108,9 +108,9 @@ class PermutationTest:
     def _rates(self) -> np.ndarray:
         """The rate of each bin, and before them that of smaller statistics."""
         null = from_above(self.histogram.astype(np.float64))
-        counts = np.zeros(N_BINS + 1)
+        counts = np.zeros(HISTOGRAM_BINS + 1)
         for column in chain.from_iterable(self.columns):
-            counts += np.bincount(bins_of(column.z), minlength=N_BINS + 1)
+            counts += np.bincount(bins_of(column.z), minlength=HISTOGRAM_BINS + 1)
         true = np.maximum(from_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
         false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
         rates = (false.sum(axis=0) + 1.0) / (self.n_permutations + 1)
@@ -124,11 +124,11 @@ def from_above(counts: np.ndarray) -> np.ndarray:
 
 def bins_of(z: np.ndarray) -> np.ndarray:
     """The bin of each absolute statistic, from 1 on; 0 under the least: int64."""
-    return np.clip((np.abs(z) * (1.0 - ROUNDING) - LEAST) / WIDTH + 1.0, 0, N_BINS).astype(np.int64)
+    return np.clip((np.abs(z) * (1.0 - TIE) - LEAST) / WIDTH + 1.0, 0, HISTOGRAM_BINS).astype(np.int64)
 
 
 def permutation_test(
-    indexes: Sequence[Index],
+    indexes: Sequence[NodeIndex],
     tested: Sequence[np.ndarray],
     contrasts: Sequence[Contrast],
     n_permutations: int,
@@ -150,7 +150,7 @@ def permutation_test(
     advance : callable
         Is told, now and then, for how many more permutations and labels the work is done.
     """
-    maxima, histogram = np.zeros(n_permutations), np.zeros((n_permutations, N_BINS), np.int64)
+    maxima, histogram = np.zeros(n_permutations), np.zeros((n_permutations, HISTOGRAM_BINS), np.int64)
     columns: list[list[ColumnStatistics]] = []
     n_tested = 0
     for contrast in contrasts:
@@ -167,7 +167,7 @@ def permutation_test(
     return PermutationTest(columns, n_tested, maxima, histogram)
 
 
-def statistics(index: Index, contrast: Contrast, scales: np.ndarray) -> np.ndarray:
+def statistics(index: NodeIndex, contrast: Contrast, scales: np.ndarray) -> np.ndarray:
     """z of each column: float64 (nodes)."""
     z = np.empty(index.n_nodes)
     for _, first, last, sums in index.passes(contrast.values[:, None]):
@@ -184,7 +184,7 @@ def permuted(contrast: Contrast, n_permutations: int, seed: int) -> Iterator[tup
 
 
 def add_permutations(
-    index: Index,
+    index: NodeIndex,
     scales: np.ndarray,
     column: ColumnStatistics,
     values: np.ndarray,
