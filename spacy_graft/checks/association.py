@@ -39,7 +39,7 @@ CONTEXT_WIDTH = 30
 #: Strata that a message names.
 NAMED_STRATA = 3
 #: The owner of the options, for messages.
-FUNCTION = "significance"
+CALLED = "significance"
 
 
 @dataclass(frozen=True)
@@ -206,12 +206,12 @@ def check_options(level: float, permutations: int, top: int, contexts: int, seed
     counts = {"permutations": (permutations, 1), "top": (top, 1), "contexts": (contexts, 0), "seed": (seed, 0)}
     for name, (value, least) in counts.items():
         if not is_count(value, least):
-            raise ValueError(f"{FUNCTION}: {name} must be an integer of at least {least}, but is {value!r}.")
+            raise ValueError(f"{CALLED}: {name} must be an integer of at least {least}, but is {value!r}.")
     if not is_number_in(level, 0.0, 1.0) or level in (0.0, 1.0):
-        raise ValueError(f"{FUNCTION}: level must be a number between 0 and 1, but is {level!r}.")
+        raise ValueError(f"{CALLED}: level must be a number between 0 and 1, but is {level!r}.")
     if 1 / (permutations + 1) > level:
         raise ValueError(
-            f"{FUNCTION}: with {permutations:,} permutations no p-value is under {1 / (permutations + 1):.2g}, but the "
+            f"{CALLED}: with {permutations:,} permutations no p-value is under {1 / (permutations + 1):.2g}, but the "
             f"level is {level:g}. It takes at least {int(np.ceil(1 / level)) - 1:,} permutations."
         )
 
@@ -228,7 +228,7 @@ class Annotations:
 
     def add(self, doc: Doc) -> None:
         """Add the annotation of the next document; a ValueError if it is invalid."""
-        check_cats(FUNCTION, self.n_documents + 1, doc, exclusive=False)
+        check_cats(CALLED, self.n_documents + 1, doc, exclusive=False)
         for label, value in doc.cats.items():
             self._documents.append(self.n_documents)
             self._columns.append(self.labels.setdefault(label, len(self.labels)))
@@ -287,7 +287,7 @@ class TestedCorpus:
         labels, n = annotations.labels, annotations.n_documents
         if n < max(len(labels), 2) or not labels:
             raise ValueError(
-                f"{FUNCTION}: there are {n:,} documents and {len(labels):,} labels. A test needs a label, and no "
+                f"{CALLED}: there are {n:,} documents and {len(labels):,} labels. A test needs a label, and no "
                 "fewer documents than labels."
             )
         targets, known = annotations.targets()
@@ -317,15 +317,16 @@ class TestedCorpus:
             if not variances.any():
                 where = "" if len(self.names) == 1 else " of every stratum"
                 raise ValueError(
-                    f"{FUNCTION}: the label {self.data.labels[y]!r} is that of all documents{where}, or of none: there is "
-                    "nothing to compare."
+                    f"{CALLED}: the label {self.data.labels[y]!r} is that of all documents{where}, or of none: there "
+                    "is nothing to compare."
                 )
             varies |= variances[1:] > 0.0
         if not varies.all():
             silent = [self.names[s] for s in np.flatnonzero(~varies)]
+            more = ", …" if len(silent) > NAMED_STRATA else ""
             warnings.warn(
-                f"{FUNCTION}: {len(silent):,} of {len(varies):,} strata say nothing, since the labels of their "
-                f"documents do not differ: {listed(silent[:NAMED_STRATA])}{', …' if len(silent) > NAMED_STRATA else ''}.",
+                f"{CALLED}: {len(silent):,} of {len(varies):,} strata say nothing, since the labels of their "
+                f"documents do not differ: {listed(silent[:NAMED_STRATA])}{more}.",
                 stacklevel=3,
             )
         return found
@@ -336,9 +337,7 @@ def numbered(strata: Sequence[Hashable] | None, n: int) -> tuple[np.ndarray, lis
     if strata is None:
         return np.zeros(n, np.int64), [None]
     if len(strata) != n:
-        raise ValueError(
-            f"{FUNCTION}: there are {n:,} documents, but {len(strata):,} strata: give the stratum of each."
-        )
+        raise ValueError(f"{CALLED}: there are {n:,} documents, but {len(strata):,} strata: give the stratum of each.")
     places: dict[Hashable, int] = {}
     return np.array([places.setdefault(stratum, len(places)) for stratum in strata], np.int64), list(places)
 

@@ -14,7 +14,7 @@ def tally(sums, n_lanes, scales, observed, maxima, at_least, histogram):
 
     ``sums`` (nodes, LANES); ``scales`` and absolute ``observed`` statistics (nodes). ``maxima`` (n_lanes) is the
     largest statistic of each permutation, ``at_least`` (nodes) the number of permutations with a statistic as large as
-    the observed one, and ``histogram`` (n_lanes, HISTOGRAM_BINS) how many statistics of each permutation are in each bin.
+    the observed one, and ``histogram`` (n_lanes, bins) how many statistics of each permutation are in each bin.
     """
     for k in range(scales.shape[0]):
         if scales[k] == 0.0:
