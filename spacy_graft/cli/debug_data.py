@@ -169,7 +169,8 @@ def data_report(
         return DataReport(corpus, None, None)
 
     def examples(step: int) -> list[Example]:
-        return list(annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft))
+        pairs = annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft)
+        return [Example(*pair) for pair in pairs]
 
     memory = measured_memory(graft, examples, split.n_usable)
     trainable = split.n_usable >= 2 and (len(split.labels) >= 2 or not split.exclusive)

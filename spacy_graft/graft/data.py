@@ -13,9 +13,13 @@ from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
 
 if TYPE_CHECKING:
+    from ..index.items import ItemIndex
+    from ..index.ngrams import NgramIndex
     from .network import Network
 
 T = TypeVar("T")
+#: What an index is of: the block, whether it is of items, and ``min_df``.
+IndexKey = tuple[str, bool, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,8 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
+    indexes : dict, optional
+        Where several fits of these documents share the indexes of blocks: those that have been built.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -67,6 +73,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
+    indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None
 
     @property
     def n_documents(self) -> int:

@@ -13,6 +13,7 @@ from ..solve.penalties import ElasticNet, Penalty
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
+from .report import Report
 from .settings import PenaltySettings
 
 
@@ -49,6 +50,12 @@ class Objective:
     def n_labels(self) -> int:
         """Trained labels."""
         return self.problems.n_trained
+
+    def new_report(self) -> Report:
+        """An empty report, with what is known of the network."""
+        if self.data.network is None:
+            return Report()
+        return Report(network=self.data.network.graph.report, network_alpha=self.settings.network_alpha)
 
     def penalty(self, problem: Problem, l1: float) -> Penalty:
         """The penalty of one problem at an L1 strength."""

@@ -55,6 +55,8 @@ class Report:
         scores have converged.
     network : dict, optional
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
+    network_alpha : float, optional
+        α of the network; 0 if held-out documents chose to do without one, None if there was none to choose.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
@@ -85,6 +87,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     converged: bool = False
     network: dict[str, Any] | None = None
+    network_alpha: float | None = None
     separated: bool = False
     finished: bool = False
 

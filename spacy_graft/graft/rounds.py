@@ -52,8 +52,9 @@ class Rounds:
 
     def __init__(self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0) -> None:
         self.settings = settings
-        self.report = Report(network=None if data.network is None else data.network.graph.report)
-        self.state = indexed(Objective(data, settings), smallest_l1, self.report)
+        objective = Objective(data, settings)
+        self.report = objective.new_report()
+        self.state = indexed(objective, smallest_l1, self.report)
         self._certificate = Certificate(self.state.loss())
         self._found: SpaceViolations | None = None
         self._degree = 1

@@ -132,8 +132,8 @@ class ItemIndex:
             dtype, copy=False
         )
 
-    def ngram(self, node: int) -> np.ndarray:
-        """The symbols that name an item."""
-        return np.atleast_1d(self.symbols[node])
+    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """The symbols that name each item."""
+        return list(map(np.atleast_1d, self.symbols[np.asarray(nodes, np.int64)]))
 
-    longest_ngram = ngram
+    longest_ngrams = ngrams

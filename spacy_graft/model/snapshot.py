@@ -91,6 +91,18 @@ class Snapshot:
         """The same features, with all scores and contributions divided by a number."""
         return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
 
+    def scores_like(self, other: Snapshot) -> bool:
+        """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
+        return (
+            self.features is other.features
+            and self.mean_scale == other.mean_scale
+            and self.vocabularies is other.vocabularies
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("weights", "intercepts", "length_shares")
+            )
+        )
+
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
         if not docs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
+from ..extract.blocks import ReadingBlock, is_ngram_block
 from ..extract.terms import NamedTerm, Term
 from .loading import TRANSIENT, read_message
 from .matching import Blocks
@@ -129,7 +131,7 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
     The input is a list of documents, the output the scores of labels: float64 (n_documents, n_labels). The order of
     sums depends only on the document, so scores are the same bits in any batch and after loading.
 
-    The model is not trained by gradients; :func:`set_solution` sets its weights. Before that it has no features, and
+    The model is not trained by gradients; whoever trains it sets its snapshot. Before that it has no features, and
     after ``model.initialize(Y=...)`` all scores are 0.
 
     Parameters
@@ -175,29 +177,16 @@ def snapshot_of(model: SparseLinearT) -> Snapshot:
     return snapshot
 
 
-def set_solution(
-    model: SparseLinearT, solution: Solution, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> None:
-    """Set the features and weights that training found, in one assignment.
+def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:
+    """The features and weights that training found, which are copied.
 
     Parameters
     ----------
-    model : Model
-        A ``spacy_graft.SparseLinear.v1``.
     solution : Solution
-        Its arrays are copied.
+    blocks : Blocks
     strings : StringStore
         The strings of the vocab of the training documents.
-    notes : mapping of str to plain values, optional
-        What else is saved with these weights.
     """
-    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
-
-
-def snapshot_of_solution(
-    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> Snapshot:
-    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
     return Snapshot(
         blocks,
         feature_table_of(solution, blocks, strings),
@@ -205,20 +194,14 @@ def snapshot_of_solution(
         solution.intercepts,
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
-        dict(notes or {}),
         length_shares=solution.length_shares,
     )
 
 
 def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
     """The features of a solution by name."""
-
-    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
-        return tuple(
-            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
-        )
-
-    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
+    all_terms = named_terms(solution.terms, blocks, strings)
+    all_longest = named_terms(solution.longest, blocks, strings)
     return FeatureTable(
         tuple(solution.blocks),
         tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
@@ -226,3 +209,23 @@ def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -
         tuple(terms if len(terms) > 1 else () for terms in all_terms),
         np.array(solution.df, np.int32),
     )
+
+
+def named_terms(
+    rows: Sequence[tuple[SymbolTerm, ...]], blocks: Blocks, strings: StringStore
+) -> list[tuple[NamedTerm, ...]]:
+    """The terms of features by name; all n-grams of a block are named at once."""
+    by_block: dict[str, list[np.ndarray]] = {}
+    for terms in rows:
+        for term in terms:
+            by_block.setdefault(term.block, []).append(term.symbols)
+    names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
+    return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
+
+
+def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
+    """The names of the symbols of several n-grams or items."""
+    if not is_ngram_block(block):
+        return [block.names(of_item, strings) for of_item in symbols]
+    names = block.names(np.concatenate(symbols), strings)
+    return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]

@@ -6,21 +6,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import metrics
 from ..digests import digest_of
+from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
+from .targets import WEIGHT_KEY
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
+    from spacy.tokens import Doc
+    from spacy.training import Example
 
-    from ..graft.path import PathFit
+    from ..graft.points import PointFit
 
 #: Points without a lower log-loss after which a path ends.
 PATIENCE = 2
@@ -34,24 +39,65 @@ WORTHWHILE = 1e-3
 Scorer = Callable[[np.ndarray], dict[str, Any]]
 
 
+class Origin(NamedTuple):
+    """What an example with an unread document is read from: of equal ones, symbols and target are the same."""
+
+    text: UnreadText
+    of_reference: str
+    cats: dict[str, float]
+    weight: Any
+
+    @classmethod
+    def of(cls, example: Example) -> Origin | None:
+        """That of an example; None if it has been read, since its annotation may change."""
+        text, reference = unread_text(example.predicted), example.reference
+        if text is None:
+            return None
+        return cls(text, document_text(reference), dict(reference.cats), reference.user_data.get(WEIGHT_KEY))
+
+
 class HeldOut:
     """Held-out documents, read once.
 
-    Memory: as of :class:`ExtractedCorpus`.
+    Memory: as of :class:`ExtractedCorpus`, and the scores under one model.
 
     Parameters
     ----------
     corpus : ExtractedCorpus
     strings : StringStore
         Of the vocab of the documents.
+    examples : sequence of Example
+        Those that the corpus has been chosen from.
+    judging : sequence of bool
+        Which of them it has.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, strings: StringStore) -> None:
+    def __init__(
+        self, corpus: ExtractedCorpus, strings: StringStore, examples: Sequence[Example], judging: Sequence[bool]
+    ) -> None:
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
         self.lengths = corpus.lengths(self.streams)
         self.targets = corpus.targets()
+        self._origins = [Origin.of(example) for example in examples]
+        texts = [unread_text(example.predicted) for example in compress(examples, judging)]
+        #: The number of each text that has not been read elsewhere.
+        self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
+        self._scored: tuple[Snapshot, np.ndarray] | None = None
+
+    def are(self, examples: Sequence[Example]) -> bool:
+        """Whether it is certain, without reading them, that examples are those that it was made from."""
+        return len(examples) == len(self._origins) and all(
+            origin is not None and Origin.of(example) == origin
+            for example, origin in zip(examples, self._origins, strict=True)
+        )
+
+    def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
+        """The number of each document here; None if one is not here, or it is not certain that it is."""
+        texts = map(unread_text, docs)
+        numbers = [-1 if text is None else self._numbers.get(text, -1) for text in texts]
+        return None if -1 in numbers else numbers
 
     @property
     def exclusive(self) -> bool:
@@ -87,8 +133,12 @@ class HeldOut:
         return self.mean(losses)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
-        """Scores of the documents: float64 (n_documents, n_labels)."""
-        return snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+        """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""
+        # Read and set in one assignment each: other threads may predict these documents under another model.
+        known = self._scored
+        if known is None or not known[0].scores_like(snapshot):
+            self._scored = known = snapshot, snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+        return known[1]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Of all labels: float64 (n_documents, n_labels)."""
@@ -160,8 +210,7 @@ class JudgedPoint:
     snapshot : Snapshot, optional
         Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
     report : Report
-    log_loss, error : float
-        Mean log-loss of held-out documents, and its standard error.
+        With the mean log-loss of held-out documents, and its standard error.
     probabilities : float64 (n_documents, n_labels)
         Of held-out documents.
     scores : dict
@@ -170,10 +219,20 @@ class JudgedPoint:
 
     snapshot: Snapshot | None
     report: Report
-    log_loss: float
-    error: float
     probabilities: np.ndarray
     scores: dict[str, Any]
+
+    @property
+    def log_loss(self) -> float:
+        """Of held-out documents."""
+        assert self.report.log_loss is not None
+        return self.report.log_loss
+
+    @property
+    def error(self) -> float:
+        """The standard error of the log-loss."""
+        assert self.report.log_loss_error is not None
+        return self.report.log_loss_error
 
 
 class Choice:
@@ -199,7 +258,8 @@ class Choice:
         self.baseline = 0.0
         #: The least log-loss so far, and whether another refit has not lowered it at the last point.
         self._least, self._is_stuck = math.inf, False
-        self._leaner: JudgedPoint | None = None
+        #: The chosen point with another network, or without blocks that it does not need.
+        self._instead: JudgedPoint | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -213,8 +273,8 @@ class Choice:
 
     @property
     def chosen(self) -> JudgedPoint:
-        """The point that ``parsimony`` asks for; without the blocks that it does not need, once that is known."""
-        return self._of_point() if self._leaner is None else self._leaner
+        """The point that ``parsimony`` asks for; once that is known, with the network and the blocks that it needs."""
+        return self._of_point() if self._instead is None else self._instead
 
     def _of_point(self) -> JudgedPoint:
         columns = [
@@ -238,12 +298,12 @@ class Choice:
         f1 = float(point.scores.get("cats_macro_f", 0.0))
         return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
 
-    def judge(self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+    def judge(self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
         """Judge the present point of a path.
 
         Parameters
         ----------
-        fit : PathFit
+        fit : PointFit
         named : Snapshot
             Of its solution.
         held_out : HeldOut
@@ -256,7 +316,9 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        point, log_loss = self._judged(fit, named, held_out, scorer, math.inf if self._is_stuck else self._least)
+        # A path looks for another refit where its points do not get better; a single point has the one chance.
+        least = -math.inf if self.learner.penalty == "l2" else math.inf if self._is_stuck else self._least
+        point, log_loss = self._judged(fit, named, held_out, scorer, least)
         self._is_stuck = log_loss >= self._least
         self._least = min(self._least, log_loss)
         self.points.append(point)
@@ -266,7 +328,7 @@ class Choice:
         return point
 
     def take_without(
-        self, blocks: Sequence[str], fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
+        self, blocks: Sequence[str], fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
     ) -> bool:
         """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
 
@@ -287,12 +349,39 @@ class Choice:
         chosen = self.chosen
         point, _ = self._judged(fit, named, held_out, scorer)
         point.report.left_out = list(blocks)
-        if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
-            self._leaner = point
-        return self._leaner is point
+        return self._take(point, point.log_loss <= chosen.log_loss)
+
+    def take_network(self, alpha: float, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> bool:
+        """Judge a fit with another network strength at the chosen point, and choose it if its log-loss is lower.
+
+        Without the network it is chosen if the log-loss is no higher. Its refit is looked for, beginning with that of
+        the chosen point: what shrinks weights is refit and network together.
+
+        Parameters
+        ----------
+        alpha : float
+            0 for a fit without the network.
+        fit, named, held_out, scorer
+            As of :meth:`judge`.
+
+        Returns
+        -------
+        bool
+            Whether it has been chosen.
+        """
+        chosen = self.chosen
+        point, _ = self._judged(fit, named, held_out, scorer, -math.inf)
+        point.report.network_alpha = alpha
+        return self._take(point, is_better_network(alpha, point.log_loss, chosen.log_loss))
+
+    def _take(self, point: JudgedPoint, is_good: bool) -> bool:
+        if is_good and is_small(point.report.n_active, self.learner.parsimony):
+            self._instead = point
+            return True
+        return False
 
     def _judged(
-        self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+        self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
     ) -> tuple[JudgedPoint, float]:
         """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
         trial_of = trials_of(fit, named, held_out)
@@ -306,12 +395,14 @@ class Choice:
         losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
-        log_loss, error = held_out.mean(losses), held_out.error(losses)
         report = replace(
-            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
+            fit.report.copy(),
+            refit=trial.strength,
+            temperature=temperature,
+            log_loss=held_out.mean(losses),
+            log_loss_error=held_out.error(losses),
         )
-        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
-        return point, trial.log_loss
+        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
@@ -321,6 +412,11 @@ class Choice:
                 f"GraftingPath: metric = {metric!r}, but the scorer of the component has no such number. It has: "
                 f"{', '.join(numbers) or 'none'}; or use 'log_loss'."
             )
+
+
+def is_better_network(alpha: float, log_loss: float, least: float) -> bool:
+    """Whether a network strength is chosen over that with the least log-loss so far; of equal ones, no network is."""
+    return log_loss <= least if alpha == 0.0 else log_loss < least
 
 
 def is_exhausted(losses: Sequence[float]) -> bool:
@@ -361,12 +457,12 @@ def is_small(n_features: float, parsimony: str | int) -> bool:
     return isinstance(parsimony, str) or n_features <= parsimony
 
 
-def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
+def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
     """The trials of the present point of a path, by the strength of their refit.
 
     Parameters
     ----------
-    fit : PathFit
+    fit : PointFit
     named : Snapshot
         Of its solution: all refits have its features.
     held_out : HeldOut

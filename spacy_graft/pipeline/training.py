@@ -25,16 +25,29 @@ from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
-from .corpus import ExtractedCorpus
+from .corpus import DocPair, ExtractedCorpus
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from ..graft.data import TrainingData
+    from ..graft.network import Network
     from ..graft.path import PathFit
+    from ..graft.points import PointFit
+    from .documents import Documents
     from .network import NetworkSource
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
+
+
+class Pair(NamedTuple):
+    """The documents of an example that is read and no more: an Example lists all of its words."""
+
+    predicted: Doc
+    reference: Doc
 
 
 class Model(NamedTuple):
@@ -80,6 +93,8 @@ class Training:
         These documents.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
+    network_alpha : float, optional
+        The network strength that it has; None for that of the learner, 0 for no network.
     concluded : bool
         Whether the last step was that to the chosen model.
     n_scored : int
@@ -93,7 +108,7 @@ class Training:
         corpus: ExtractedCorpus,
         learner: Any,
         named: Callable[[Solution], Snapshot],
-        source: Callable[[], Examples] | None = None,
+        source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
     ) -> None:
@@ -107,12 +122,16 @@ class Training:
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
+        self.network_alpha: float | None = None
         self.concluded = False
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
+        self._data: tuple[Documents, TrainingData] | None = None
+        #: The network, and the documents that it is of.
+        self._built: tuple[Documents, Network] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -142,8 +161,7 @@ class Training:
         if self._source is None:
             return
         corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader)
-        for example in self._source():
-            corpus.add(example)
+        corpus.add(self._source())
         self.corpus, self._source = corpus, None
 
     def set_reader(self, reader: TargetReader) -> None:
@@ -171,7 +189,7 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out = ()
+                self.left_out, self.network_alpha = (), None
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -201,19 +219,28 @@ class Training:
             return True
         return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
 
+    def scores_of_held_out(self, docs: Sequence[Doc], snapshot: Snapshot) -> np.ndarray | None:
+        """The scores of documents under a model, if they are held-out ones, which need not be read again."""
+        held_out = self.held_out
+        numbers = None if held_out is None else held_out.numbers_of(docs)
+        return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
+
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks:
+        if self.choice.learner.optional_blocks or self._network_choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
-        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
+        point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        for alpha in self._network_choices(choice.learner):
+            self._try_network(choice, alpha)
+            self.network_alpha = choice.chosen.report.network_alpha
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
@@ -225,14 +252,31 @@ class Training:
         self.reports.append(model.report)
         return model
 
+    def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
+        """The network strengths that are tried; none without a network."""
+        return () if self.network is None else tuple(learner.network_choices)
+
+    def _try_network(self, choice: Choice, alpha: float) -> None:
+        """Choose another network strength at the chosen point if it is better."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.network_alpha = alpha
+        fit = self._path_like(choice.chosen.report)
+        choice.take_network(alpha, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.left_out, like = blocks, choice.chosen.report
-        fit = self.path_to(like.points)
-        fit.refit = like.refit
+        self.left_out = blocks
+        fit = self._path_like(choice.chosen.report)
         return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
+    def _path_like(self, report: Report) -> PointFit:
+        """A new fit at the point of a report, under its refit."""
+        fit = self.path_to(report.points)
+        fit.refit = report.refit
+        return fit
 
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
@@ -242,19 +286,19 @@ class Training:
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen.report, len(self.held_out.corpus))
 
-    def path_to(self, n_points: int) -> PathFit:
-        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+    def path_to(self, n_points: int) -> PointFit:
+        """A new fit, of the present documents, network strength and blocks, at a point of its path."""
         self.fit = None  # frees its memory before the next fit allocates
         fit = self.fit = self._begun_fit()
         n_steps = len(self.reports)
         while not fit.finished and fit.report.points < n_points:
             self._step(fit)
         del self.reports[n_steps:]
-        return cast("PathFit", fit)
+        return cast("PointFit", fit)
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
-        fit = cast("PathFit", self.fit)
+        fit = cast("PointFit", self.fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
@@ -262,6 +306,8 @@ class Training:
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
+        if self.network_alpha is not None:
+            report.network_alpha = self.network_alpha
         return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
@@ -282,15 +328,39 @@ class Training:
 
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
-        data = self.corpus.training_data().without(self.left_out)
-        if self.network is not None:
-            data = replace(data, network=self.network(data))
+        data = self._training_data().without(self.left_out)
+        learner = self.learner
+        if self.network_alpha is not None:
+            learner = replace(learner, network_alpha=self.network_alpha, network_choices=())
+        if self.network is not None and self.network_alpha != 0.0:
+            data = replace(data, network=self._network_of(self.network, data))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
-        fit = start(self.learner, data)
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
+
+    def _training_data(self) -> TrainingData:
+        """The present documents. Where there are several fits of the same documents, they share what is indexed."""
+        documents = self.corpus.documents()
+        if self._data is not None and self._data[0] is documents:
+            return self._data[1]
+        self._data = None  # frees its memory before the next fit allocates
+        data = self.corpus.training_data()
+        learner = self.learner
+        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._network_choices(learner)):
+            data = replace(data, indexes={})
+            self._data = documents, data
+        return data
+
+    def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
+        """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
+        documents = self.corpus.documents()
+        if self._built is None or self._built[0] is not documents:
+            self._built = None  # frees its memory before the next one is built
+            self._built = documents, source(data)
+        return self._built[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
@@ -335,6 +405,7 @@ class ResumedTraining(Training):
         super().__init__(corpus, learner, named)
         self._report = report
         self.left_out = tuple(report.left_out)
+        self.network_alpha = report.network_alpha
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
@@ -353,8 +424,8 @@ class ResumedTraining(Training):
         return model
 
 
-def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
-    """The examples with the annotation that they have in ``update``.
+def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
+    """The documents of examples with the annotation that they have in ``update``.
 
     They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
     components can be among them. These are disabled during initialization, hence ``nlp.components``.
@@ -368,27 +439,24 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
     """The examples as they reach a component: annotated by all enabled components before it."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return annotated_by(before, examples, nlp.batch_size)
+    return (Example(*pair) for pair in annotated_by(before, examples, nlp.batch_size))
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
-    """Yield the examples with predicted documents that the components have processed."""
+def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+    """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
             docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
-            yield Example(doc, example.reference)
+            yield Pair(doc, example.reference)
 
 
-def with_tokens(examples: Examples) -> Iterator[Example]:
-    """The examples, with the tokens of those that have not been read."""
+def with_tokens(examples: Examples) -> Iterator[Pair]:
+    """The documents of examples, with the tokens of those that have not been read."""
     for example in examples:
-        yield (
-            example
-            if unread_text(example.predicted) is None
-            else Example(own_doc(example.predicted), example.reference)
-        )
+        doc = example.predicted
+        yield Pair(doc if unread_text(doc) is None else own_doc(doc), example.reference)
 
 
 def own_doc(doc: Doc) -> Doc:
