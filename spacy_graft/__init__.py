@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checks.association import significance
     from .checks.corpus import check_corpus
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
@@ -38,6 +39,7 @@ __all__ = [
     "fit",
     "label_errors",
     "render",
+    "significance",
 ]
 
 #: The module of each public name; it is imported at the first access.
@@ -45,6 +47,7 @@ MODULES = {
     "check_corpus": ".checks.corpus",
     "estimate_memory": ".checks.memory",
     "label_errors": ".checks.labels",
+    "significance": ".checks.association",
     "calibrate": ".pipeline.calibrate",
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
