@@ -347,7 +347,7 @@ def slr_row(text: Text, index: Any, states: Sequence[State]) -> Result:
     for label, its in enumerate(states):
         weights[np.searchsorted(nodes, its.nodes), label] = its.weights
     intercepts = [threshold(its.scores, text.targets[:, label], 0.0) for label, its in enumerate(states)]
-    ngrams = [index.ngram(node) for node in nodes.tolist()]
+    ngrams = index.ngrams(nodes)
     scores = text.scores(ngrams, weights, text.test.texts) + intercepts
     return {
         "iterations": float(np.mean([its.iterations for its in states])),
