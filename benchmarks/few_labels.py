@@ -26,6 +26,7 @@ from common import (
     beside,
     load_results,
     machine,
+    need,
     pin_threads,
     print_rows,
     replace_file,
@@ -241,6 +242,7 @@ def main(
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "few_labels.json.gz",
 ) -> None:
     """Measure what is missing, and write the page."""
+    need("sklearn")
     pin_threads()
     warnings.simplefilter("ignore")
     os.environ["NLTK_DATA"] = str(data / "nltk_data")
