@@ -109,8 +109,8 @@ def planted_words(data: Path) -> Iterator[dict[str, Any]]:
         test = test_of(index, label, PERMUTATIONS, seed)
         nodes = np.flatnonzero(index.distinct)
         z = test.columns[0][0].z[nodes]
-        with_planted = np.array([(index.longest_ngram(node) >= first_planted).any() for node in nodes])
-        planted = with_planted & np.array([len(index.ngram(node)) == 1 for node in nodes])
+        with_planted = np.array([(ngram >= first_planted).any() for ngram in index.longest_ngrams(nodes)])
+        planted = with_planted & np.array([len(ngram) == 1 for ngram in index.ngrams(nodes)])
         discovered = test.false_discovery_rates(z) <= 0.1
         likelihood = chi2.sf(likelihood_ratios(index, nodes, label), 1) <= 0.05 / len(nodes)
         found["significant"].append((planted & (test.adjusted(z) <= 0.05)).sum() / PLANTED)

@@ -422,10 +422,10 @@ class Findings:
             y = self.corpus.data.labels.index(side.label)
             of_label = documents[self.corpus.data.targets[documents, y] >= 0.5]
             shown = of_label if side.z[row] > 0.0 else np.setdiff1d(documents, of_label)
-            ngram = index.ngram(node)
+            (ngram,), (longest,) = index.ngrams([node]), index.longest_ngrams([node])
             yield SignificantFeature(
                 text=self._text(block, ngram),
-                longest=self._text(block, index.longest_ngram(node)),
+                longest=self._text(block, longest),
                 block=name,
                 kind=block.feature_kind,
                 label=side.label,
