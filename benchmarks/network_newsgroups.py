@@ -614,9 +614,9 @@ def main(
     / "network_newsgroups.json.gz",
 ) -> None:
     """Measure what is missing; write the page and the plot."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    need("matplotlib", "sklearn")
     pin_threads()
     results = Results(path)
     jobs = [(name, size) for name, its in METHODS.items() for size in its.sizes if results.lacks(name, size)]

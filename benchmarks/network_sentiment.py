@@ -472,9 +472,9 @@ def main(
     / "network_sentiment.json.gz",
 ) -> None:
     """Measure what is missing; write the page and the plots."""
+    need("matplotlib", "sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    need("matplotlib", "sklearn")
     pin_threads()
     domains, results = read_domains(data), Results(path)
     jobs = [
