@@ -178,4 +178,6 @@ def shared_inverse_weights(weighting, df, totals, squares, largest):
 def fill_inverse_weights(weighting, df, inside, outside, inverse):
     """The same of one label, into ``inverse`` (columns)."""
     for k in range(inside.shape[0]):
-        inverse[k] = inverse_weight(weighting, df[k], inside[k], outside[k], 0.0, 0.0, 1.0)
+        # Plain Python would go on in single precision, where the compiler does not.
+        of_label, others = np.float64(inside[k]), np.float64(outside[k])
+        inverse[k] = inverse_weight(weighting, df[k], of_label, others, 0.0, 0.0, 1.0)
