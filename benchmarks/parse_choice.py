@@ -788,7 +788,9 @@ def method_cells(scores: Scores, name: str, engine: str, found: dict[int, Result
     reference, cells = scores.found("l1", engine), list(found.values())
     common = sorted(reference.keys() & found.keys()) if name != "l1" else []
     difference = scores.difference([reference[draw] for draw in common], [found[draw] for draw in common])
-    left_out = np.mean([1.0 - cell["n_features"] / cell["n_columns"] for cell in cells])
+    # The package counts columns after a cut-off; before it, they are those of mle.
+    counted = scores.found("mle", engine) if "min_df" in cells[0]["settings"] else found
+    left_out = np.mean([1.0 - found[draw]["n_features"] / cell["n_columns"] for draw, cell in counted.items()])
     sweeps = mean_of(cells, "sweeps") if "sweeps" in cells[0] else ""
     return [
         settings_text(cells[0]["settings"]),
