@@ -774,7 +774,6 @@ METHODS = {
     "svm": Method("SVM, polynomial kernel of degree 3", kernel_machine, (1e-5, 1e-4, 1e-3), KERNEL_EVENTS),
     "l1-comb3-fewer": Method("L1-Comb, degree 3", ours(3), C_COMBINED, KERNEL_EVENTS),
     "svm-more": Method("SVM, polynomial kernel of degree 3", kernel_machine, (1e-4,), MORE_EVENTS),
-    "svm-all": Method("SVM, polynomial kernel of degree 3", kernel_machine, (1e-4,)),
     "l1-comb3-more": Method("L1-Comb, degree 3", ours(3), (4.0,), MORE_EVENTS),
     "l2-orig": Method("L2, originals", l2_originals, C_L2),
     "l2-comb2": Method("L2, all pairs", l2_pairs, (0.001, 0.01, 0.1)),

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from rich.progress import Progress
 from spacy.language import Language
 from spacy.training import Example
 
 from conftest import Record, make_example, write_jsonl
 from spacy_graft import significance
-from spacy_graft.checks import SignificanceReport
+from spacy_graft.checks import SignificanceReport, association
+from spacy_graft.pipeline.fit import progress_bar
+from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call, refused
 
 CHARACTERS = {"characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": False}}
@@ -164,11 +167,17 @@ def test_only_the_best_are_listed() -> None:
     assert report.n_discoveries["bad"] >= report.n_significant["bad"] >= 2
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    report_of(records(60), advance=lambda n, total: told.append((n, total)))
-    assert sum(n for n, _ in told) == 199
-    assert {total for _, total in told} == {199}
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[Progress] = []
+
+    def kept(component: TextCatGraft) -> Progress:
+        bars.append(progress_bar(component))
+        return bars[-1]
+
+    monkeypatch.setattr(association, "progress_bar", kept)
+    report_of(records(60))
+    ((task,),) = (bar.tasks for bar in bars)
+    assert (task.completed, task.total) == (199, 199)
 
 
 @pytest.mark.parametrize(

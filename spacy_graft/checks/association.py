@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +13,10 @@ from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import minibatch
 
 from ..explain.evidence import character_spans
-from ..extract.batches import read_streams
+from ..extract.batches import joined_streams
 from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block
-from ..extract.streams import Stream
 from ..graft.data import TrainingData
 from ..graft.indexing import Index, index_of
 from ..graft.space import distinct_columns
@@ -27,12 +25,10 @@ from ..options import is_count, is_number_in
 from ..permutation.contrasts import Contrast
 from ..permutation.permutations import ColumnStatistics, PermutationTest, permutation_test
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import fields_of_blocks
+from ..pipeline.corpus import DocPair, fields_of_blocks
+from ..pipeline.fit import progress_bar
 from ..pipeline.targets import check_cats
-from ..pipeline.training import annotated_before
-
-#: Documents that are read at a time.
-READ_AT_ONCE = 256
+from ..pipeline.training import documents_before
 
 #: Characters of the text on each side of a feature in its context.
 CONTEXT_WIDTH = 30
@@ -129,7 +125,6 @@ def significance(
     contexts: int = 0,
     seed: int = 0,
     component: str | None = None,
-    advance: Callable[[int, int], None] = lambda n, total: None,
 ) -> SignificanceReport:
     """Test which features of the component's blocks go with which labels: all n-grams and items, at once.
 
@@ -161,8 +156,6 @@ def significance(
         Of the random permutations.
     component : str, optional
         Name of the graft component; needed if there are several.
-    advance : callable
-        Is told, now and then, how many permutations more are done, and the number of all: those of each label.
 
     Returns
     -------
@@ -191,13 +184,14 @@ def significance(
     blocks = {name: block for name, block in graft.blocks.items() if is_reading_block(block)}
     if not blocks:
         raise ValueError(f"[{graft.name}] has no block of n-grams or items to test.")
-    corpus = TestedCorpus.read(annotated_before(nlp, graft, examples), blocks, strata, keep=contexts > 0)
+    corpus = TestedCorpus.read(documents_before(nlp, graft, examples), blocks, strata, keep=contexts > 0)
     contrasts = corpus.contrasts()
     names = list(blocks)
     indexes = [index_of(corpus.data, name, blocks[name].min_df) for name in names]
     tested = distinct_columns(indexes, [blocks[name].penalty_factor for name in names], np.empty(0, np.int64))
-    total = len(contrasts) * permutations
-    test = permutation_test(indexes, tested, contrasts, permutations, seed, lambda n: advance(n, total))
+    with progress_bar(graft) as progress:
+        task = progress.add_task("permutations", total=len(contrasts) * permutations)
+        test = permutation_test(indexes, tested, contrasts, permutations, seed, partial(progress.advance, task))
     return Findings(corpus, blocks, indexes, test, nlp.vocab.strings).report(level, top, contexts)
 
 
@@ -268,22 +262,23 @@ class TestedCorpus:
     @classmethod
     def read(
         cls,
-        examples: Iterable[Example],
+        examples: Iterable[DocPair],
         blocks: Mapping[str, ReadingBlock],
         strata: Sequence[Hashable] | None,
         keep: bool,
     ) -> TestedCorpus:
         """Read annotated examples."""
         annotations = Annotations()
-        parts: list[dict[str, Stream]] = []
         kept: list[Doc] = []
-        for batch in minibatch(examples, READ_AT_ONCE):
-            for example in batch:
+
+        def docs() -> Iterator[Doc]:
+            for example in examples:
                 annotations.add(example.reference)
-            docs = [example.predicted for example in batch]
-            kept += docs if keep else []
-            streams = read_streams(blocks.values(), docs)
-            parts.append({name: streams[block] for name, block in blocks.items()})
+                if keep:
+                    kept.append(example.predicted)
+                yield example.predicted
+
+        streams = joined_streams(blocks, docs())
         labels, n = annotations.labels, annotations.n_documents
         if n < max(len(labels), 2) or not labels:
             raise ValueError(
@@ -292,7 +287,7 @@ class TestedCorpus:
             )
         targets, known = annotations.targets()
         data = TrainingData(
-            **fields_of_blocks(blocks, {name: Stream.concatenated([part[name] for part in parts]) for name in blocks}),
+            **fields_of_blocks(blocks, streams),
             targets=targets, known=known, example_weights=np.ones(n), lengths=np.ones(n), labels=tuple(labels),
             exclusive=False,
         )  # fmt: skip
@@ -352,11 +347,15 @@ class Side(NamedTuple):
         Of the tested label, by index.
     z : float64 (nodes of all indexes)
         With the sign that they have for this label; 0 where they are another side's.
+    adjusted, rates : float64 (nodes of all indexes)
+        Adjusted p-values, and false discovery rates.
     """
 
     label: str
     statistics: list[ColumnStatistics]
     z: np.ndarray
+    adjusted: np.ndarray
+    rates: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -391,8 +390,8 @@ class Findings:
             labels=dict(zip(data.labels, (data.targets >= 0.5).sum(axis=0).tolist(), strict=True)),
             level=level,
             threshold=test.threshold(level),
-            n_significant={side.label: int((test.adjusted(side.z) <= level).sum()) for side in sides},
-            n_discoveries={side.label: int((test.false_discovery_rates(side.z) <= level).sum()) for side in sides},
+            n_significant={side.label: int((side.adjusted <= level).sum()) for side in sides},
+            n_discoveries={side.label: int((side.rates <= level).sum()) for side in sides},
             features=[feature for side in sides for feature in self._features(side, level, top, contexts)],
         )
 
@@ -401,26 +400,26 @@ class Findings:
         for y, statistics in zip(self.corpus.tested_labels, self.test.columns, strict=True):
             z = np.concatenate([column.z for column in statistics])
             if len(self.corpus.tested_labels) < len(labels):
-                yield Side(labels[0], statistics, np.maximum(-z, 0.0))
+                yield self._side(labels[0], statistics, np.maximum(-z, 0.0))
                 z = np.maximum(z, 0.0)
-            yield Side(labels[y], statistics, z)
+            yield self._side(labels[y], statistics, z)
+
+    def _side(self, label: str, statistics: list[ColumnStatistics], z: np.ndarray) -> Side:
+        return Side(label, statistics, z, self.test.adjusted(z), self.test.false_discovery_rates(z))
 
     def _features(self, side: Side, level: float, top: int, contexts: int) -> Iterator[SignificantFeature]:
         r"""The features of a side that are false discoveries at most at a rate of ``level``, by falling \|z\|."""
-        rates = self.test.false_discovery_rates(side.z)
-        found = np.flatnonzero(rates <= level)
+        found = np.flatnonzero(side.rates <= level)
         best = found[np.argsort(-np.abs(side.z[found]), kind="stable")][:top]
         p = self.test.p_values(np.concatenate([column.at_least for column in side.statistics])[best])
-        adjusted = self.test.adjusted(side.z[best])
-        ends = np.cumsum([index.n_nodes for index in self.indexes])
-        for k, row in enumerate(best.tolist()):
-            number = int(np.searchsorted(ends, row, side="right"))
-            node = row - (int(ends[number - 1]) if number else 0)
-            name, index = list(self.blocks)[number], self.indexes[number]
-            block = self.blocks[name]
+        targets = self.corpus.data.targets[:, self.corpus.data.labels.index(side.label)]
+        begins = np.cumsum([0, *(index.n_nodes for index in self.indexes)])
+        numbers = np.searchsorted(begins, best, side="right") - 1
+        for row, number, p_value in zip(best.tolist(), numbers.tolist(), p.tolist(), strict=True):
+            (name, block), index = list(self.blocks.items())[number], self.indexes[number]
+            node = row - int(begins[number])
             documents = index.columns(np.array([node]))[1]
-            y = self.corpus.data.labels.index(side.label)
-            of_label = documents[self.corpus.data.targets[documents, y] >= 0.5]
+            of_label = documents[targets[documents] >= 0.5]
             shown = of_label if side.z[row] > 0.0 else np.setdiff1d(documents, of_label)
             (ngram,), (longest,) = index.ngrams([node]), index.longest_ngrams([node])
             yield SignificantFeature(
@@ -430,9 +429,9 @@ class Findings:
                 kind=block.feature_kind,
                 label=side.label,
                 z=float(side.z[row]),
-                p=float(p[k]),
-                p_adjusted=float(adjusted[k]),
-                fdr=float(rates[row]),
+                p=p_value,
+                p_adjusted=float(side.adjusted[row]),
+                fdr=float(side.rates[row]),
                 df=len(documents),
                 df_of_label=len(of_label),
                 contexts=tuple(context(block, self.corpus.docs[i], ngram) for i in shown[:contexts].tolist()),

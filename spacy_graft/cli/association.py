@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -83,19 +81,17 @@ def significance_command(
 
     nlp = tokenizing_pipeline(of, min_df, max_length, lang) if model is None else load_pipeline(model, component)[0]
     examples = JsonlCorpus(corpus, text_field, label_field)
-    with permutation_progress() as advance:
-        report = significance(
-            nlp,
-            examples(nlp),
-            strata=None if strata is None else values_of(corpus, strata),
-            level=level,
-            permutations=permutations,
-            top=top,
-            contexts=contexts,
-            seed=seed,
-            component=component,
-            advance=advance,
-        )
+    report = significance(
+        nlp,
+        examples(nlp),
+        strata=None if strata is None else values_of(corpus, strata),
+        level=level,
+        permutations=permutations,
+        top=top,
+        contexts=contexts,
+        seed=seed,
+        component=component,
+    )
     if wants_table(format):
         print_tables(*renderables(report))
     else:
@@ -132,17 +128,6 @@ def values_of(corpus: Path, key: str) -> list[str]:
                 raise BadLineError(corpus, number, f"there is no {key!r}. The keys: {listed(record)}.")
             values.append(json_text(record[key]))
     return values
-
-
-@contextmanager
-def permutation_progress() -> Iterator[Callable[[int, int], None]]:
-    """Show how much of the permutations is done, on a terminal; yields a function of those that are and their total."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task("Reading", total=None)
-        yield lambda n, total: bar.update(task, description="Permutations", advance=n, total=total)
 
 
 def renderables(report: SignificanceReport) -> Iterator[RenderableType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -106,6 +106,14 @@ def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[Re
         tokens = TokenBatch.read(docs, list(attributes))
         streams.update((block, reader.stream(tokens)) for block, reader in readers.items())
     return streams
+
+
+def joined_streams(blocks: Mapping[str, ReadingBlock], docs: Iterable[Doc]) -> dict[str, Stream]:
+    """The symbols of documents by the name of the block; a ValueError as of :func:`read_streams`."""
+    batches = [read_streams(blocks.values(), batch) for batch in small_batches(docs)]
+    if not batches:
+        return {name: stream_of(block, []) for name, block in blocks.items()}
+    return {name: Stream.concatenated([batch[block] for batch in batches]) for name, block in blocks.items()}
 
 
 def symbols_of_documents(

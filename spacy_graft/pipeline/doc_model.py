@@ -9,10 +9,9 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
-from ..extract.batches import read_streams, small_batches
+from ..extract.batches import joined_streams
 from ..extract.blocks import Block, is_reading_block
 from ..extract.lengths import document_length
-from ..extract.streams import Stream
 from ..graft.data import TrainingData
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
@@ -68,8 +67,7 @@ class DocSpace:
         if any(doc.vocab is not docs[0].vocab for doc in docs):
             raise ValueError("Candidates must be Docs of one pipeline (one vocab), or all of them strings.")
         reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
-        batches = [read_streams(reading.values(), batch) for batch in small_batches(docs)]
-        streams = {name: Stream.concatenated([batch[block] for batch in batches]) for name, block in reading.items()}
+        streams = joined_streams(reading, docs)
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
         return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, **of_documents)
 

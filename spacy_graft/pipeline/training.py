@@ -438,8 +438,13 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
     """The examples as they reach a component: annotated by all enabled components before it."""
+    return (Example(*pair) for pair in documents_before(nlp, component, examples))
+
+
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+    """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return (Example(*pair) for pair in annotated_by(before, examples, nlp.batch_size))
+    return annotated_by(before, examples, nlp.batch_size)
 
 
 def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
