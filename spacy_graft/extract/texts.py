@@ -21,8 +21,8 @@ from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
 
-#: Symbols that are read at a time, if no document has more.
-BATCH = 2**14
+#: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
+BATCH = 2**17
 #: What is no character: halves of surrogate pairs, which Python's strings may hold.
 SURROGATES = 0xD800, 0xE000
 #: Bases of nucleic acids with the codes of IUPAC for several, and their complements.
