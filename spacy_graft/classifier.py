@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse
@@ -16,12 +17,24 @@ from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+from .graft.solution import Solution
+from .graft.start import start
+from .held_out import (
+    FoldPoint,
+    Judge,
+    Targets,
+    chosen_of_folds,
+    numbers_of_folds,
+    points_of_fold,
+    scored_points,
+    splits_of,
+)
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
     ItemSpace,
     ScoringModel,
-    Space,
+    ScoringSpace,
     by_falling_weight,
     checked_learner,
     example_weights,
@@ -31,6 +44,9 @@ from .item_model import (
 from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
 from .metrics import logistic, softmax
 from .options import check_flags
+
+if TYPE_CHECKING:
+    from .graft.points import PointFit
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     multilabel: bool
     classes_: np.ndarray
     report_: Report
-    _space: Space
+    _space: ScoringSpace
     _model: ScoringModel
     #: The type of the matrix of targets, if they were one.
     _matrix_dtype: np.dtype[Any] | None
@@ -69,7 +85,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(
         self,
-        space: Space,
+        space: ScoringSpace,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -80,7 +96,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        space : Space
+        space : ScoringSpace
             How documents are read.
         X, y, sample_weight, names
             As those of ``fit``.
@@ -100,19 +116,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        data = space.training_data(
-            documents,
-            targets=targets.values,
-            known=np.ones(targets.values.shape, np.bool_),
-            example_weights=weights,
-            labels=tuple(map(str, targets.classes.tolist())),
-            exclusive=targets.exclusive,
-        )
-        fit = finished_fit(learner, completed(data, documents))
-        self._check_report(fit.report)
+        report, solution = trained(learner, LabelledDocuments(space, documents, targets, weights, completed))
+        self._check_report(report)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_ = fit.report
-        self._space, self._model = space, space.model(fit.solution(), documents)
+        self.report_ = report
+        self._space, self._model = space, space.model(solution, documents)
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -203,6 +211,87 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the names of the model's features, in the order of ``coef_``: array of str."""
         require_fitted(self, "_model")
         return np.array([str(feature) for feature in self._model.features()], object)
+
+
+@dataclass(frozen=True)
+class LabelledDocuments:
+    """What a classifier is trained on.
+
+    Attributes
+    ----------
+    space : ScoringSpace
+        How the documents have been read.
+    documents : as the space reads them
+    targets : ClassTargets
+    weights : float64 (n_documents)
+    completed : callable
+        What is added to the data of documents that have been read.
+    """
+
+    space: ScoringSpace
+    documents: Any
+    targets: ClassTargets
+    weights: np.ndarray
+    completed: Callable[[TrainingData, Any], TrainingData]
+
+    def data(self) -> TrainingData:
+        """The input of a learner."""
+        data = self.space.training_data(
+            self.documents,
+            targets=self.targets.values,
+            known=np.ones(self.targets.values.shape, np.bool_),
+            example_weights=self.weights,
+            labels=tuple(map(str, self.targets.classes.tolist())),
+            exclusive=self.targets.exclusive,
+        )
+        return self.completed(data, self.documents)
+
+    def some(self, rows: np.ndarray) -> LabelledDocuments:
+        """Some of the documents, with all labels."""
+        targets = replace(self.targets, values=self.targets.values[rows])
+        return replace(
+            self, documents=self.space.some(self.documents, rows), targets=targets, weights=self.weights[rows]
+        )
+
+    def judge(self) -> Judge:
+        """The documents as those that are held out."""
+        values = self.targets.values
+        return Judge(Targets(values, np.ones(values.shape, np.bool_), self.weights), self.targets.exclusive)
+
+
+def trained(learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
+    """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
+    chosen = cross_validated(learner, documents) if isinstance(learner, GraftingPath) else None
+    if chosen is None:
+        fit = finished_fit(learner, documents.data())
+        return fit.report, fit.solution()
+    path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
+    solution, temperature = path.refitted(chosen.refit), chosen.temperature
+    report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
+    return report, replace(
+        solution, weights=solution.weights / temperature, intercepts=solution.intercepts / temperature
+    )
+
+
+def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Report | None:
+    """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
+    splits = splits_of(numbers_of_folds(row.tobytes() for row in documents.targets.values))
+    if not splits:
+        return None
+    paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
+    held_out = documents.some(np.concatenate([part for _, part in splits]))
+    return chosen_of_folds(learner, held_out.judge(), [points for points, _ in paths], any(has for _, has in paths))
+
+
+def path_of_fold(
+    learner: GraftingPath, kept: LabelledDocuments, part: LabelledDocuments
+) -> tuple[list[FoldPoint], bool]:
+    """The points of a path as documents that are held out see them, and whether they have a network."""
+    data = kept.data()
+    fit = cast("PointFit", start(learner, data))
+    tempered = data.network is not None
+    path = scored_points(fit, partial(part.space.scorer, part.documents), part.judge(), tempered)
+    return points_of_fold(path), tempered
 
 
 class GraftClassifier(LinearClassifier):

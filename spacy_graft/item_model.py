@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -83,11 +83,21 @@ class Space(Protocol):
     def read(self, X: Any, /) -> Any:
         """Return other documents as they are read."""
 
+    def some(self, documents: Any, rows: np.ndarray, /) -> Any:
+        """Return some of the documents that have been read."""
+
     def training_data(self, documents: Any, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
+
+
+class ScoringSpace(Space, Protocol):
+    """A space whose documents can be scored as they have been read for training."""
+
+    def scorer(self, documents: Any, like: Solution, /) -> Callable[[Solution], np.ndarray]:
+        """Return what computes the scores of documents under a solution that has the same features as another."""
 
 
 class ItemSpace:
@@ -159,6 +169,10 @@ class ItemSpace:
             raise ValueError("The feature names should match those that were passed during fit.")
         return matrix
 
+    def some(self, matrix: scipy.sparse.csr_array, rows: np.ndarray) -> scipy.sparse.csr_array:
+        """Return some rows."""
+        return matrix[rows]
+
     def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
         combinations: dict[str, CombinationBlock] = {}
@@ -177,6 +191,10 @@ class ItemSpace:
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
         return ItemModel(solution, self.names)
+
+    def scorer(self, matrix: scipy.sparse.csr_array, like: Solution) -> Callable[[Solution], np.ndarray]:
+        """Return what computes the scores of documents under a solution that has the same features as another."""
+        return lambda solution: ItemModel(solution, self.names).scores(matrix)
 
 
 class ItemModel:
@@ -276,9 +294,9 @@ def n_documents(documents: Any) -> int:
     return int(documents.shape[0]) if hasattr(documents, "shape") else len(documents)
 
 
-def finished_fit(learner: Any, data: TrainingData) -> Fit:
-    """Return the fit of a learner after its last step."""
+def finished_fit(learner: Any, data: TrainingData, n_points: int | None = None) -> Fit:
+    """Return the fit of a learner after its last step, or after a number of points of its path."""
     fit = start(learner, data)
-    while not fit.finished:
+    while not fit.finished and (n_points is None or fit.report.points < n_points):
         fit.step()
     return fit

@@ -220,7 +220,7 @@ class GraftRanker(BaseEstimator):
         require_memory_for(len(shares), 1, exclusive=False)
         order = grouped.order
         data = space.training_data(
-            candidates[order] if is_matrix(candidates) else [candidates[i] for i in order],
+            space.some(candidates, order),
             targets=shares[order, None],
             known=np.ones((len(order), 1), np.bool_),
             example_weights=weights[order],

@@ -4,8 +4,8 @@ items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -67,6 +67,14 @@ class TextSpace:
         """Return other documents, to be read when they are scored."""
         return documents_of(X)
 
+    def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
+        """Return some of the documents that have been read."""
+        streams = {
+            name: Stream.join(map(stream.document, rows.tolist()), self.readers[name].dtype)
+            for name, stream in documents.streams.items()
+        }
+        return ReadTexts(streams, documents.lengths[rows])
+
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
         readers = self.readers.items()
@@ -81,8 +89,20 @@ class TextSpace:
 
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
-        blocks = Blocks(cast("Any", self.readers))
-        return TextModel(snapshot_of_solution(solution, blocks, cast("Any", self._words)))
+        return TextModel(self._named(solution))
+
+    def scorer(self, documents: ReadTexts, like: Solution) -> Callable[[Solution], np.ndarray]:
+        """Return what computes the scores of documents under a solution that has the same features as another."""
+        named = self._named(like)
+
+        def scores(solution: Solution) -> np.ndarray:
+            snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+            return snapshot.scores_of_streams(documents.streams, documents.lengths, cast("Any", self._words))
+
+        return scores
+
+    def _named(self, solution: Solution) -> Snapshot:
+        return snapshot_of_solution(solution, Blocks(cast("Any", self.readers)), cast("Any", self._words))
 
 
 class TextModel:

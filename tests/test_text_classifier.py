@@ -25,15 +25,16 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
-from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, fit
 from spacy_graft.model.sealing import seal, unseal
+from spacy_graft.model.sparse_linear import snapshot_of
 
 RECORDS = make_records(60)
 TEXTS = [record["text"] for record in RECORDS]
 LABELS = [record["label"] for record in RECORDS]
 LEARNER = Grafting(l1=0.5)
 #: The figures of a path: fast, and lengths of texts are counted in the same way with and without a tokenizer.
-PATH = GraftingPath(steps=4, l1_min_ratio=0.05, refit=2.0)
+PATH = GraftingPath(steps=4, l1_min_ratio=0.05)
 
 
 def fitted(analyzer="char", texts=TEXTS, labels=LABELS, **options):
@@ -59,12 +60,8 @@ def test_the_model_is_that_of_the_component_bit_for_bit(learner, within_words, l
     block = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": within_words}
     component = nlp.add_pipe("textcat_graft", config={"features": {"char": {**block, "lowercase": lowercase}}})
     component.learner = learner
-    examples = make_examples(nlp, records)
-    component.initialize(lambda: examples)
-    training = component.training
-    training.add_examples([])
-    while (step := training.step()) is not None:
-        snapshot, report = step
+    report = fit(nlp, make_examples(nlp, records))
+    snapshot = snapshot_of(component.model)
     model = fitted("char_wb" if within_words else "char", texts, learner=learner, lowercase=lowercase)
     own = model._model.snapshot
     assert own.features.ngrams == snapshot.features.ngrams
@@ -72,7 +69,10 @@ def test_the_model_is_that_of_the_component_bit_for_bit(learner, within_words, l
     assert own.features.df.tolist() == snapshot.features.df.tolist()
     np.testing.assert_array_equal(own.weights, snapshot.weights)
     np.testing.assert_array_equal(own.intercepts, snapshot.intercepts)
-    assert model.report.objective == report.objective
+    assert [model.report.objective, model.report.points] == [report.objective, report.points]
+    # What cross-validation has chosen.
+    assert [model.report.refit, model.report.temperature] == [report.refit, report.temperature]
+    assert model.report.log_loss == report.log_loss
     assert len(model.features()) > 5
     docs = [nlp.make_doc(text) for text in [*texts, *HOSTILE]]
     np.testing.assert_array_equal(model._model.scores([*texts, *HOSTILE]), snapshot.scores(docs))

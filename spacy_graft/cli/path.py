@@ -70,7 +70,7 @@ def path_command(
 
 def marks_of(history: History) -> dict[int, str]:
     """The marks of steps, by their index: ``best``, ``one_se`` and, for the last step, ``chosen``."""
-    from ..pipeline.choice import parsimonious  # here, so that other commands start quickly
+    from ..held_out import parsimonious  # here, so that other commands start quickly
 
     judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
     if not judged:

@@ -56,6 +56,10 @@ class DocSpace:
                 raise ValueError(f"With blocks, candidates must be strings or Docs, but candidate {i} is {doc!r}.")
         return docs
 
+    def some(self, docs: Sequence[Doc], rows: np.ndarray) -> list[Doc]:
+        """Return some of the Docs."""
+        return [docs[row] for row in rows.tolist()]
+
     def training_data(self, docs: Sequence[Doc], /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights.
 

@@ -13,8 +13,18 @@ from spacy.training import Example
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
+from ..held_out import (
+    FoldPoint,
+    chosen_of_folds,
+    is_small,
+    judged,
+    numbers_of_folds,
+    points_of_fold,
+    refit_grid,
+    splits_of,
+)
 from .block_choice import leave_out
-from .choice import HeldOut, is_better_network, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
+from .choice import HeldOut, is_better_network, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before
@@ -24,12 +34,6 @@ if TYPE_CHECKING:
 
     from ..graft.network import NetworkBuilder
     from ..graft.points import PointFit
-
-#: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
-#: fewer than MIN_HELD_OUT documents there is no cross-validation.
-N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
-#: Refits that folds try at each point.
-REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 
 
 def fit(
@@ -216,16 +220,12 @@ def cross_validated(
     learner = component.learner
     if not isinstance(learner, GraftingPath):
         return None
-    fold_of = folds(examples)
-    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
-    n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
-    if sizes[n_folds - 1] < MIN_HELD_OUT:
+    splits = [
+        Split([examples[i] for i in kept.tolist()], [examples[i] for i in part.tolist()])
+        for kept, part in splits_of(folds(examples))
+    ]
+    if not splits:
         return None
-    splits: list[Split] = []
-    for fold in range(n_folds):
-        kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
-        part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
-        splits.append(Split(kept, part))
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
@@ -233,8 +233,8 @@ def cross_validated(
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
         paths = []
         for fold, (kept, part) in enumerate(splits, start=1):
-            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
-            paths.append(scores_along_path(component, path, part))
+            path = training_steps(component, kept, options, progress, f"fold {fold} of {len(splits)}: ")
+            paths.append(points_of_fold(scored_steps(component, path, component.held_out(part))))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
         chosen = with_best_network(component, chosen, splits, held_out, options)
@@ -248,30 +248,16 @@ class Split(NamedTuple):
     held_out: list[Example]
 
 
-class FoldPoint(NamedTuple):
-    """A point of the path of one fold: scores of its documents under each refit, and features."""
-
-    scores: np.ndarray
-    n_features: int
-
-
-def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: list[Example]) -> list[FoldPoint]:
-    """The points of a path, with the scores of held-out documents: float64 (refits, n_documents, n_labels).
-
-    The path ends when the log-loss of the best refit does not fall any more.
-    """
-    held_out = component.held_out(examples)
-    points: list[FoldPoint] = []
-    losses: list[float] = []
+def scored_steps(
+    component: TextCatGraft, path: Iterable[Model], held_out: HeldOut
+) -> Iterator[tuple[FoldPoint, float]]:
+    """The points of a path, with the scores of held-out documents and the log-loss of the best refit."""
     for model in path:
         assert component.training is not None
         trial = trials_of(path_of(component.training), model.snapshot, held_out)
         trials = [trial(strength) for strength in refit_grid(component.learner)]
-        points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
-        losses.append(min(trial.log_loss for trial in trials))
-        if is_exhausted(losses):
-            break
-    return points
+        scores = np.array([trial.scores for trial in trials])
+        yield FoldPoint(scores, model.report.n_active), min(trial.log_loss for trial in trials)
 
 
 def with_best_network(
@@ -342,62 +328,6 @@ def loss_of(report: Report) -> float:
     return report.log_loss
 
 
-def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
-    """The refits that folds try at each point."""
-    return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
-
-
-def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[FoldPoint]], tempered: bool) -> Report:
-    """What the held-out documents of all folds choose, in a report; ``tempered`` as of :func:`judged`.
-
-    A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
-    last point.
-    """
-    reports, errors, sizes = [], [], []
-    for number in range(max(map(len, paths))):
-        points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = judged(
-            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
-        )
-        report.points = number + 1
-        reports.append(report)
-        errors.append(held_out.error(losses))
-        sizes.append(float(np.mean([point.n_features for point in points])))
-    all_losses = [report.log_loss or 0.0 for report in reports]
-    return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
-
-
-def judged(
-    scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut, tempered: bool
-) -> tuple[Report, np.ndarray]:
-    """The best refit of a point, its temperature and log-loss, and the losses of documents.
-
-    Parameters
-    ----------
-    scores : float64 (refits, n_documents, n_labels)
-    grid : tuple of float
-        The strengths of the refits.
-    held_out : HeldOut
-    tempered : bool
-        Whether refits are judged with their temperature, as with a network (:class:`.choice.Trial`).
-    """
-    temperatures = [held_out.temperature(of_refit) for of_refit in scores]
-    means = [
-        held_out.doubting_loss(of_refit / temperature if tempered else of_refit)
-        for of_refit, temperature in zip(scores, temperatures, strict=True)
-    ]
-    k = int(np.argmin(means))
-    report = Report(refit=grid[k], temperature=temperatures[k])
-    if 0 < k < len(grid) - 1:
-        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
-        place, _ = lowest_of_parabola(means[k - 1 : k + 2])
-        step = REFIT_GRID[1] / REFIT_GRID[0]
-        report.refit = REFIT_GRID[k] * step**place
-    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
-    report.log_loss = held_out.mean(losses)
-    return report, losses
-
-
 def path_of(training: Training) -> PointFit:
     """Return the fit of a training by :class:`GraftingPath`, typed as such."""
     return cast("PointFit", training.fit)
@@ -405,14 +335,9 @@ def path_of(training: Training) -> PointFit:
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
     """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
-    members: dict[frozenset[str], list[int]] = {}
-    for i, example in enumerate(examples):
-        labels = frozenset(label for label, value in example.reference.cats.items() if value >= 0.5)
-        members.setdefault(labels, []).append(i)
-    order = np.array([i for indices in members.values() for i in indices], np.int64)
-    fold_of = np.empty(len(order), np.int64)
-    fold_of[order] = np.arange(len(order)) % N_FOLDS
-    return fold_of
+    return numbers_of_folds(
+        frozenset(label for label, value in example.reference.cats.items() if value >= 0.5) for example in examples
+    )
 
 
 def progress_bar(component: TextCatGraft) -> Progress:
