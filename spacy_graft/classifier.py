@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import scipy.sparse
 
-from .class_targets import ClassTargets
+from .class_targets import ClassTargets, restored_labels, saved_labels
+from .estimator_files import SealedEstimator
 from .estimators import BaseEstimator, ClassifierMixin, require_fitted, weighted_mean
 from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
@@ -41,7 +42,7 @@ from .item_model import (
     finished_fit,
     n_documents,
 )
-from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
+from .matrices import MatrixOrItems, documents_at
 from .metrics import logistic, softmax
 from .options import check_flags
 
@@ -62,7 +63,7 @@ class NamedFeature(ItemFeature):
     weights: dict[Hashable, float]
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
     #: The learner if none is given.
@@ -130,6 +131,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """``report_`` by the name that it has in components."""
         require_fitted(self, "report_")
         return self.report_
+
+    def _saved_labels(self) -> dict[str, Any]:
+        return saved_labels(self.classes_, self._exclusive, self._matrix_dtype)
+
+    def _restore_labels(self, labels: dict[str, Any]) -> int:
+        self.classes_, self._exclusive, self._matrix_dtype = restored_labels(labels)
+        return len(self.classes_)
 
     def _scores(self, X: Any) -> np.ndarray:
         """The scores of all labels: float64 (n_documents, n_labels)."""
@@ -407,7 +415,7 @@ class GraftClassifier(LinearClassifier):
             If a value is not finite, or with combinations outside [0, 1]; if the numbers of documents and labels
             differ; or if there are too few labels.
         """
-        space = ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+        space = self._own_space()
 
         def with_network(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
             if network is None:
@@ -416,13 +424,11 @@ class GraftClassifier(LinearClassifier):
             return replace(data, network=Network.built(network, named, data.n_documents))
 
         self._fit(space, X, y, sample_weight, names, with_network)
-        for attribute in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(attribute, None)
-        if is_matrix(X):
-            self.n_features_in_ = len(space.names)
-        if (columns := column_names(X)) is not None:
-            self.feature_names_in_ = np.array(columns, object)
+        self._set_input_attributes()
         return self
+
+    def _own_space(self) -> ItemSpace:
+        return ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
 
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""

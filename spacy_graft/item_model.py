@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import scipy.sparse
 
-from .extract.blocks import CombinationBlock
+from .estimator_files import SavedEstimator, SavedSpace, checked_values
+from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
+from .extract.terms import Term
+from .extract.texts import Words
 from .graft.data import TrainingData
+from .graft.report import Report
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -27,7 +31,11 @@ from .matrices import (
     named_matrix,
     require_finite,
 )
+from .messages import listed
 from .model.item_matching import Members, add_item_scores
+from .model.matching import Blocks
+from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.table import damaged_model
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
 
 #: Names of the two blocks.
@@ -74,7 +82,7 @@ class ScoringModel(Protocol):
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
 
 
-class Space(Protocol):
+class Space(SavedSpace, Protocol):
     """What is read of documents, and the features that are made of it."""
 
     def learn(self, X: Any, names: Sequence[str] | None, /) -> Any:
@@ -100,6 +108,35 @@ class ScoringSpace(Space, Protocol):
         """Return what computes the scores of documents under a solution that has the same features as another."""
 
 
+@dataclass(frozen=True)
+class NamedItems:
+    """Items by their names, as a block: the symbol of an item is the number of its column."""
+
+    min_df: int
+    penalty_factor: float = 1.0
+
+    kind: ClassVar[BlockKind] = BlockKind.ITEMS
+    feature_kind: ClassVar[str] = "item"
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    value: ClassVar[str] = "binary"
+    width: ClassVar[int] = 1
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        """Return the name of an item."""
+        return tuple(strings[column + 1] for column in symbols.tolist())
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        """Return the columns of names; a ValueError if there are none."""
+        missing = [name for name in names if name not in strings.numbers]
+        if missing:
+            raise damaged_model(f"it has features of {listed(missing[:3])}, but no such items")
+        return np.array([strings.numbers[name] - 1 for name in names], np.uint64)
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the name of an item for display."""
+        return "".join(names)
+
+
 class ItemSpace:
     """Items and their combinations as a space of features, by the names of the items.
 
@@ -118,6 +155,8 @@ class ItemSpace:
     ----------
     names : sequence of str
         Of the items of the training documents.
+    of_matrix : bool
+        Whether the training documents were a matrix, and the names are those of its columns.
     columns : list of str, optional
         Names of the columns of the DataFrame that the training documents were.
 
@@ -142,11 +181,13 @@ class ItemSpace:
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.names: Sequence[str] = ()
+        self.of_matrix = False
         self.columns: list[str] | None = None
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""
-        if is_matrix(X):
+        self.of_matrix = is_matrix(X)
+        if self.of_matrix:
             self.columns = column_names(X)
             matrix, self.names = named_matrix(X, self.columns if names is None else names)
         else:
@@ -175,10 +216,8 @@ class ItemSpace:
 
     def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
-        combinations: dict[str, CombinationBlock] = {}
+        combinations = self._combinations()
         factor = self.combination_penalty_factor
-        if self.degree > 1:
-            combinations[COMBINATION_BLOCK] = Combinations([ITEM_BLOCK], self.degree, self.min_df, factor)
         return TrainingData(
             bags={ITEM_BLOCK: bags_of(matrix, self.min_df)},
             combinations=combinations,
@@ -191,6 +230,39 @@ class ItemSpace:
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
         return ItemModel(solution, self.names)
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return the number of columns if the training documents were a matrix, and their names if they had any."""
+        found: dict[str, Any] = {"n_features_in_": len(self.names)} if self.of_matrix else {}
+        return found if self.columns is None else {**found, "feature_names_in_": np.array(self.columns, object)}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training documents: the names of items and columns."""
+        return {"names": list(self.names), "of_matrix": self.of_matrix, "columns": self.columns or []}
+
+    def snapshot(self, model: ItemModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return snapshot_of_solution(model.solution, self._blocks(), cast("Any", Words(self.names)))
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[ItemModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        names, self.of_matrix, columns = checked_values(saved.space, names=list, of_matrix=bool, columns=list)
+        if not are_names(names) or not are_names(columns) or len(columns) not in (0, len(names)):
+            raise damaged_model("its items have no names, or not one for each column")
+        self.names, self.columns = names, columns or None
+        words = Words(names)
+        snapshot, report = saved.snapshot(self._blocks(), words, n_labels)
+        return ItemModel(solution_of(snapshot, words), names), report
+
+    def _combinations(self) -> dict[str, CombinationBlock]:
+        """The block of combinations by its name, if there is one."""
+        if self.degree == 1:
+            return {}
+        block = Combinations([ITEM_BLOCK], self.degree, self.min_df, self.combination_penalty_factor)
+        return {COMBINATION_BLOCK: block}
+
+    def _blocks(self) -> Blocks:
+        return Blocks({ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()})
 
     def scorer(self, matrix: scipy.sparse.csr_array, like: Solution) -> Callable[[Solution], np.ndarray]:
         """Return what computes the scores of documents under a solution that has the same features as another."""
@@ -264,6 +336,30 @@ class ItemModel:
         return self.members.features_of(
             known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
         )
+
+
+def solution_of(snapshot: Snapshot, numbers: Words) -> Solution:
+    """The solution that a snapshot was made of."""
+    table = snapshot.features
+    terms = [
+        tuple(Term(term.block, np.array([numbers.numbers[term.symbols[0]] - 1], np.uint64)) for term in table.terms(k))
+        for k in range(table.n_features)
+    ]
+    return Solution(
+        list(table.blocks),
+        terms,
+        terms,
+        table.df,
+        snapshot.weights,
+        snapshot.intercepts,
+        snapshot.mean_scale,
+        length_shares=snapshot.length_shares,
+    )
+
+
+def are_names(values: list[Any]) -> bool:
+    """Whether these are different strings."""
+    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
 
 
 def by_falling_weight(weights: np.ndarray) -> np.ndarray:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .item_model import by_falling_weight
 from .messages import listed
-from .model.table import damaged_model
 from .text_model import TextModel, TextSpace
-from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
 
 #: What an analyzer may be named.
 ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
@@ -184,7 +181,7 @@ class GraftTextClassifier(LinearClassifier):
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
             are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
         """
-        self._fit(TextSpace(self._readers()), X, y, sample_weight)
+        self._fit(self._own_space(), X, y, sample_weight)
         return self
 
     def _check_report(self, report: Report) -> None:
@@ -279,43 +276,8 @@ class GraftTextClassifier(LinearClassifier):
             explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
         ]
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted classifier into a file, in plain values and with a digest.
-
-        Raises
-        ------
-        ValueError
-            If an analyzer is a function, a label neither a string nor a number, or the learner of another package.
-        """
-        require_fitted(self, "_model")
-        saved = SavedEstimator(
-            type(self).__name__, self.get_params(deep=False), self.classes_, self._exclusive, self._matrix_dtype
-        )
-        write_estimator(Path(path), saved, self._texts, self.report_)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote. Nothing in it is executed.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, or of another estimator or version.
-        """
-        data = Path(path).read_bytes()
-        try:
-            saved, message = read_parts_of(data)
-            if saved.name != cls.__name__:
-                raise damaged_model(f"it is of {saved.name!r}, not of {cls.__name__!r}")
-            estimator = cls(**saved.params)
-            readers = estimator._readers()
-            estimator._model, estimator.report_ = read_model(message, readers, len(saved.classes))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
-        estimator._space = TextSpace(readers)
-        estimator.classes_, estimator._exclusive = saved.classes, saved.exclusive
-        estimator._matrix_dtype = saved.matrix_dtype
-        return estimator
+    def _own_space(self) -> TextSpace:
+        return TextSpace(self._readers())
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

@@ -10,10 +10,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from .estimator_files import SavedEstimator, checked_values
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
 from .extract.texts import SequenceReader, Words, document_batches, sequence_length
 from .graft.data import TrainingData
+from .graft.report import Report
 from .graft.solution import Solution
 from .item_model import ItemFeature
 from .model.matching import Blocks, CompiledFeatures
@@ -100,6 +102,24 @@ class TextSpace:
             return snapshot.scores_of_streams(documents.streams, documents.lengths, cast("Any", self._words))
 
         return scores
+
+    def snapshot(self, model: TextModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return model.snapshot
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return what tells that the training documents were a matrix: nothing."""
+        return {}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training documents: nothing."""
+        return {}
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        checked_values(saved.space)
+        snapshot, report = saved.snapshot(self.readers, Words(), n_labels)
+        return TextModel(snapshot), report
 
     def _named(self, solution: Solution) -> Snapshot:
         return snapshot_of_solution(solution, Blocks(cast("Any", self.readers)), cast("Any", self._words))

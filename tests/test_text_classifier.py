@@ -437,8 +437,10 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
     "change",
     [
         {"class": "GraftClassifier"},
-        {"classes": ["a"]},
-        {"dtype": "V8"},
+        {"labels": {"classes": ["a"], "dtype": "<U1", "exclusive": True, "matrix": ""}},
+        {"labels": {"classes": ["a", "b", "c"], "dtype": "V8", "exclusive": True, "matrix": ""}},
+        {"labels": {}},
+        {"space": {"names": []}},
         {"params": {"analyzer": "word"}},
         {"params": {"no_such": 1}},
         {"params": {"learner": {"type": "Popen", "settings": {}}}},

@@ -9,10 +9,12 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
+from ..estimator_files import SavedEstimator, checked_values
 from ..extract.batches import joined_streams
 from ..extract.blocks import Block, is_reading_block
 from ..extract.lengths import document_length
 from ..graft.data import TrainingData
+from ..graft.report import Report
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
@@ -78,6 +80,24 @@ class DocSpace:
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
         """Return the model of a solution on training Docs."""
         return DocModel(snapshot_of_solution(solution, Blocks(self.blocks), docs[0].vocab.strings))
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return what tells that the training documents were a matrix: nothing."""
+        return {}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training texts: nothing."""
+        return {}
+
+    def snapshot(self, model: DocModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return model.snapshot
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[DocModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        checked_values(saved.space)
+        snapshot, report = saved.snapshot(Blocks(self.blocks), self._tokenizer.vocab.strings, n_labels)
+        return DocModel(snapshot), report
 
 
 class DocModel:
