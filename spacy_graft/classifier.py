@@ -314,7 +314,8 @@ class GraftClassifier(LinearClassifier):
     Parameters
     ----------
     learner : Grafting, GraftingPath or CoordinateAscent
-        The learner: at one L1 strength, along a path (the last point is the model), or without a penalty. By default
+        The learner: at one L1 strength, along a path (cross-validation within ``fit`` chooses the point, the L2
+        strength of its features and a temperature), or without a penalty. By default
         ``Grafting(l1=1.0)``.
     degree : int
         1: items only. 2 or 3: also combinations of at most this many items.

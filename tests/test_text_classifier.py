@@ -8,7 +8,9 @@ import json
 import pickle
 import re
 import warnings
+import weakref
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,6 +28,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, fit
+from spacy_graft.extract.texts import BATCH
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
 
@@ -124,6 +127,87 @@ def test_scikit_learn_can_use_it():
     assert search.predict_proba(texts[:2]).shape == (2, 3)
     assert CalibratedClassifierCV(model, cv=2).fit(texts, labels).predict_proba(texts[:2]).shape == (2, 3)
     assert OneVsRestClassifier(model).fit(texts, labels).score(texts, labels) == 1.0
+
+
+def test_a_path_is_chosen_by_cross_validation():
+    """The chosen model needs no temperature, and is no larger than the last one."""
+    rng = np.random.default_rng(0)
+    labels = [label if rng.random() < 0.7 else LABELS[rng.integers(60)] for label in LABELS]
+    report = fitted(labels=labels, learner=PATH).report_
+    assert report.log_loss is not None
+    assert report.points <= PATH.steps
+    assert report.refit != PATH.first_refit or report.points < PATH.steps or report.temperature != 1.0
+    one_refit = fitted(labels=labels, learner=GraftingPath(steps=4, l1_min_ratio=0.05, refit=2.0)).report_
+    assert one_refit.refit == 2.0
+    # Too few documents to hold some out: the last point.
+    few = fitted(texts=TEXTS[:9], labels=LABELS[:9], learner=PATH).report_
+    assert [few.points, few.refit, few.log_loss] == [PATH.steps, PATH.first_refit, None]
+    # A label of a single document, which is held out once.
+    assert fitted(labels=["rare", *LABELS[1:]], learner=PATH).classes_.tolist() == ["food", "music", "rare", "sport"]
+
+
+class Text(str):
+    """A string that can tell whether it is still there."""
+
+
+def test_texts_are_read_once_and_not_kept():
+    n_alive = []
+    alive: weakref.WeakSet[Text] = weakref.WeakSet()
+
+    def texts():
+        for i in range(40):
+            n_alive.append(len(alive))
+            text = Text(f"{'good' if i % 2 else 'bad'} {i} " * 1000)
+            alive.add(text)
+            yield text
+            del text
+
+    model = fitted(texts=texts(), labels=[i % 2 for i in range(40)], min_df=10, learner=Grafting(l1=5.0))
+    most = BATCH // 6000
+    assert 1 < max(n_alive) <= most
+    assert not alive
+    assert len(model.predict(texts())) == 40
+    assert max(n_alive) <= most
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb", "word", "byte"])
+def test_one_long_text_beside_short_ones(analyzer):
+    """With every line end, and a break."""
+    long = "\r\n".join([*TEXTS, "\0\r", *TEXTS, "\x1c\u2028"]) * 30
+    assert len(long) > 2**17
+    texts, labels = [long, *TEXTS, long[::-1]], ["food", *LABELS, "sport"]
+    model = fitted(analyzer, texts, labels, min_df=5)
+    expected = np.concatenate([model.predict_proba([text]) for text in texts])
+    np.testing.assert_array_equal(model.predict_proba(iter(texts)), expected)
+    assert model.score(TEXTS, LABELS) > 0.9
+    assert all("\0" not in name for name in model.get_feature_names_out()) or analyzer == "word"
+
+
+def test_many_short_texts():
+    texts = [f"{text[:12]} {i % 7}" for i in range(300) for text in TEXTS]
+    model = fitted(texts=texts, labels=LABELS * 300, min_df=5, learner=Grafting(l1=20.0))
+    assert model.predict(iter(texts)).shape == (18_000,)
+    assert model.report_.converged
+
+
+def test_joblib_keeps_and_shares_models(tmp_path):
+    model = fitted(["word", "char"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    np.testing.assert_array_equal(
+        joblib.load(tmp_path / "model.joblib").predict_proba(TEXTS), model.predict_proba(TEXTS)
+    )
+    copied = pickle.loads(pickle.dumps(model))
+    parts = joblib.Parallel(n_jobs=4, prefer="threads")(
+        joblib.delayed(copied.predict_proba)(TEXTS[i : i + 5]) for i in range(0, 60, 5)
+    )
+    np.testing.assert_array_equal(np.concatenate(parts), model.predict_proba(TEXTS))
+
+
+@pytest.mark.slow
+def test_searches_use_several_processes():
+    texts, labels = np.array(TEXTS), np.array(LABELS)
+    in_processes = cross_val_score(GraftTextClassifier(LEARNER), texts, labels, cv=2, n_jobs=2)
+    assert in_processes.tolist() == cross_val_score(GraftTextClassifier(LEARNER), texts, labels, cv=2).tolist()
 
 
 def test_shapes_and_names():
@@ -303,6 +387,12 @@ def test_copies_predict_the_same(copied):
         ([b"bytes", "text"], ["x", "y"], "Each document must be a string, but one is b'bytes'.*analyzer='byte'"),
         (["text", float("nan")], ["x", "y"], "Each document must be a string, but one is nan"),
         (["text", None], ["x", "y"], "Each document must be a string, but one is None"),
+        (pd.Series(["text", pd.NA], dtype="string"), ["x", "y"], "Each document must be a string, but one is <NA>"),
+        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), LABELS, "Each document must be a string"),
+        ("text", "x", "Iterable over raw text documents expected"),
+        (TEXTS, ["x", None] * 30, "Input y contains NaN"),
+        (TEXTS, np.array(["x", np.nan] * 30, object), "Input y contains NaN"),
+        (TEXTS, [float("inf")] * 60, "Input y contains infinity"),
         (np.eye(2), [0, 1], "Each document must be a string"),
         (TEXTS, LABELS[1:], "There are 60 documents, but 59 labels"),
         (TEXTS, None, "requires y to be passed, but the target y is None"),
