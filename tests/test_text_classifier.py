@@ -130,20 +130,19 @@ def test_scikit_learn_can_use_it():
 
 
 def test_a_path_is_chosen_by_cross_validation():
-    """The chosen model needs no temperature, and is no larger than the last one."""
     rng = np.random.default_rng(0)
     labels = [label if rng.random() < 0.7 else LABELS[rng.integers(60)] for label in LABELS]
     report = fitted(labels=labels, learner=PATH).report_
     assert report.log_loss is not None
     assert report.points <= PATH.steps
     assert report.refit != PATH.first_refit or report.points < PATH.steps or report.temperature != 1.0
-    one_refit = fitted(labels=labels, learner=GraftingPath(steps=4, l1_min_ratio=0.05, refit=2.0)).report_
-    assert one_refit.refit == 2.0
     # Too few documents to hold some out: the last point.
-    few = fitted(texts=TEXTS[:9], labels=LABELS[:9], learner=PATH).report_
-    assert [few.points, few.refit, few.log_loss] == [PATH.steps, PATH.first_refit, None]
+    short = GraftingPath(steps=2, l1_min_ratio=0.1)
+    few = fitted(texts=TEXTS[:9], labels=LABELS[:9], learner=short).report_
+    assert [few.points, few.refit, few.log_loss] == [short.steps, short.first_refit, None]
     # A label of a single document, which is held out once.
-    assert fitted(labels=["rare", *LABELS[1:]], learner=PATH).classes_.tolist() == ["food", "music", "rare", "sport"]
+    rare = fitted(texts=TEXTS[:20], labels=["rare", *LABELS[1:20]], learner=short)
+    assert rare.classes_.tolist() == ["food", "music", "rare", "sport"]
 
 
 class Text(str):
@@ -155,18 +154,19 @@ def test_texts_are_read_once_and_not_kept():
     alive: weakref.WeakSet[Text] = weakref.WeakSet()
 
     def texts():
-        for i in range(40):
+        for i in range(60):
             n_alive.append(len(alive))
             text = Text(f"{'good' if i % 2 else 'bad'} {i} " * 1000)
             alive.add(text)
             yield text
             del text
 
-    model = fitted(texts=texts(), labels=[i % 2 for i in range(40)], min_df=10, learner=Grafting(l1=5.0))
-    most = BATCH // 6000
+    model = fitted(texts=texts(), labels=[i % 2 for i in range(60)], min_df=10, learner=Grafting(l1=5.0))
+    # A batch, and the one before.
+    most = 2 * BATCH // 6000
     assert 1 < max(n_alive) <= most
     assert not alive
-    assert len(model.predict(texts())) == 40
+    assert len(model.predict(texts())) == 60
     assert max(n_alive) <= most
 
 
@@ -184,19 +184,17 @@ def test_one_long_text_beside_short_ones(analyzer):
 
 
 def test_many_short_texts():
-    texts = [f"{text[:12]} {i % 7}" for i in range(300) for text in TEXTS]
-    model = fitted(texts=texts, labels=LABELS * 300, min_df=5, learner=Grafting(l1=20.0))
-    assert model.predict(iter(texts)).shape == (18_000,)
+    texts = [f"{text[:12]} {i % 7}" for i in range(100) for text in TEXTS]
+    model = fitted(texts=texts, labels=LABELS * 100, min_df=5, learner=Grafting(l1=20.0))
+    assert model.predict(iter(texts)).shape == (6000,)
     assert model.report_.converged
 
 
 def test_joblib_keeps_and_shares_models(tmp_path):
     model = fitted(["word", "char"])
     joblib.dump(model, tmp_path / "model.joblib")
-    np.testing.assert_array_equal(
-        joblib.load(tmp_path / "model.joblib").predict_proba(TEXTS), model.predict_proba(TEXTS)
-    )
-    copied = pickle.loads(pickle.dumps(model))
+    copied = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(copied.predict_proba(TEXTS), model.predict_proba(TEXTS))
     parts = joblib.Parallel(n_jobs=4, prefer="threads")(
         joblib.delayed(copied.predict_proba)(TEXTS[i : i + 5]) for i in range(0, 60, 5)
     )
