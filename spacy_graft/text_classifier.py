@@ -77,14 +77,15 @@ class GraftTextClassifier(LinearClassifier):
         other, those of the second minus those of the first.
     intercept_ : array (n_labels,), or (1,)
     report_ : Report
-        The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
+        The training report: objective, duality gap over the whole space, seconds; what cross-validation has chosen.
+        Also as ``report``.
 
     Notes
     -----
-    Cross-validation holds out a tenth of the documents at a time, until 500 have been: ``GraftingPath()`` trains ten
-    times on small corpora, once on large ones, and then on all documents, at least to the chosen point. With fewer than
-    10 documents, the last point is the model. ``report_`` has ``refit``, ``temperature`` and ``log_loss`` of what was
-    chosen.
+    ``GraftingPath()`` holds out a tenth of the documents at a time until 500 have been held out, so that it is trained
+    ten times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
+    than 10 documents there is no choice, and the last point of the path is the model. ``report_`` has ``points``,
+    ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -117,6 +118,16 @@ class GraftTextClassifier(LinearClassifier):
     >>> round(model.score(texts, labels), 2)
     1.0
 
+    As any classifier of scikit-learn; strengths fall by factors, and the largest that does well is the easiest to read:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> grid = {"learner": [Grafting(l1=strength) for strength in (10.0, 3.0, 1.0)], "analyzer": ["char", "word"]}
+    >>> search = GridSearchCV(GraftTextClassifier(), grid, cv=3).fit(texts, labels)
+    >>> search.best_params_["analyzer"], search.best_params_["learner"].l1, float(search.best_score_)
+    ('char', 3.0, 1.0)
+
+    Where in the text the features are that speak for a label:
+
     >>> model.explain(["an uneven game"])[0]["-"].contributions[0].members[0].places
     ((Span(start=3, end=5, first_token=0, end_token=0),),)
 
@@ -125,6 +136,12 @@ class GraftTextClassifier(LinearClassifier):
     >>> model = GraftTextClassifier(analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5])
     >>> model.fit(texts, labels).predict_proba(["unheard"]).shape
     (1, 2)
+
+    Several labels for each text; none of them excludes another:
+
+    >>> model = GraftTextClassifier(Grafting(l1=1.0), multilabel=True)
+    >>> model.fit(texts, [["neg"] if "un" in text else ["pos", "short"] for text in texts]).predict(["untrue", "true"])
+    [['neg'], ['pos', 'short']]
 
     Bytes:
 
