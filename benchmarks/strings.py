@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -189,8 +190,7 @@ class FastText:
 
     def fit(self, texts: list[Any], labels: list[Any]) -> FastText:
         """Train."""
-        import fasttext
-
+        fasttext = import_module("fasttext")
         path = HERE / f".fasttext.{time.process_time_ns()}"
         lines = (f"__label__{label} {one_line(text)}\n" for text, label in zip(texts, labels, strict=True))
         path.write_text("".join(lines), "utf8")
@@ -284,7 +284,7 @@ def trained(task: str, method: str, data: Path) -> Iterator[Result]:
     documents = TASKS[task][1](data)
     model = METHODS[task][method]()
     if method.startswith("fastText"):
-        import fasttext  # noqa: F401
+        import_module("fasttext")
     else:
         # What is compiled or imported at first use.
         few = random.Random(0).sample(range(len(documents.train)), 60)
@@ -363,7 +363,7 @@ def messages_of_100_mb(data: Path) -> tuple[list[Any], list[Any]]:
     return by_topic(data, 100)
 
 
-@sized("100 MB of characters (messages), default learner", min_df=5)
+@sized("100 MB of messages, default learner", min_df=5)
 def messages_of_100_mb_by_default(data: Path) -> tuple[list[Any], list[Any]]:
     return by_topic(data, 100)
 
