@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -19,23 +18,12 @@ from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
-from .graft.start import start
-from .held_out import (
-    FoldPoint,
-    Judge,
-    Targets,
-    chosen_of_folds,
-    numbers_of_folds,
-    points_of_fold,
-    scored_points,
-    splits_of,
-)
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
     ItemSpace,
     ScoringModel,
-    ScoringSpace,
+    Space,
     by_falling_weight,
     checked_learner,
     example_weights,
@@ -45,9 +33,6 @@ from .item_model import (
 from .matrices import MatrixOrItems, documents_at
 from .metrics import logistic, softmax
 from .options import check_flags
-
-if TYPE_CHECKING:
-    from .graft.points import PointFit
 
 
 @dataclass(frozen=True)
@@ -73,7 +58,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
     multilabel: bool
     classes_: np.ndarray
     report_: Report
-    _space: ScoringSpace
+    _space: Space
     _model: ScoringModel
     #: The type of the matrix of targets, if they were one.
     _matrix_dtype: np.dtype[Any] | None
@@ -86,7 +71,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
 
     def _fit(
         self,
-        space: ScoringSpace,
+        space: Space,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -97,7 +82,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
 
         Parameters
         ----------
-        space : ScoringSpace
+        space : Space
             How documents are read.
         X, y, sample_weight, names
             As those of ``fit``.
@@ -117,11 +102,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        report, solution = trained(learner, LabelledDocuments(space, documents, targets, weights, completed))
+        report, solution = self._trained(learner, LabelledDocuments(space, documents, targets, weights, completed))
         self._check_report(report)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = report
         self._space, self._model = space, space.model(solution, documents)
+
+    def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
+        """The model of a learner after its last step, and its report."""
+        fit = finished_fit(learner, documents.data())
+        return fit.report, fit.solution()
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -227,7 +217,7 @@ class LabelledDocuments:
 
     Attributes
     ----------
-    space : ScoringSpace
+    space : Space
         How the documents have been read.
     documents : as the space reads them
     targets : ClassTargets
@@ -236,7 +226,7 @@ class LabelledDocuments:
         What is added to the data of documents that have been read.
     """
 
-    space: ScoringSpace
+    space: Space
     documents: Any
     targets: ClassTargets
     weights: np.ndarray
@@ -261,46 +251,6 @@ class LabelledDocuments:
             self, documents=self.space.some(self.documents, rows), targets=targets, weights=self.weights[rows]
         )
 
-    def judge(self) -> Judge:
-        """The documents as those that are held out."""
-        values = self.targets.values
-        return Judge(Targets(values, np.ones(values.shape, np.bool_), self.weights), self.targets.exclusive)
-
-
-def trained(learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
-    """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
-    chosen = cross_validated(learner, documents) if isinstance(learner, GraftingPath) else None
-    if chosen is None:
-        fit = finished_fit(learner, documents.data())
-        return fit.report, fit.solution()
-    path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
-    solution, temperature = path.refitted(chosen.refit), chosen.temperature
-    report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
-    return report, replace(
-        solution, weights=solution.weights / temperature, intercepts=solution.intercepts / temperature
-    )
-
-
-def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Report | None:
-    """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
-    splits = splits_of(numbers_of_folds(row.tobytes() for row in documents.targets.values))
-    if not splits:
-        return None
-    paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
-    held_out = documents.some(np.concatenate([part for _, part in splits]))
-    return chosen_of_folds(learner, held_out.judge(), [points for points, _ in paths], any(has for _, has in paths))
-
-
-def path_of_fold(
-    learner: GraftingPath, kept: LabelledDocuments, part: LabelledDocuments
-) -> tuple[list[FoldPoint], bool]:
-    """The points of a path as documents that are held out see them, and whether they have a network."""
-    data = kept.data()
-    fit = cast("PointFit", start(learner, data))
-    tempered = data.network is not None
-    path = scored_points(fit, partial(part.space.scorer, part.documents), part.judge(), tempered)
-    return points_of_fold(path), tempered
-
 
 class GraftClassifier(LinearClassifier):
     """Sparse logistic regression over items and all combinations of two or three of them.
@@ -314,8 +264,7 @@ class GraftClassifier(LinearClassifier):
     Parameters
     ----------
     learner : Grafting, GraftingPath or CoordinateAscent
-        The learner: at one L1 strength, along a path (cross-validation within ``fit`` chooses the point, the L2
-        strength of its features and a temperature), or without a penalty. By default
+        The learner: at one L1 strength, along a path (the last point is the model), or without a penalty. By default
         ``Grafting(l1=1.0)``.
     degree : int
         1: items only. 2 or 3: also combinations of at most this many items.

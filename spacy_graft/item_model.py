@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, cast
@@ -99,13 +99,6 @@ class Space(SavedSpace, Protocol):
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
-
-
-class ScoringSpace(Space, Protocol):
-    """A space whose documents can be scored as they have been read for training."""
-
-    def scorer(self, documents: Any, like: Solution, /) -> Callable[[Solution], np.ndarray]:
-        """Return what computes the scores of documents under a solution that has the same features as another."""
 
 
 @dataclass(frozen=True)
@@ -263,10 +256,6 @@ class ItemSpace:
 
     def _blocks(self) -> Blocks:
         return Blocks({ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()})
-
-    def scorer(self, matrix: scipy.sparse.csr_array, like: Solution) -> Callable[[Solution], np.ndarray]:
-        """Return what computes the scores of documents under a solution that has the same features as another."""
-        return lambda solution: ItemModel(solution, self.names).scores(matrix)
 
 
 class ItemModel:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from .classifier import LinearClassifier
+from .classifier import LabelledDocuments, LinearClassifier
 from .estimators import require_fitted
 from .explain.features import Feature, features_of
 from .explain.scores import Explanation
@@ -15,9 +17,24 @@ from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .item_model import by_falling_weight
+from .graft.solution import Solution
+from .graft.start import start
+from .held_out import (
+    FoldPoint,
+    Judge,
+    Targets,
+    chosen_of_folds,
+    numbers_of_folds,
+    points_of_fold,
+    scored_points,
+    splits_of,
+)
+from .item_model import by_falling_weight, finished_fit
 from .messages import listed
 from .text_model import TextModel, TextSpace
+
+if TYPE_CHECKING:
+    from .graft.points import PointFit
 
 #: What an analyzer may be named.
 ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
@@ -207,6 +224,17 @@ class GraftTextClassifier(LinearClassifier):
         self._fit(self._own_space(), X, y, sample_weight)
         return self
 
+    def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
+        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
+        chosen = cross_validated(learner, documents) if isinstance(learner, GraftingPath) else None
+        if chosen is None:
+            return super()._trained(learner, documents)
+        path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
+        solution, temperature = path.refitted(chosen.refit), chosen.temperature
+        report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
+        weights, intercepts = solution.weights / temperature, solution.intercepts / temperature
+        return report, replace(solution, weights=weights, intercepts=intercepts)
+
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
             raise ValueError(
@@ -301,6 +329,29 @@ class GraftTextClassifier(LinearClassifier):
 
     def _own_space(self) -> TextSpace:
         return TextSpace(self._readers())
+
+
+def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Report | None:
+    """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
+    splits = splits_of(numbers_of_folds(row.tobytes() for row in documents.targets.values))
+    if not splits:
+        return None
+    paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
+    held_out = documents.some(np.concatenate([part for _, part in splits]))
+    return chosen_of_folds(learner, judge_of(held_out), paths, tempered=False)
+
+
+def path_of_fold(learner: GraftingPath, kept: LabelledDocuments, part: LabelledDocuments) -> list[FoldPoint]:
+    """The points of a path as documents that are held out see them."""
+    fit = cast("PointFit", start(learner, kept.data()))
+    scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
+    return points_of_fold(scored_points(fit, scorer, judge_of(part), tempered=False))
+
+
+def judge_of(documents: LabelledDocuments) -> Judge:
+    """Documents as those that are held out."""
+    values = documents.targets.values
+    return Judge(Targets(values, np.ones(values.shape, np.bool_), documents.weights), documents.targets.exclusive)
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:
