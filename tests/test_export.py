@@ -225,7 +225,8 @@ def test_javascript_reads_bytes(tmp_path: Path) -> None:
     files = [rng.randbytes(rng.randrange(30)) + b"\x89PNG A\xc3\x9f"[: 9 * (k % 2)] for k in range(80)]
     model = GraftTextClassifier(WORDS_COUNTED, analyzer="byte").fit(files, [k % 2 for k in range(80)])
     (result,) = run_node(tmp_path, [(model, [list(file) for file in files])])
-    assert [found[0] for found in result] == [bits(scorer_of(model).scores(file)) for file in files]
+    scorer = scorer_of(model)
+    assert [found[0] for found in result] == [bits(scorer.scores(file)) for file in files]
 
 
 @node

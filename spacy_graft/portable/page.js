@@ -1,8 +1,7 @@
 // The page around the scorer. Texts are only ever set as text, never as HTML.
-const LEVELS = 8, MAX_LABELS = 12, MAX_ROWS = 100, MAX_TOOLTIP_LINES = 4;
+const LEVELS = 8, MAX_LABELS = 12, MAX_ROWS = 20, MAX_TOOLTIP_LINES = 4;
 // Characters that are highlighted, and milliseconds without typing after which a screen reader is told the prediction.
 const MAX_SHOWN = 5000, PAUSE = 700;
-const KINDS = { characters: "character n-gram", words: "word n-gram", bytes: "byte n-gram" };
 const VISIBLE = { " ": "\u2423", "\t": "\u21e5", "\n": "\u23ce", "\r": "\u23ce" };
 
 const scorer = new Scorer(JSON.parse(document.getElementById("graft-model").textContent));
@@ -58,8 +57,8 @@ function contributionsTo(label, found) {
   for (const { block: b, ngram: k, value, places } of found) {
     const block = model.blocks[b], weight = (block.weights[k].find(([y]) => y === label) ?? [label, 0])[1];
     if (weight === 0) continue;
-    const kind = KINDS[block.symbols] + (model.blocks.length > 1 ? ` (${block.name})` : "");
-    parts.push({ text: ngramText(block, block.ngrams[k]), kind, weight, value, contribution: weight * value, places });
+    const text = ngramText(block, block.ngrams[k]);
+    parts.push({ text, block: block.name, weight, contribution: weight * value, places });
   }
   return parts.sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
 }
@@ -88,7 +87,7 @@ function level(value, largest) {
 }
 
 function tooltip(run) {
-  const lines = run.parts.slice(0, MAX_TOOLTIP_LINES).map((part) => `${signed(part.contribution)}  ${visible(part.text)}  (${part.kind})`);
+  const lines = run.parts.slice(0, MAX_TOOLTIP_LINES).map((part) => `${signed(part.contribution)}  ${visible(part.text)}  (${part.block})`);
   const more = run.parts.length - MAX_TOOLTIP_LINES;
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
@@ -112,16 +111,22 @@ function legend(label) {
 }
 
 function contributionTable(label, parts) {
-  const head = ["contribution", "", "n-gram", "kind", "weight", "value", "places"].map((name) => element("th", { scope: "col" }, name));
-  const largest = parts.length ? Math.abs(parts[0].contribution) : 0;
   const number = (text) => element("td", { class: "number" }, text);
+  const inBlocks = (make) => (model.blocks.length > 1 ? [make()] : []);
+  const head = (name, style = "") => element("th", { scope: "col", class: style }, name);
+  const heads = [head("contribution", "number"), element("td", {}), head("n-gram"), ...inBlocks(() => head("block")),
+    head("weight", "number"), head("places", "number")];
+  const largest = Math.abs(parts[0].contribution), rest = parts.slice(MAX_ROWS);
   const rows = parts.slice(0, MAX_ROWS).map((part) => element("tr", {},
     number(signed(part.contribution)), element("td", { class: "bar" }, meter(part.contribution, largest)),
-    element("th", { scope: "row", dir: "auto" }, named(part.text)), element("td", { class: "kind" }, part.kind),
-    number(signed(part.weight)), number(part.value.toFixed(3)), number(String(part.places.length))));
-  const caption = `Contributions to the score of ${visible(labels[label])}` +
-    (parts.length > MAX_ROWS ? `: the ${MAX_ROWS} largest of ${parts.length}` : "");
-  const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+    element("th", { scope: "row", dir: "auto" }, named(part.text)),
+    ...inBlocks(() => element("td", { class: "kind" }, named(part.block))),
+    number(signed(part.weight)), number(String(part.places.length))));
+  const total = rest.reduce((sum, part) => sum + part.contribution, 0);
+  const foot = rest.length ? [element("tfoot", {}, element("tr", {}, number(signed(total)), element("td", {}),
+    element("th", { scope: "row", colspan: String(heads.length - 2) }, `all other features: ${rest.length}`)))] : [];
+  const caption = element("caption", {}, `Contributions to the score of ${visible(labels[label])}`);
+  const table = element("table", {}, caption, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows), ...foot);
   return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of contributions" }, table);
 }
 
@@ -134,11 +139,14 @@ function scoreLine(label, score, n) {
 function showEvidence(text, probabilities) {
   const best = probabilities.indexOf(probabilities.reduce((a, b) => Math.max(a, b)));
   const label = choice.value === "" ? best : Number(choice.value);
-  const characters = [...text], parts = contributionsTo(label, scorer.explain(text));
+  const characters = [...text], found = scorer.explain(text), parts = contributionsTo(label, found);
   const notes = [];
   if (text === "") notes.push("The text is empty: the score is the intercept.");
   else if (!parts.length) notes.push("The text has no feature of this label: the score is the intercept.");
   if (characters.length > MAX_SHOWN) notes.push(`The first ${MAX_SHOWN} characters are shown; all count.`);
+  if (parts.length && model.length !== "none") {
+    notes.push(`A contribution is a weight times ${found[0].value.toFixed(3)}, which depends on the length of the text.`);
+  }
   evidence.replaceChildren(
     ...(parts.length ? [legend(label)] : []),
     ...(text === "" ? [] : [highlighted(characters, parts)]),
