@@ -80,6 +80,11 @@ class Browser:
         message, _, self._read = self._read.partition(b"\0")
         return json.loads(message)
 
+    def of_kind(self, method: str) -> list[dict[str, Any]]:
+        """The events of a kind since the page was opened."""
+        self.call("Runtime.evaluate", expression="0")
+        return [event for event in self.events if event["method"] == method]
+
     def open(self, path: Path) -> None:
         """Open a file, and wait until it is loaded."""
         self.events.clear()

@@ -7,6 +7,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.language import Language
+from typer.testing import CliRunner, Result
 
 import spacy_graft
-from conftest import make_examples, make_nlp, make_records
-from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
+from conftest import WORDS, make_examples, make_nlp, make_records
+from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.cli.app import app
 from spacy_graft.portable.scorer import Scorer
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
@@ -29,12 +33,25 @@ node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 PIECES = [
     *("un", "fair", "ΟΔΟΣ", "Σ", "ς", "σ", "ΑΣ'Α", "Σ.", "İ", "I", "ı", "ẞ", "K", "é", "e\u0301", "\u0345", "ʰ", "ﬁ"),
     *("\r\n", "\r", "\n", "\t", "\0", " ", "  ", "\x1c", "\x85", "\xa0", "\u2028", "\u3000", "\u200b", "\ufeff"),
-    *("😀", "👩‍🔬", "\ud800", "\udfff", "好评", "日本", "שלום", "\u202e", "\U00010d50", "\ua7cb", "\U0010ffff", "\uffff"),
+    *(
+        "😀",
+        "👩‍🔬",
+        "\ud800",
+        "\udfff",
+        "好评",
+        "日本",
+        "שלום",
+        "\u202e",
+        "\U00010d50",
+        "\ua7cb",
+        "\U0010ffff",
+        "\uffff",
+    ),
     *("ACGT", "TTGACATA", "TATGTCAA", "acgun", "N", "\x7f", "\\", '"', "<", "</script>", "__proto__", "constructor"),
 ]
-ANY_TEXT = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3), st.characters(codec=None)), max_size=12).map(
-    lambda pieces: read_back("".join(pieces))
-)
+ANY_TEXT = st.lists(
+    st.one_of(st.sampled_from(PIECES), st.text(max_size=3), st.characters(codec=None)), max_size=12
+).map(lambda pieces: read_back("".join(pieces)))
 
 
 def read_back(text: str) -> str:
@@ -162,8 +179,9 @@ def test_other_json_is_no_model(model: Any) -> None:
 def test_the_scorer_needs_nothing_else() -> None:
     """It can be copied to where the package is not installed."""
     source = Path(spacy_graft.__file__).parent / "portable" / "scorer.py"
-    program = f"import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; exec(open({str(source)!r}, encoding='utf-8').read()); print(Scorer)"
-    subprocess.run(["python3", "-I", "-S", "-c", program], check=True, capture_output=True)
+    program = f"exec(open({str(source)!r}, encoding='utf-8').read()); print(Scorer)"
+    # Isolated, and without the packages that are installed.
+    subprocess.run([sys.executable, "-I", "-S", "-c", program], check=True, capture_output=True)
 
 
 # JavaScript
@@ -181,7 +199,8 @@ const results = tasks.map(({ file, documents }) => {
   const scorer = require(`${folder}/${file}`);
   return documents.map((given) => {
     const document = typeof given === "string" ? given : Uint8Array.from(given);
-    return [bits(scorer.scores(document)), scorer.probabilities(document), scorer.predict(document), scorer.explain(document)];
+    const scores = bits(scorer.scores(document));
+    return [scores, scorer.probabilities(document), scorer.predict(document), scorer.explain(document)];
   });
 });
 fs.writeFileSync(`${folder}/results.json`, JSON.stringify(results));
@@ -233,7 +252,149 @@ def test_javascript_reads_bytes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_module_is_imported(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:
     spacy_graft.export(models["word"], "mjs", tmp_path / "model.mjs")
-    program = 'import scorer, { Scorer } from "./model.mjs"; console.log(scorer instanceof Scorer, scorer.predict("un"))'
+    program = (
+        'import scorer, { Scorer } from "./model.mjs"; console.log(scorer instanceof Scorer, scorer.predict("un"))'
+    )
     (tmp_path / "use.mjs").write_text(program, encoding="utf-8")
     done = subprocess.run(["node", "use.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["true", str(models["word"].predict(["un"])[0])]
+
+
+# Components
+
+CHARACTERS = {"char": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2}}
+#: A Doc cannot have them.
+HALVES = set(map(chr, range(0xD800, 0xE000)))
+
+
+def component_of(
+    features: dict[str, Any] = CHARACTERS, factory: str = "textcat_graft", greek: bool = False
+) -> Language:
+    nlp = make_nlp(factory, features=features)
+    pieces = ["İ", "ΟΔΟΣ" if greek else "Ж", "é\r\n", "\0", "好评", "😀", "\x85", "K"]
+    records = [{**record, "text": f"{record['text']} {pieces[k % 8]}"} for k, record in enumerate(make_records(60))]
+    spacy_graft.fit(nlp, make_examples(nlp, records))
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Language:
+    return component_of()
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_a_component_of_characters_scores_the_same(factory: str) -> None:
+    within_words = factory != "textcat_graft"
+    nlp = component_of({"char": {**CHARACTERS["char"], "within_words": within_words}}, factory)
+    component: Any = nlp.get_pipe(factory)
+    component.cfg["threshold"] = 0.3
+    scorer = scorer_of(nlp)
+    assert not scorer.model["lowercase"].keys() & {"cased"}
+    records = [record["text"] for record in make_records(40, seed=7)]
+    for text in [*records, *(text for text in hostile_texts(150, seed=5) if not set(text) & HALVES)]:
+        doc = nlp(text)
+        assert bits(scorer.scores(text)) == bits(component.model.predict([doc])), repr(text)
+        np.testing.assert_allclose(scorer.probabilities(text), list(doc.cats.values()), rtol=1e-13)
+        predicted = scorer.predict(text)
+        assert (predicted if isinstance(predicted, list) else [predicted]) == component.predicted(doc)
+
+
+def test_calibrated_scores_are_exported() -> None:
+    nlp = component_of()
+    component: Any = nlp.get_pipe("textcat_graft")
+    component.divide_scores(2.5)
+    scorer = scorer_of(component)
+    for record in make_records(20, seed=8):
+        assert bits(scorer.scores(record["text"])) == bits(component.model.predict([nlp(record["text"])]))
+
+
+# What cannot be exported
+
+
+def test_words_of_a_tokenizer_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"of block 'words' \(TokenNgrams\).*'char', 'char_wb', 'word' or 'byte'"):
+        spacy_graft.export(component_of(WORDS))
+
+
+def test_sigma_in_tokens_is_refused() -> None:
+    """Whether it is final depends on where a token ends."""
+    with pytest.raises(ValueError, match=r"Greek sigma.*lowercase = false"):
+        spacy_graft.export(component_of(greek=True))
+    written = {"char": {**CHARACTERS["char"], "lowercase": False}}
+    assert "lowercase" not in scorer_of(component_of(written, greek=True)).model
+
+
+LENGTHS_IN_TOKENS = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 2.0, "length_normalisation": True}
+
+
+def test_lengths_in_tokens_are_refused() -> None:
+    nlp = make_nlp(features=CHARACTERS, learner=LENGTHS_IN_TOKENS)
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
+    with pytest.raises(ValueError, match=r"lengths of documents count spaCy's tokens.*refit"):
+        spacy_graft.export(nlp)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: fitted(analyzer=str.split), "its analyzer 'callable' is a function"),
+        (lambda: fitted(analyzer="integer", texts=[[1, k % 3] for k in range(240)]), "integers of 64 bits"),
+        (lambda: GraftTextClassifier(), "not fitted"),
+        (lambda: GraftClassifier(), "not GraftClassifier"),
+        (lambda: spacy.blank("en"), "no enabled graft component"),
+        (lambda: make_nlp(), "no weights yet"),
+        (lambda: "model.graft", "not str"),
+    ],
+    ids=["function", "integers", "not fitted", "items", "no component", "not trained", "path"],
+)
+def test_refusals_say_what_is_wrong(model: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spacy_graft.export(model())
+
+
+def test_unknown_formats_are_refused(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no format 'jsn'. Did you mean 'json'\? The formats: 'json', 'js', 'mjs'"):
+        spacy_graft.export(models["char"], "jsn", tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+# The command
+
+
+def call(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["export", *map(str, arguments)])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def test_the_command_exports_files_and_pipelines(
+    models: dict[str, GraftTextClassifier], pipeline: Language, tmp_path: Path
+) -> None:
+    models["word"].save(tmp_path / "model.graft")
+    pipeline.to_disk(tmp_path / "pipeline")
+    for source, model in {"model.graft": models["word"], "pipeline": pipeline}.items():
+        for to in ("json", "js", "mjs", "html"):
+            expected = spacy_graft.export(model, to)
+            assert call(tmp_path / source, "--to", to).stdout_bytes.decode() == expected
+            call(tmp_path / source, "--to", to, "--output", tmp_path / "out")
+            assert (tmp_path / "out").read_bytes().decode() == expected
+
+
+def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:
+    path, output = tmp_path / "model.graft", tmp_path / "out"
+    models["char"].save(path)
+    assert "is not one of 'json', 'js', 'mjs', 'html'" in call(path, "--to", "pdf", code=2).output
+    path.write_bytes(path.read_bytes()[:-3])
+    component_of(WORDS).to_disk(tmp_path / "words")
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    for source, message in {
+        "model.graft": "damaged",
+        "words": "'words' (TokenNgrams)",
+        "blank": "no enabled graft component",
+        "nothing": "There is no pipeline",
+    }.items():
+        error = call(tmp_path / source, "--to", "html", "--output", output, code=1).stderr
+        assert error.startswith("Error: ")
+        assert error.count("\n") == 1
+        assert message in error
+        assert not output.exists()

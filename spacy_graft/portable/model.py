@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators import require_fitted
-from ..extract.texts import IntegerSequences, TextBytes, TextCharacters, TextWords
+from ..extract.texts import TextBytes, TextCharacters, TextWords
 from ..model.matching import rows_by_block
 from ..model.snapshot import Snapshot
 from ..text_classifier import GraftTextClassifier
@@ -212,4 +212,4 @@ def sigma_context() -> dict[str, list[int]]:
 def ranges_of(flags: list[bool]) -> list[int]:
     """The first and last index of each run of true flags, in turn."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))).reshape(-1, 2)
-    return (edges - [0, 1]).reshape(-1).tolist()
+    return [int(edge) for edge in (edges - [0, 1]).reshape(-1)]

@@ -136,7 +136,7 @@ function scoreLine(label, score, n) {
     ` plus ${n} feature${n === 1 ? "" : "s"} `, bold(signed(score - intercept)));
 }
 
-function showEvidence(text, probabilities) {
+function showEvidence(text, scores, probabilities) {
   const best = probabilities.indexOf(probabilities.reduce((a, b) => Math.max(a, b)));
   const label = choice.value === "" ? best : Number(choice.value);
   const characters = [...text], found = scorer.explain(text), parts = contributionsTo(label, found);
@@ -151,7 +151,7 @@ function showEvidence(text, probabilities) {
     ...(parts.length ? [legend(label)] : []),
     ...(text === "" ? [] : [highlighted(characters, parts)]),
     ...notes.map((note) => element("p", { class: "note" }, note)),
-    scoreLine(label, scorer.scores(text)[label], parts.length),
+    scoreLine(label, scores[label], parts.length),
     ...(parts.length ? [contributionTable(label, parts)] : []));
 }
 
@@ -167,12 +167,13 @@ function showProbabilities(probabilities, chosen) {
 
 let pause = 0;
 function update() {
-  const text = input.value, probabilities = scorer.probabilities(text), prediction = scorer.predict(text);
+  const text = input.value, scores = scorer.scores(text), probabilities = scorer.probabilities(text, scores);
+  const prediction = scorer.predict(text, probabilities);
   const names = model.exclusive ? [prediction] : prediction, chosen = names.map((name) => model.labels.indexOf(name));
   const shown = chosen.flatMap((k, n) => [...(n ? [", "] : []), named(labels[k])]);
   predicted.replaceChildren(...(shown.length ? shown : ["no label"]));
   showProbabilities(probabilities, chosen);
-  showEvidence(text, probabilities);
+  showEvidence(text, scores, probabilities);
   clearTimeout(pause);
   const said = chosen.map((k) => `${labels[k]}, probability ${probabilities[k].toFixed(2)}`).join("; ");
   pause = setTimeout(() => (spoken.textContent = text === "" ? "" : `Prediction: ${said || "no label"}`), PAUSE);

@@ -36,7 +36,8 @@ FORM = """
 <noscript><p>This page needs JavaScript.</p></noscript>
 <main>
 <label for="graft-text">Text</label>
-<textarea id="graft-text" rows="5" dir="auto" spellcheck="false" autocomplete="off" placeholder="Type or paste a text"></textarea>
+<textarea id="graft-text" rows="5" dir="auto" spellcheck="false" autocomplete="off"
+  placeholder="Type or paste a text"></textarea>
 <p id="graft-spoken" role="status" class="spoken"></p>
 <section aria-labelledby="graft-prediction"><h2 id="graft-prediction">Prediction</h2>
 <p id="graft-predicted" class="predicted"></p>

@@ -27,8 +27,7 @@ class Scorer {
   }
 
   // The probability of each label.
-  probabilities(document) {
-    const scores = this.scores(document);
+  probabilities(document, scores = this.scores(document)) {
     if (this.model.exclusive) {
       const largest = scores.reduce((a, b) => Math.max(a, b));
       const exps = scores.map((score) => Math.exp(score - largest));
@@ -42,8 +41,8 @@ class Scorer {
   }
 
   // The most probable label; an array of labels if they do not exclude each other.
-  predict(document) {
-    const { labels, exclusive, thresholds } = this.model, probabilities = this.probabilities(document);
+  predict(document, probabilities = this.probabilities(document)) {
+    const { labels, exclusive, thresholds } = this.model;
     if (exclusive) return labels[probabilities.indexOf(probabilities.reduce((a, b) => Math.max(a, b)))];
     return labels.filter((_, k) => probabilities[k] >= thresholds[k]);
   }

@@ -33,10 +33,10 @@ class Scorer:
         What its JSON says.
     """
 
-    def __init__(self, model: dict[str, Any]) -> None:
+    def __init__(self, model: Any) -> None:
         if not isinstance(model, dict) or (model.get("format"), model.get("version")) != (FORMAT, VERSION):
             raise ValueError(f"This is no model of format {FORMAT!r}, version {VERSION}: export it again.")
-        self.model = model
+        self.model: dict[str, Any] = model
         self.ngrams = [[symbols_of_ngram(block, ngram) for ngram in block["ngrams"]] for block in model["blocks"]]
         self.tries = [reversed_trie(ngrams) for ngrams in self.ngrams]
 
@@ -92,10 +92,10 @@ class Scorer:
             trie, ngrams = self.tries[b], self.ngrams[b]
             ends = (longest(trie, symbols, end) for end in range(len(symbols)))
             order = list(dict.fromkeys(k for k in ends if k is not None))
-            seen = {None, *order}
+            seen = set(order)
             for k in order:  # which grows: the longest other n-gram at the end of each, of those that come too
                 shorter = longest(trie, ngrams[k][1:], len(ngrams[k]) - 2)
-                if shorter not in seen:
+                if shorter is not None and shorter not in seen:
                     seen.add(shorter)
                     order.append(shorter)
             found += [(b, k) for k in order]
@@ -180,9 +180,7 @@ def is_in(ranges: list[int], character: str) -> bool:
     return character != "" and any(first <= ord(character) <= last for first, last in pairs)
 
 
-def read_characters(
-    symbols: list[str], places: list[int], block: dict[str, Any]
-) -> tuple[list[str], list[Place]]:
+def read_characters(symbols: list[str], places: list[int], block: dict[str, Any]) -> tuple[list[str], list[Place]]:
     """Characters, and where they are."""
     end = places[-1] + 1 if places else 0
     if block["reverse_complement"]:

@@ -12,7 +12,7 @@ from math import sqrt
 #: Shades of the background on either side of 0.
 LEVELS = 8
 #: Visible replacements of control characters, which browsers drop or reject: U+0000 is shown as ␀. Overrides of the
-#: text direction, which could disguise a text, and halves of surrogate pairs, which files cannot have, are replaced too.
+#: text direction, which could disguise a text, and halves of surrogate pairs, which no file can have, are replaced too.
 REPLACEMENTS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
 REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E, *range(0xD800, 0xE000)], 0xFFFD)
 #: Visible replacements of white space at the ends of names.
