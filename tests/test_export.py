@@ -271,8 +271,12 @@ def component_of(
     features: dict[str, Any] = CHARACTERS, factory: str = "textcat_graft", greek: bool = False
 ) -> Language:
     nlp = make_nlp(factory, features=features)
-    pieces = ["İ", "ΟΔΟΣ" if greek else "Ж", "é\r\n", "\0", "好评", "😀", "\x85", "K"]
-    records = [{**record, "text": f"{record['text']} {pieces[k % 8]}"} for k, record in enumerate(make_records(60))]
+    pieces = ["İ", "Ж", "é\r\n", "\0", "好评", "😀", "\x85", "K"]
+    if greek:
+        pieces = ["Σ", "Ж", "É"]  # of one label each
+    records = [
+        {**record, "text": f"{record['text']} {pieces[k % len(pieces)]}"} for k, record in enumerate(make_records(60))
+    ]
     spacy_graft.fit(nlp, make_examples(nlp, records))
     return nlp
 
@@ -370,14 +374,12 @@ def call(*arguments: object, code: int = 0) -> Result:
 def test_the_command_exports_files_and_pipelines(
     models: dict[str, GraftTextClassifier], pipeline: Language, tmp_path: Path
 ) -> None:
-    models["word"].save(tmp_path / "model.graft")
+    models["char_wb"].save(tmp_path / "model.graft")
     pipeline.to_disk(tmp_path / "pipeline")
-    for source, model in {"model.graft": models["word"], "pipeline": pipeline}.items():
-        for to in ("json", "js", "mjs", "html"):
-            expected = spacy_graft.export(model, to)
-            assert call(tmp_path / source, "--to", to).stdout_bytes.decode() == expected
-            call(tmp_path / source, "--to", to, "--output", tmp_path / "out")
-            assert (tmp_path / "out").read_bytes().decode() == expected
+    for source, model in {"model.graft": models["char_wb"], "pipeline": pipeline}.items():
+        assert call(tmp_path / source, "--to", "json").stdout_bytes.decode() == spacy_graft.export(model)
+        call(tmp_path / source, "--to", "html", "--output", tmp_path / "out")
+        assert (tmp_path / "out").read_bytes().decode() == spacy_graft.export(model, "html")
 
 
 def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:

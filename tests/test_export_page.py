@@ -42,6 +42,8 @@ def test_five_thousand_features_take_less_than_a_megabyte(to: str) -> None:
 
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+#: It has features of its best label, with places.
+EVIDENT = "fair un ACGT 好评 \U0001f600\n\nΟΔΟΣΟ σ שלום un"
 HOSTILE_LABELS = ["</script><script>alert(1)</script>", "<!--", "\ud800 half", "\u202eno"]
 PAGES: dict[str, dict[str, Any]] = {
     "two labels": {"analyzer": ["word", "char_wb"], "y": [k % 2 for k in LABELS], "learner": PATH},
@@ -104,7 +106,7 @@ def typed(browser: Browser, text: str) -> dict[str, Any]:
 @pytest.mark.slow
 def test_label_probabilities_and_evidence_are_those_of_the_model(browser: Browser, opened: Any) -> None:
     model = opened("two labels")
-    for text in ("fair un ACGT 好评 \U0001f600\n\nΟΔΟΣ שלום un", "acgun\u202e <b>&amp; fair好评"):
+    for text in (EVIDENT, "acgun\u202e <b>&amp; fair好评"):
         shown = typed(browser, text)
         (explanation,) = model.explain([text])
         best = explanation.best
@@ -116,6 +118,7 @@ def test_label_probabilities_and_evidence_are_those_of_the_model(browser: Browse
         assert len(shown["rows"]) == min(len(best.contributions), 20)
         assert all(part.text.strip() in row for part, row in zip(best.contributions, shown["rows"], strict=False))
         has_places = any(span.end > span.start for part in best.contributions for (span,) in part.members[0].places)
+        assert has_places or text != EVIDENT
         assert bool(shown["marks"]) == has_places
 
 
@@ -179,7 +182,7 @@ def test_the_page_fits_a_phone_and_follows_the_colour_scheme(browser: Browser, o
 @pytest.mark.slow
 def test_screen_readers_find_names_roles_and_the_result(browser: Browser, opened: Any) -> None:
     opened("two labels")
-    typed(browser, "fair un ACGT")
+    typed(browser, EVIDENT)
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     found = {
         (node["role"]["value"], node["name"]["value"].strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,8 +190,7 @@ def lowercase_table(source: Source, ngrams: Iterable[Iterable[str]], all_letters
     letters = {letter for ngram in ngrams for symbol in ngram for letter in symbol}
     if not letters and not all_letters:
         return {}
-    lower = {letter: letter.lower() for letter in map(chr, range(sys.maxunicode + 1)) if letter.lower() != letter}
-    kept = {own: low for own, low in lower.items() if all_letters or not letters.isdisjoint({own, *low})}
+    kept = {own: low for own, low in lower_case().items() if all_letters or not letters.isdisjoint({own, *low})}
     if "Σ" not in kept and "ς" not in letters:
         return {"lowercase": {"letters": kept}}
     if source.of_tokens:
@@ -201,6 +201,13 @@ def lowercase_table(source: Source, ngrams: Iterable[Iterable[str]], all_letters
     return {"lowercase": {"letters": kept, **sigma_context()}}
 
 
+@cache
+def lower_case() -> dict[str, str]:
+    """All letters that have another lower case, with it."""
+    return {letter: letter.lower() for letter in map(chr, range(sys.maxunicode + 1)) if letter.lower() != letter}
+
+
+@cache
 def sigma_context() -> dict[str, list[int]]:
     """Which letters decide whether a capital sigma is a final one: cased ones, behind those that are ignored."""
     characters = list(map(chr, range(sys.maxunicode + 1)))
