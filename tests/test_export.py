@@ -24,7 +24,7 @@ import spacy_graft
 from conftest import WORDS, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
-from spacy_graft.portable.scorer import Scorer
+from spacy_graft.portable.scorer import ExportedModel
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 
@@ -100,8 +100,8 @@ def fitted(y: Any = LABELS, learner: Any = LEARNER, texts: Any = TEXTS, **option
     return GraftTextClassifier(learner, **options).fit(texts, y)
 
 
-def scorer_of(model: Any) -> Scorer:
-    return Scorer(json.loads(spacy_graft.export(model)))
+def scorer_of(model: Any) -> ExportedModel:
+    return ExportedModel(json.loads(spacy_graft.export(model)))
 
 
 def bits(numbers: Any) -> str:
@@ -110,7 +110,7 @@ def bits(numbers: Any) -> str:
     return "".join(struct.pack(">d", value).hex() for value in values)
 
 
-def decisions(scores: np.ndarray, scorer: Scorer) -> np.ndarray:
+def decisions(scores: np.ndarray, scorer: ExportedModel) -> np.ndarray:
     """Scores as ``decision_function`` has them."""
     is_binary = scorer.model["exclusive"] and scores.shape[1] == 2
     return scores[:, 1] - scores[:, 0] if is_binary else scores
@@ -173,13 +173,13 @@ def test_characters_are_not_read_from_bytes(models: dict[str, GraftTextClassifie
 @pytest.mark.parametrize("model", [{}, {"format": "spacy-graft", "version": 2}, [1], "model"])
 def test_other_json_is_no_model(model: Any) -> None:
     with pytest.raises(ValueError, match="no model of format"):
-        Scorer(model)
+        ExportedModel(model)
 
 
 def test_the_scorer_needs_nothing_else() -> None:
     """It can be copied to where the package is not installed."""
     source = Path(spacy_graft.__file__).parent / "portable" / "scorer.py"
-    program = f"exec(open({str(source)!r}, encoding='utf-8').read()); print(Scorer)"
+    program = f"exec(open({str(source)!r}, encoding='utf-8').read()); print(ExportedModel)"
     # Isolated, and without the packages that are installed.
     subprocess.run([sys.executable, "-I", "-S", "-c", program], check=True, capture_output=True)
 
@@ -252,9 +252,8 @@ def test_javascript_reads_bytes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_module_is_imported(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:
     spacy_graft.export(models["word"], "mjs", tmp_path / "model.mjs")
-    program = (
-        'import scorer, { Scorer } from "./model.mjs"; console.log(scorer instanceof Scorer, scorer.predict("un"))'
-    )
+    program = 'import model, { ExportedModel } from "./model.mjs"; '
+    program += 'console.log(model instanceof ExportedModel, model.predict("un"))'
     (tmp_path / "use.mjs").write_text(program, encoding="utf-8")
     done = subprocess.run(["node", "use.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["true", str(models["word"].predict(["un"])[0])]

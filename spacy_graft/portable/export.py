@@ -62,14 +62,14 @@ def as_json(model: dict[str, Any]) -> str:
 def as_script(model: dict[str, Any]) -> str:
     """A script with scorer and model."""
     return (
-        f"var graftModel = (() => {{\n{resource('scorer.js')}return new Scorer({in_ascii(model)});\n}})();\n"
+        f"var graftModel = (() => {{\n{resource('scorer.js')}return new ExportedModel({in_ascii(model)});\n}})();\n"
         'if (typeof module === "object" && module !== null) module.exports = graftModel;\n'
     )
 
 
 def as_module(model: dict[str, Any]) -> str:
     """A module with scorer and model."""
-    return f"{resource('scorer.js')}export {{ Scorer }};\nexport default new Scorer({in_ascii(model)});\n"
+    return f"{resource('scorer.js')}export {{ ExportedModel }};\nexport default new ExportedModel({in_ascii(model)});\n"
 
 
 def in_ascii(model: dict[str, Any]) -> str:

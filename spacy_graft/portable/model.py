@@ -15,7 +15,7 @@ from ..extract.texts import TextBytes, TextCharacters, TextWords
 from ..model.matching import rows_by_block
 from ..model.snapshot import Snapshot
 from ..text_classifier import GraftTextClassifier
-from .scorer import FORMAT, VERSION
+from .scorer import EXPORT_FORMAT, EXPORT_VERSION
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -70,8 +70,8 @@ def portable_model(model: Any) -> dict[str, Any]:
     found = {name: features_of_block(snapshot, of_block, length) for name, of_block in rows.items()}
     lower_cased = [ngram for name, own in found.items() if readings[name].get("lowercase") for ngram in own["ngrams"]]
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": EXPORT_FORMAT,
+        "version": EXPORT_VERSION,
         "labels": source.labels,
         "exclusive": source.exclusive,
         **({} if source.exclusive else {"thresholds": source.thresholds}),

@@ -4,7 +4,7 @@ const LEVELS = 8, MAX_LABELS = 12, MAX_ROWS = 20, MAX_TOOLTIP_LINES = 4;
 const MAX_SHOWN = 5000, PAUSE = 700;
 const VISIBLE = { " ": "\u2423", "\t": "\u21e5", "\n": "\u23ce", "\r": "\u23ce" };
 
-const scorer = new Scorer(JSON.parse(document.getElementById("graft-model").textContent));
+const scorer = new ExportedModel(JSON.parse(document.getElementById("graft-model").textContent));
 const model = scorer.model, labels = model.labels.map(String);
 const [input, spoken, predicted, bars, choice, evidence] = ["text", "spoken", "predicted", "bars", "label", "found"].map(
   (id) => document.getElementById(`graft-${id}`),

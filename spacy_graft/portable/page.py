@@ -24,7 +24,7 @@ def page(model: dict[str, Any]) -> str:
     body = fragment(
         f"<style>\n{resource('page.css')}</style>\n",
         f"<h1>{TITLE}</h1>",
-        f'<p class="note">{description(model)} Everything is computed in this page: what you type stays here.</p>',
+        f'<p class="note">{model_summary(model)} Everything is computed in this page: what you type stays here.</p>',
         FORM,
         f'<script type="application/json" id="graft-model">{data}</script>\n',
         f"<script>\n{{\n{resource('scorer.js')}{resource('page.js')}}}\n</script>\n",
@@ -49,7 +49,7 @@ FORM = """
 """
 
 
-def description(model: dict[str, Any]) -> str:
+def model_summary(model: dict[str, Any]) -> str:
     """How many features and which labels a model has."""
     n_features = count(sum(len(block["ngrams"]) for block in model["blocks"]), "feature")
     labels = [name_html(str(label)) for label in model["labels"]]

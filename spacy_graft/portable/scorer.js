@@ -5,7 +5,7 @@ const COMPLEMENTS = new Map([..."ACGTUacgtuRYKMBVDHrykmbvdh"].map((base, k) => [
 // A symbol that no n-gram has, and the key under which a trie has the number of an n-gram.
 const BREAK = "", NUMBER = null;
 
-class Scorer {
+class ExportedModel {
   constructor(model) {
     if (model?.format !== "spacy-graft" || model.version !== 1) {
       throw new Error("This is no model of format 'spacy-graft', version 1: export it again.");

@@ -2,7 +2,7 @@
 
 The format is described in docs/export.md. ``scorer.js`` beside this file is the same in JavaScript.
 
-    scorer = Scorer(json.load(open("model.json", encoding="utf-8")))
+    scorer = ExportedModel(json.load(open("model.json", encoding="utf-8")))
     scorer.predict("an uneven game"), scorer.probabilities("an uneven game")
 """
 
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-FORMAT, VERSION = "spacy-graft", 1
+EXPORT_FORMAT, EXPORT_VERSION = "spacy-graft", 1
 SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000").union(
     map(chr, range(0x2000, 0x200B))
 )
@@ -24,7 +24,7 @@ BREAK, NUMBER = "", None
 Place = tuple[int, int]
 
 
-class Scorer:
+class ExportedModel:
     """An exported model.
 
     Parameters
@@ -34,8 +34,13 @@ class Scorer:
     """
 
     def __init__(self, model: Any) -> None:
-        if not isinstance(model, dict) or (model.get("format"), model.get("version")) != (FORMAT, VERSION):
-            raise ValueError(f"This is no model of format {FORMAT!r}, version {VERSION}: export it again.")
+        if not isinstance(model, dict) or (model.get("format"), model.get("version")) != (
+            EXPORT_FORMAT,
+            EXPORT_VERSION,
+        ):
+            raise ValueError(
+                f"This is no model of format {EXPORT_FORMAT!r}, version {EXPORT_VERSION}: export it again."
+            )
         self.model: dict[str, Any] = model
         self.ngrams = [[symbols_of_ngram(block, ngram) for ngram in block["ngrams"]] for block in model["blocks"]]
         self.tries = [reversed_trie(ngrams) for ngrams in self.ngrams]
