@@ -73,7 +73,7 @@ new Promise((done) => setTimeout(() => {
     predicted: texts("#graft-predicted")[0], spoken: texts("#graft-spoken")[0], names: texts("#graft-bars .name"),
     probabilities: texts("#graft-bars .number").map(number), text: texts("#graft-found .text")[0] ?? "",
     marks: texts("#graft-found mark[title]"), score: texts("#graft-found .score b").map(number),
-    rows: texts("#graft-found tbody tr"), notes: texts("#graft-found .note"),
+    more: texts("#graft-bars .note"), rows: texts("#graft-found tbody tr"), notes: texts("#graft-found .note"),
     scripts: document.scripts.length, width: document.documentElement.scrollWidth,
   });
 }, 800))
@@ -162,6 +162,8 @@ def test_bytes_and_many_labels_and_long_texts(browser: Browser, opened: Any) -> 
     assert shown["predicted"] == model.predict([text])[0]
     assert len(shown["probabilities"]) == 12
     assert shown["probabilities"][0] == max(shown["probabilities"])
+    rest = sorted(model.predict_proba([text])[0])[-13]
+    assert shown["more"] == [f"28 more labels, none above {rest:.3f}."]
     assert len(shown["text"]) == 5001
     assert any("The first 5000 characters are shown" in note for note in shown["notes"])
 

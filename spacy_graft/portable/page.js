@@ -162,7 +162,9 @@ function showProbabilities(probabilities, chosen) {
   const rows = ranked.slice(0, MAX_LABELS).map((k) => element("li", { class: chosen.includes(k) ? "this" : "" },
     element("span", { class: "name" }, named(labels[k])), meter(probabilities[k], 1),
     element("span", { class: "number" }, probabilities[k].toFixed(3))));
-  bars.replaceChildren(...rows);
+  const rest = ranked.slice(MAX_LABELS), most = rest.length ? probabilities[rest[0]].toFixed(3) : "";
+  const more = rest.length ? `${rest.length} more label${rest.length > 1 ? "s" : ""}, none above ${most}.` : "";
+  bars.replaceChildren(...rows, ...(more ? [element("li", { class: "note" }, more)] : []));
 }
 
 let pause = 0;
