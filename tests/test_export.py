@@ -47,7 +47,22 @@ PIECES = [
         "\U0010ffff",
         "\uffff",
     ),
-    *("ACGT", "TTGACATA", "TATGTCAA", "acgun", "N", "\x7f", "\\", '"', "<", "</script>", "__proto__", "constructor"),
+    *(
+        "ACGT",
+        "GUUGAC",
+        "ugu",
+        "TTGACATA",
+        "TATGTCAA",
+        "acgun",
+        "N",
+        "\x7f",
+        "\\",
+        '"',
+        "<",
+        "</script>",
+        "__proto__",
+        "constructor",
+    ),
 ]
 ANY_TEXT = st.lists(
     st.one_of(st.sampled_from(PIECES), st.text(max_size=3), st.characters(codec=None)), max_size=12
@@ -153,6 +168,15 @@ def test_python_explains_as_the_estimator(name: str, models: dict[str, GraftText
         for key, (contribution, places) in found.items():
             assert places == [(span.start, span.end) for (span,) in parts[key].members[0].places]
             assert contribution == pytest.approx(parts[key].contribution, rel=1e-14)
+
+
+def test_letters_whose_complements_matter_are_lower_cased() -> None:
+    """No feature has them."""
+    reads = ["AAC", "GUU", "AAA", "UUU", "GTT", "TTT"] * 4
+    model = fitted([read in ("AAC", "GUU", "GTT") for read in reads], texts=reads, reverse_complement=True)
+    assert not set("gtu").intersection(*model.get_feature_names_out())
+    scores = np.array([scorer_of(model).scores(read) for read in reads])
+    assert bits(scores[:, 1] - scores[:, 0]) == bits(model.decision_function(reads))
 
 
 def test_bytes_that_are_no_text() -> None:

@@ -15,7 +15,7 @@ from ..extract.texts import TextBytes, TextCharacters, TextWords
 from ..model.matching import rows_by_block
 from ..model.snapshot import Snapshot
 from ..text_classifier import GraftTextClassifier
-from .scorer import EXPORT_FORMAT, EXPORT_VERSION
+from .scorer import COMPLEMENTS, EXPORT_FORMAT, EXPORT_VERSION
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -68,7 +68,7 @@ def portable_model(model: Any) -> dict[str, Any]:
     rows = rows_by_block(snapshot.features, snapshot.blocks)
     readings = {name: reading_of(source, name, len(of_block)) for name, of_block in rows.items()}
     found = {name: features_of_block(snapshot, of_block, length) for name, of_block in rows.items()}
-    lower_cased = [ngram for name, own in found.items() if readings[name].get("lowercase") for ngram in own["ngrams"]]
+    letters = set().union(*(letters_of(readings[name], own["ngrams"]) for name, own in found.items()))
     return {
         "format": EXPORT_FORMAT,
         "version": EXPORT_VERSION,
@@ -79,7 +79,7 @@ def portable_model(model: Any) -> dict[str, Any]:
         "offset": source.offset,
         "length": length,
         **({} if length == "none" else {"scale": snapshot.mean_scale}),
-        **lowercase_table(source, lower_cased, length == "words"),
+        **lowercase_table(source, letters, length == "words"),
         "blocks": [{"name": name, **readings[name], **found[name]} for name in rows],
     }
 
@@ -182,12 +182,21 @@ def features_of_block(snapshot: Snapshot, rows: np.ndarray, length: str) -> dict
     return found | ({"lengths": snapshot.length_shares[rows].tolist()} if length == "features" else {})
 
 
-def lowercase_table(source: Source, ngrams: Iterable[Iterable[str]], all_letters: bool) -> dict[str, Any]:
-    """The lower case of all letters that matter to these n-grams, if any.
+def letters_of(reading: dict[str, Any], ngrams: Iterable[Iterable[str]]) -> set[str]:
+    """What matters in texts that are lower-cased: the letters of n-grams, and what they are complements of."""
+    if not reading.get("lowercase"):
+        return set()
+    letters = {letter for ngram in ngrams for symbol in ngram for letter in symbol}
+    return letters.union(
+        base for base, other in COMPLEMENTS.items() if reading.get("reverse_complement") and other in letters
+    )
+
+
+def lowercase_table(source: Source, letters: set[str], all_letters: bool) -> dict[str, Any]:
+    """The lower case of all letters that become these, if there are any.
 
     Languages have different versions of Unicode. So the model says itself what is lower-cased, as this Python does it.
     """
-    letters = {letter for ngram in ngrams for symbol in ngram for letter in symbol}
     if not letters and not all_letters:
         return {}
     kept = {own: low for own, low in lower_case().items() if all_letters or not letters.isdisjoint({own, *low})}
