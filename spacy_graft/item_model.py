@@ -14,7 +14,7 @@ from .estimator_files import SavedEstimator, SavedSpace, checked_values
 from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
-from .extract.terms import Term
+from .extract.terms import NamedTerm, SymbolTerm, Term
 from .extract.texts import Words
 from .graft.data import TrainingData
 from .graft.report import Report
@@ -330,10 +330,13 @@ class ItemModel:
 def solution_of(snapshot: Snapshot, numbers: Words) -> Solution:
     """The solution that a snapshot was made of."""
     table = snapshot.features
-    terms = [
-        tuple(Term(term.block, np.array([numbers.numbers[term.symbols[0]] - 1], np.uint64)) for term in table.terms(k))
-        for k in range(table.n_features)
-    ]
+
+    def columns_of(term: NamedTerm) -> SymbolTerm:
+        if len(term.symbols) != 1:
+            raise damaged_model(f"it has an item of several names, {listed(term.symbols)}")
+        return Term(term.block, np.array([numbers.numbers[term.symbols[0]] - 1], np.uint64))
+
+    terms = [tuple(map(columns_of, table.terms(k))) for k in range(table.n_features)]
     return Solution(
         list(table.blocks),
         terms,
