@@ -368,9 +368,9 @@ def messages_of_100_mb_with_a_weaker_penalty(data: Path) -> tuple[list[Any], lis
     return by_topic(data, 100)
 
 
-@sized("100 MB of messages, default learner", min_df=5)
-def messages_of_100_mb_by_default(data: Path) -> tuple[list[Any], list[Any]]:
-    return by_topic(data, 100)
+@sized("10 MB of messages, the default learner", min_df=5)
+def messages_of_10_mb(data: Path) -> tuple[list[Any], list[Any]]:
+    return by_topic(data, 10)
 
 
 @sized("100 MB of bytes (files of this machine)", l1=10.0, min_df=5, analyzer="byte")
