@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
     from .ranker import GraftRanker
+    from .teachers.distil import distil
+    from .teachers.encoder import OnnxEncoder
     from .text_classifier import GraftTextClassifier
 
 __version__ = "0.1.0"
@@ -31,10 +33,12 @@ __all__ = [
     "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
+    "OnnxEncoder",
     "__version__",
     "calibrate",
     "check_corpus",
     "contribution_spans",
+    "distil",
     "estimate_memory",
     "fit",
     "label_errors",
@@ -52,6 +56,8 @@ MODULES = {
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
     "render": ".pipeline.render",
+    "distil": ".teachers.distil",
+    "OnnxEncoder": ".teachers.encoder",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",

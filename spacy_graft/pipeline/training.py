@@ -441,13 +441,13 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
     return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
 
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
     """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
     """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
