@@ -242,12 +242,10 @@ def rows_of(teacher: Teacher, texts: Iterable[str], n_texts: int, path: Path | N
         parts: list[np.ndarray] = []
         first = 0
         for batch in minibatch(texts, TEXTS_AT_ONCE):
-            known = batch[:0] if store is None else store.known(batch, first)
-            rows = teacher.rows(batch[len(known) :], first + len(known))
             if store is None:
-                parts.append(rows)
-            else:
-                store.append(batch[len(known) :], rows)
+                parts.append(teacher.rows(batch, first))
+            elif new := batch[len(store.known(batch, first)) :]:
+                store.append(new, teacher.rows(new, first + len(batch) - len(new)))
             first += len(batch)
             progress.update(task, completed=first)
         return np.concatenate(parts) if store is None else store.records()["row"]
