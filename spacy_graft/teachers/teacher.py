@@ -240,5 +240,7 @@ def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:
         with nlp.memory_zone():
             return [dict(doc.cats) for doc in nlp.pipe(texts)]
 
-    digest = sha256(nlp.to_bytes(exclude=["vocab"])).hexdigest()
-    return LabelTeacher(name, digest_of(["pipeline", digest, sorted(labels.names)]), labels, cats)
+    # Of the vocabulary only the vectors tell; what else is in it grows with the texts.
+    parts = [nlp.to_bytes(exclude=["vocab"]), nlp.vocab.vectors.to_bytes(exclude=["strings"])]
+    digests = [sha256(part).hexdigest() for part in parts]
+    return LabelTeacher(name, digest_of(["pipeline", *digests, sorted(labels.names)]), labels, cats)
