@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .pipeline.fit import fit
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
+    from .portable.export import export
     from .ranker import GraftRanker
     from .teachers.distil import distil
     from .teachers.encoder import OnnxEncoder
@@ -40,6 +41,7 @@ __all__ = [
     "contribution_spans",
     "distil",
     "estimate_memory",
+    "export",
     "fit",
     "label_errors",
     "render",
@@ -58,6 +60,7 @@ MODULES = {
     "render": ".pipeline.render",
     "distil": ".teachers.distil",
     "OnnxEncoder": ".teachers.encoder",
+    "export": ".portable.export",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",

@@ -9,6 +9,7 @@ from . import (
     diff,
     distil,
     explain,
+    export,
     features,
     init_config,
     network,
@@ -37,5 +38,6 @@ add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLE
 add_command(app, "distil", distil.distil_command, distil.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "test", association.significance_command, association.EXAMPLES)
 add_command(app, "init-config", init_config.init_config_command, init_config.EXAMPLES, no_args_is_help=False)
+add_command(app, "export", export.export_command, export.EXAMPLES)
 add_command(app, "warm", warm.warm_command, warm.EXAMPLES)
 app.add_typer(network.app, name="network")
