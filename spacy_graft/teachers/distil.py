@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,6 @@ from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_te
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ..graft.report import Report
 
 #: What can be a teacher.
 AnyTeacher = Language | Encoder | str | Path | Callable[[Sequence[str]], Iterable[Cats]]
@@ -103,6 +102,8 @@ def distil(
     texts = list(texts) if isinstance(texts, Iterator) else texts
     labelled = list(annotated_before(nlp, component, examples))
     fixed = dict(options or {})
+    if "vectors" in fixed:
+        fixed["vectors"] = cache(fixed["vectors"])  # read once for all folds
     component.initialize(lambda: labelled, **fixed)
     fixed["labels"] = component.labels
     gold, splits = gold_of(component, labelled)
@@ -116,15 +117,18 @@ def distil(
             read_texts(nlp, component, texts, numbers, soft.of_all, progress)
             for numbers in (pool.taught, pool.held_out)
         )
-        trials: dict[float, Report] = {}
-        for weight in sorted({0.0, *map(float, weights)}):
-            parts = [
-                split._replace(also=with_soft_labels(taught, soft.of_fold(fold)[pool.taught], weight))
-                for fold, split in enumerate(splits)
-            ]
-            trials[weight] = cross_validated(component, parts, fixed, progress, f"weight {weight:g}, ")
+        trials = {
+            weight: cross_validated(
+                component,
+                with_soft_labels(splits, taught, soft, pool, weight),
+                fixed,
+                progress,
+                f"weight {weight:g}, ",
+            )
+            for weight in sorted({0.0, *map(float, weights)})
+        }
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
-        also = with_soft_labels(taught, soft.of_all[pool.taught], chosen)
+        also = taught.with_targets(soft.of_all[pool.taught], chosen) if chosen else None
         train_like(component, labelled, fixed, progress, trials[chosen], also)
     component.end_training()
     assert component.report is not None
@@ -139,6 +143,18 @@ def distil(
         student=component.report,
         to_label=students.least_sure(texts, component, n_to_label),
     )
+
+
+def with_soft_labels(
+    splits: list[Split], taught: ExtractedCorpus, soft: SoftLabels, pool: Pool, weight: float
+) -> list[Split]:
+    """The splits of the labelled texts, each with the texts that the teacher labels without knowing its fold."""
+    if not weight:
+        return splits
+    return [
+        split._replace(also=taught.with_targets(soft.of_fold(fold)[pool.taught], weight))
+        for fold, split in enumerate(splits)
+    ]
 
 
 def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Sequence[float]) -> None:
@@ -304,11 +320,6 @@ def read_texts(
     read = progress.track(documents_before(nlp, component, pairs()), total=len(numbers), description="texts read")
     corpus.add(read)
     return corpus
-
-
-def with_soft_labels(corpus: ExtractedCorpus, soft: np.ndarray, weight: float) -> ExtractedCorpus | None:
-    """The documents with these targets and example weights; none where these are 0."""
-    return corpus.with_targets(soft, weight) if weight else None
 
 
 def probabilities_of(component: TextCatGraft, corpus: ExtractedCorpus) -> np.ndarray:

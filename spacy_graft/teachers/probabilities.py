@@ -86,7 +86,8 @@ def record_lines(path: Path) -> Iterator[FileLine]:
             record = json_object(path, number, line.encode())
             if CATS_KEY not in record:
                 raise BadLineError(path, number, f"there is no {CATS_KEY!r}. The keys: {listed(record)}.")
-            yield number, record[CATS_KEY], record.get(TEXT_KEY)
+            text = record.get(TEXT_KEY)
+            yield number, record[CATS_KEY], text if isinstance(text, str) else None
 
 
 def table_lines(path: Path) -> Iterator[FileLine]:
