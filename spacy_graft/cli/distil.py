@@ -41,7 +41,7 @@ spacy-graft distil config.cfg --train labelled.jsonl --unlabelled texts.jsonl --
 spacy-graft distil --train labelled.jsonl --unlabelled texts.jsonl --teacher soft.csv --output student --lang de
 """
 #: What the command writes into the output folder.
-MODEL, STORE, REPORT, LIST, CHECKPOINTS = (
+STUDENT, STORE, REPORT_FILE, LABEL_NEXT, CHECKPOINTS = (
     "model-best", "teacher.store", "report.json", "label-next.jsonl", "checkpoints"
 )  # fmt: skip
 #: Features of the student without a config, at the most.
@@ -202,10 +202,10 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
 
 def teacher_of(argument: str, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
     """The teacher that the option names."""
-    from ..teachers.encoder import MODEL_FILE, OnnxEncoder
+    from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
 
     path = Path(argument)
-    if path.suffix == ".onnx" or (path / MODEL_FILE).is_file():
+    if path.suffix == ".onnx" or (path / ENCODER_FILE).is_file():
         try:
             return OnnxEncoder(path, tokenizer, max_tokens)
         except ImportError as error:
@@ -237,14 +237,14 @@ def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Pat
     """Write pipeline, list and report, each whole or not at all; then checkpoints are of no use."""
     from ..pipeline.whole_save import save_whole
 
-    save_whole(nlp, output / MODEL)
+    save_whole(nlp, output / STUDENT)
     listed = {one["number"]: one for one in report.lines()}
     for number, (_, record) in enumerate(texts.with_records(), 1):
         if number in listed:
             listed[number] = {**record, **{key: listed[number][key] for key in ("margin", "cats", "teacher")}}
-    with writing(output / LIST) as file:
+    with writing(output / LABEL_NEXT) as file:
         file.writelines(f"{json_text(one)}\n".encode() for one in listed.values())
-    with writing(output / REPORT) as file:
+    with writing(output / REPORT_FILE) as file:
         file.write(f"{json_text(report.to_dict(), 2)}\n".encode())
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
 
@@ -263,5 +263,5 @@ def distil_tables(report: DistilReport, output: Path) -> Iterator[RenderableType
         f"{report.student.n_active:,} features. The student agrees with the teacher on {fidelity.n_agreed:,} of "
         f"{fidelity.n_texts:,} held-out texts, {fidelity.agreement:.1%} (95% bounds: {fidelity.low:.1%} to "
         f"{fidelity.high:.1%}).\n"
-        f"Wrote {output / MODEL}; {len(report.to_label):,} texts to label next: {output / LIST}"
+        f"Wrote {output / STUDENT}; {len(report.to_label):,} texts to label next: {output / LABEL_NEXT}"
     )

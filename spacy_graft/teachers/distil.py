@@ -111,11 +111,10 @@ def distil(
     source = as_teacher(teacher, Labels(component.labels, component.exclusive))
     source.require_number(len(pool.keys))
     with progress_bar(component) as progress:
-        rows = rows_of(source, texts, len(pool.keys), None if store is None else Path(store), progress)
+        rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
         soft = SoftLabels(rows, source.heads(gold))
         taught, held_out = (
-            read_texts(nlp, component, texts, numbers, soft.of_all, progress)
-            for numbers in (pool.taught, pool.held_out)
+            read_pool(nlp, component, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
         )
         trials = {
             weight: cross_validated(
@@ -247,7 +246,9 @@ def checked_texts(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def rows_of(teacher: Teacher, texts: Iterable[str], n_texts: int, path: Path | None, progress: Progress) -> np.ndarray:
+def teacher_rows(
+    teacher: Teacher, texts: Iterable[str], n_texts: int, path: Path | None, progress: Progress
+) -> np.ndarray:
     """What a teacher computes of all texts: float32 (n_texts, width), in a file if there is one."""
     task = progress.add_task(f"texts for the teacher {teacher.name}", total=n_texts)
     with ExitStack() as stack:
@@ -296,7 +297,7 @@ class SoftLabels:
         return np.concatenate([head(self.rows[start : start + ROWS_AT_ONCE]) for start in starts])
 
 
-def read_texts(
+def read_pool(
     nlp: Language,
     component: TextCatGraft,
     texts: Iterable[str],

@@ -16,7 +16,7 @@ from .regression import fitted_heads
 from .teacher import Gold, Head, Teacher
 
 #: The file names of an encoder in a folder.
-MODEL_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
+ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 #: Tokens that a text is cut to, by default.
 MAX_TOKENS = 128
 
@@ -66,15 +66,15 @@ class OnnxEncoder:
     """
 
     def __init__(self, model: str | Path, tokenizer: str | Path | None = None, max_tokens: int = MAX_TOKENS) -> None:
-        self.model = Path(model) / MODEL_FILE if Path(model).is_dir() else Path(model)
+        self.model = Path(model) / ENCODER_FILE if Path(model).is_dir() else Path(model)
         self.tokenizer = self.model.with_name(TOKENIZER_FILE) if tokenizer is None else Path(tokenizer)
         self.max_tokens = max_tokens
         self.name = str(self.model)
         for path in (self.model, self.tokenizer):
             if not path.is_file():
                 raise FileNotFoundError(
-                    f"There is no file {path}. An encoder is {MODEL_FILE} and {TOKENIZER_FILE}, in one folder or given "
-                    f"one by one."
+                    f"There is no file {path}. An encoder is {ENCODER_FILE} and {TOKENIZER_FILE}, in one folder or "
+                    f"given one by one."
                 )
         self._session, self._tokens = self._loaded()
         self._inputs = {value.name for value in self._session.get_inputs()}

@@ -53,7 +53,7 @@ class ProbabilityFile:
         FileNotFoundError
         """
         values, lines, keys = [], [], []
-        for number, cats, text in table_lines(path) if is_table(path) else record_lines(path):
+        for number, cats, text in table_lines(path) if is_csv(path) else record_lines(path):
             values.append(np.array(checked(cats, f"{path}, line {number}:"), np.float32))
             lines.append(number)
             keys.append(None if text is None else text_key(text))
@@ -74,7 +74,7 @@ class ProbabilityFile:
         return self.values[first : first + len(texts)]
 
 
-def is_table(path: Path) -> bool:
+def is_csv(path: Path) -> bool:
     """Whether a file is CSV."""
     return path.name.lower().endswith((".csv", ".csv.gz"))
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..pipeline.targets import MAX_NAME_LENGTH
 
 #: What the first line of a file says.
-FORMAT = "spacy-graft teacher 1"
+STORE_FORMAT = "spacy-graft teacher 1"
 
 
 class Store:
@@ -44,7 +44,7 @@ class Store:
     def __init__(self, path: Path, teacher: str, digest: str, width: int) -> None:
         self.path, self.teacher = path, teacher
         self.dtype = np.dtype([("key", "<u8"), ("row", "<f4", (width,))])
-        self._header = json.dumps({"format": FORMAT, "teacher": teacher, "digest": digest, "width": width}) + "\n"
+        self._header = json.dumps({"format": STORE_FORMAT, "teacher": teacher, "digest": digest, "width": width}) + "\n"
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         try:
@@ -68,7 +68,7 @@ class Store:
         if not header.endswith(b"\n") and self._header.encode().startswith(header):
             self._file.truncate(0)
             append_durably(self._file, self._header.encode())
-        elif header_of(header).get("format") != FORMAT:
+        elif header_of(header).get("format") != STORE_FORMAT:
             raise ValueError(f"{self.path} is no store of a teacher of this version. Delete it, or give another one.")
         elif (other := header_of(header)).get("digest") != digest:
             raise ValueError(
