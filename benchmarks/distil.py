@@ -182,8 +182,8 @@ def teacher_result(task: Task, size: int, encoder: KnownVectors) -> Result:
     values = (task.pool[1][drawn][:, None] == task.labels).astype(np.float64)
     targets = Targets(values, np.ones(values.shape, np.bool_), np.ones(len(values)))
     folds = np.arange(size) // len(task.labels) % 5
-    teacher = EncoderTeacher(encoder, exclusive=True)
-    head = teacher.heads(Gold([task.pool[0][i] for i in drawn], targets, folds, 5))[-1]
+    texts = [task.pool[0][i] for i in drawn]
+    head = EncoderTeacher(encoder, exclusive=True).heads(Gold(texts, targets, folds, 5), encoder.encode(texts))[-1]
     return {"accuracy": accuracy(task, head(encoder.encode(task.tested[0])), task.labels)}
 
 

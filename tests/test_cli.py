@@ -40,6 +40,7 @@ COMMANDS = [
     "path",
     "diff",
     "debug-data",
+    "distil",
     "test",
     "init-config",
     "export",

@@ -301,7 +301,8 @@ def test_a_pipeline_as_a_teacher(pipeline: Language) -> None:
     assert report.teacher == "en_pipeline"
     assert report.fidelity.agreement > 0.9
     teacher = pipeline_teacher(pipeline, Labels(LABELS[::-1], True))
-    (row,) = teacher.heads(Gold([], Targets.of([], 3), np.empty(0), 0))[0](teacher.rows(["a goal"], 0))
+    rows = teacher.rows(["a goal"], 0)
+    (row,) = teacher.heads(Gold([], Targets.of([], 3), np.empty(0), 0), rows[:0])[0](rows)
     assert dict(zip(LABELS[::-1], row, strict=True)) == pytest.approx(pipeline("a goal").cats)
 
 
@@ -465,15 +466,15 @@ def gold_of_toys(exclusive: bool) -> Gold:
 def test_heads_of_an_encoder_do_not_know_their_fold(exclusive: bool) -> None:
     gold = gold_of_toys(exclusive)
     teacher = EncoderTeacher(ToyEncoder(), exclusive)
-    heads = teacher.heads(gold)
     rows = teacher.rows(gold.texts, 0).astype(np.float64)
+    heads = teacher.heads(gold, rows)
     assert len(heads) == 4
     targets = gold.targets
     # Other labels in the second fold change all heads but that of this fold.
     upside_down = targets.values.copy()
     upside_down[gold.fold_of == 1] = upside_down[gold.fold_of == 1][:, ::-1]
     changed = gold._replace(targets=Targets(upside_down, targets.known, targets.weights))
-    same_others = EncoderTeacher(ToyEncoder(), exclusive).heads(changed)
+    same_others = EncoderTeacher(ToyEncoder(), exclusive).heads(changed, rows)
     assert all(isinstance(head, Regression) for head in heads)
     losses = [document_losses(head(rows), targets.values, targets.known, exclusive=exclusive).mean() for head in heads]
     assert max(losses) < document_losses(np.full((len(rows), 3), 1 / 3), targets.values, exclusive=exclusive).mean()

@@ -105,19 +105,18 @@ def distil_command(
     check_output(output)
     texts = FileTexts(unlabelled, text_field)
     nlp = student_pipeline(config, context.args, code, lang, exclusive)
-    # The other components would be in the way of the choice of one.
-    with nlp.select_pipes(enable=[*before(nlp, graft_component(nlp, component, "the config").name)]):
-        graft = graft_component(nlp, component)
-        report = distil(
-            nlp,
-            JsonlCorpus(train, text_field, label_field)(nlp),
-            texts,
-            teacher_of(teacher, tokenizer, max_tokens),
-            store=output / STORE,
-            weights=WEIGHTS if weight is None else weight,
-            n_to_label=to_label,
-            options=initialize_options(nlp, graft, output / CHECKPOINTS),
-        )
+    graft = graft_component(nlp, component, "the config")
+    report = distil(
+        nlp,
+        JsonlCorpus(train, text_field, label_field)(nlp),
+        texts,
+        teacher_of(teacher, tokenizer, max_tokens),
+        component=graft.name,
+        store=output / STORE,
+        weights=WEIGHTS if weight is None else weight,
+        n_to_label=to_label,
+        options=initialize_options(nlp, graft, output / CHECKPOINTS),
+    )
     write_all(nlp, report, texts, output)
     if wants_table(format):
         print_tables(*distil_tables(report, output))
@@ -178,11 +177,6 @@ def student_pipeline(
 
         load_vectors_into_model(nlp, vectors)
     return nlp
-
-
-def before(nlp: Language, name: str) -> list[str]:
-    """The enabled components up to one."""
-    return nlp.pipe_names[: nlp.pipe_names.index(name) + 1]
 
 
 def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path) -> dict[str, Any]:

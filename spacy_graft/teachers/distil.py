@@ -53,6 +53,7 @@ def distil(
     texts: Iterable[str],
     teacher: AnyTeacher,
     *,
+    component: str | None = None,
     store: str | Path | None = None,
     weights: Sequence[float] = WEIGHTS,
     n_to_label: int = 100,
@@ -67,7 +68,7 @@ def distil(
     Parameters
     ----------
     nlp : Language
-        A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
+        A pipeline with an enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
         the documents; they must be trained.
     examples : iterable of Example
         The labelled texts, annotated in ``doc.cats``, at least ten.
@@ -77,6 +78,8 @@ def distil(
         A pipeline that sets ``doc.cats``; a sentence encoder, over whose vectors logistic regression is fitted on the
         labelled texts; the path of a file with the probabilities of the texts; or a function that takes a list of texts
         and returns for each the probabilities of all labels, ``{label: number}``.
+    component : str, optional
+        Name of the graft component; needed if there are several.
     store : str or Path, optional
         A file for what the teacher computes. A run that was interrupted goes on where it was, and one with more texts,
         or other labelled texts for an encoder, does not compute again what is there.
@@ -97,28 +100,31 @@ def distil(
         If there are too few texts, an annotation or a probability is invalid, the teacher has other labels, the store
         is of another teacher or other texts, or the component has another learner.
     """
-    component = graft_component(nlp)
-    check_arguments(nlp, component, teacher, weights)
+    graft = graft_component(nlp, component)
+    check_arguments(nlp, graft, teacher, weights)
     texts = list(texts) if isinstance(texts, Iterator) else texts
-    labelled = list(annotated_before(nlp, component, examples))
+    labelled = list(annotated_before(nlp, graft, examples))
     fixed = dict(options or {})
     if "vectors" in fixed:
         fixed["vectors"] = cache(fixed["vectors"])  # read once for all folds
-    component.initialize(lambda: labelled, **fixed)
-    fixed["labels"] = component.labels
-    gold, splits = gold_of(component, labelled)
+    graft.initialize(lambda: labelled, **fixed)
+    fixed["labels"] = graft.labels
+    gold, splits = gold_of(graft, labelled)
     pool = Pool.of(texts, gold.texts)
-    source = as_teacher(teacher, Labels(component.labels, component.exclusive))
+    source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
     source.require_number(len(pool.keys))
-    with progress_bar(component) as progress:
+    with progress_bar(graft) as progress:
         rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
-        soft = SoftLabels(rows, source.heads(gold))
+        of_gold = rows[:0]
+        if source.learns:
+            of_gold = teacher_rows(source, gold.texts, len(gold.texts), None, progress)
+        soft = SoftLabels(rows, source.heads(gold, of_gold))
         taught, held_out = (
-            read_pool(nlp, component, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
+            read_pool(nlp, graft, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
         )
         trials = {
             weight: cross_validated(
-                component,
+                graft,
                 with_soft_labels(splits, taught, soft, pool, weight),
                 fixed,
                 progress,
@@ -128,19 +134,19 @@ def distil(
         }
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
         also = taught.with_targets(soft.of_all[pool.taught], chosen) if chosen else None
-        train_like(component, labelled, fixed, progress, trials[chosen], also)
-    component.end_training()
-    assert component.report is not None
-    students = Students(pool, soft.of_all, probabilities_of(component, taught), probabilities_of(component, held_out))
+        train_like(graft, labelled, fixed, progress, trials[chosen], also)
+    graft.end_training()
+    assert graft.report is not None
+    students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
     return DistilReport(
         teacher=source.name,
         n_labelled=len(labelled),
         n_taught=len(pool.taught),
         weight=chosen,
         trials=[WeightTrial(weight, loss_of(trial)) for weight, trial in trials.items()],
-        fidelity=students.fidelity(component),
-        student=component.report,
-        to_label=students.least_sure(texts, component, n_to_label),
+        fidelity=students.fidelity(graft),
+        student=graft.report,
+        to_label=students.least_sure(texts, graft, n_to_label),
     )
 
 

@@ -142,6 +142,8 @@ class EncoderTeacher(Teacher):
         Whether labels are mutually exclusive.
     """
 
+    learns = True
+
     def __init__(self, encoder: Encoder, exclusive: bool) -> None:
         self.encoder = encoder
         self.exclusive = exclusive
@@ -158,5 +160,5 @@ class EncoderTeacher(Teacher):
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
         return np.asarray(self.encoder.encode(texts), np.float32)
 
-    def heads(self, gold: Gold) -> list[Head]:
-        return fitted_heads(self.rows(gold.texts, 0).astype(np.float64), gold, self.exclusive)
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
+        return fitted_heads(rows.astype(np.float64), gold, self.exclusive)

@@ -76,10 +76,13 @@ class Teacher(ABC):
         For messages and reports.
     is_stored : bool
         Whether rows take so long that they are worth a file.
+    learns : bool
+        Whether heads are fitted to the rows of the labelled texts.
     """
 
     name: str
     is_stored: bool = True
+    learns: bool = False
 
     @property
     @abstractmethod
@@ -96,8 +99,15 @@ class Teacher(ABC):
         """Rows of texts, of which the first has the given number, from 0: float32 (n_texts, width)."""
 
     @abstractmethod
-    def heads(self, gold: Gold) -> list[Head]:
-        """For each fold the head that is made without its labelled texts; last that made with all of them."""
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
+        """For each fold the head that is made without its labelled texts; last that made with all of them.
+
+        Parameters
+        ----------
+        gold : Gold
+        rows : float32 (n_labelled, width)
+            Of the labelled texts; empty unless the teacher learns.
+        """
 
     def require_number(self, n_texts: int) -> None:
         """Raise a ValueError if the teacher can only be one of another number of texts."""
@@ -149,7 +159,7 @@ class LabelTeacher(Teacher):
         ]
         return np.array(rows, np.float32).reshape(len(texts), self.width)
 
-    def heads(self, gold: Gold) -> list[Head]:
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
         return [self._as_probabilities] * (gold.n_folds + 1)
 
     def _as_probabilities(self, rows: np.ndarray) -> np.ndarray:
