@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from spacy.attrs import IDX, IS_SPACE, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
 from .evidence import Evidence
-from .scores import Explanation, explain_label
+from .scores import Explanation, Matched, explanation_of
+from .words import SegmentedText
 
 
-def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]) -> Explanation:
+def explain_document(
+    snapshot: Snapshot, doc: Doc, probabilities: Mapping[str, float], sides: Mapping[str, str | None]
+) -> Explanation:
     """Explain the scores of labels for a document.
 
     Parameters
@@ -25,10 +29,11 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     snapshot : Snapshot
         Of a model.
     doc : Doc
-    probabilities : float64 (n_labels)
-        Probabilities of the document, predicted from the same snapshot.
-    labels : mapping of str to int
-        The labels to explain, with their columns of the weights.
+    probabilities : mapping of str to float
+        Of all labels, in the order of the columns of the weights, predicted from the same snapshot.
+    sides : mapping of str to str or None
+        The labels to explain, and what each is compared with, from
+        :func:`~spacy_graft.explain.scores.sides_of`.
 
     Returns
     -------
@@ -38,17 +43,13 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)
     evidence = Evidence(snapshot, doc, occurrences)
     found = list(map(evidence.of_feature, rows.tolist()))
-    return Explanation(
-        text_of_doc(doc),
-        tuple(
-            explain_label(
-                label,
-                float(probabilities[column]),
-                float(snapshot.intercepts[column]),
-                found,
-                scale * values,
-                weights[:, column],
-            )
-            for label, column in labels.items()
-        ),
+    return explanation_of(
+        segmented_doc(doc), Matched(found, scale * values, weights, snapshot.intercepts), probabilities, sides
     )
+
+
+def segmented_doc(doc: Doc) -> SegmentedText:
+    """The text of a document; its words are the tokens that are not white space."""
+    starts, lengths, spaces = doc.to_array([IDX, LENGTH, IS_SPACE]).view(np.int64).T
+    bounds = np.stack((starts, starts + lengths), axis=1)[spaces == 0]
+    return SegmentedText(text_of_doc(doc), bounds)
