@@ -16,7 +16,7 @@ from unicodedata import category
 
 import numpy as np
 
-from .contributions import Contribution, non_empty_spans
+from .contributions import Contribution
 
 #: An n-gram makes its words a phrase if it is at least this share of what the strongest of them has alone.
 MIN_PHRASE_SHARE = 0.5
@@ -45,10 +45,9 @@ class SegmentedText:
     words: np.ndarray = field(compare=False, repr=False)
     ignores_case: bool = True
 
-    def key(self, start: int, end: int) -> str:
+    def same(self, word: str) -> str:
         """What words have in common that are the same."""
-        text = self.text[start:end]
-        return " ".join(text.casefold().split()) if self.ignores_case else text
+        return " ".join(word.casefold().split()) if self.ignores_case else word
 
 
 @dataclass(frozen=True)
@@ -79,17 +78,18 @@ class WordEvidence:
 
 
 class Spans(NamedTuple):
-    """All places of contributions, as arrays.
+    """The spans of all places of contributions, as arrays.
 
     Attributes
     ----------
-    contribution : int64 (n)
-        Index of the contribution of each.
+    contribution, place : int64 (n)
+        Index of the contribution of each, and number of its place: both ends of an arc are one place.
     start, end : int64 (n)
         In characters.
     """
 
     contribution: np.ndarray
+    place: np.ndarray
     start: np.ndarray
     end: np.ndarray
 
@@ -133,7 +133,7 @@ def word_evidence(source: SegmentedText, contributions: Sequence[Contribution]) 
         place = units[word]
         key = keys.get(place)
         if key is None:
-            key = keys[place] = source.key(*place)
+            key = keys[place] = source.same(source.text[slice(*place)])
             places[key][place] = None
         rows[key][part].append(share)
     found = [placed_row(source.text, sorted(places[key]), row, contributions) for key, row in rows.items()]
@@ -156,9 +156,15 @@ def unplaced_row(part: Contribution) -> WordEvidence:
 
 
 def spans_of(contributions: Sequence[Contribution]) -> Spans:
-    """The places of all contributions that are not empty, repetitions included."""
-    found = [(k, *span) for k, part in enumerate(contributions) for span in non_empty_spans(part)]
-    return Spans(*np.array(found, np.int64).reshape(-1, 3).T)
+    """The spans of all contributions that are not empty, repetitions included."""
+    places = ((k, place) for k, part in enumerate(contributions) for member in part.members for place in member.places)
+    found = [
+        (k, number, span.start, span.end)
+        for number, (k, place) in enumerate(places)
+        for span in place
+        if span.end > span.start
+    ]
+    return Spans(*np.array(found, np.int64).reshape(-1, 4).T)
 
 
 def overlaps_of(spans: Spans, words: np.ndarray) -> Overlaps:
@@ -175,16 +181,21 @@ def overlaps_of(spans: Spans, words: np.ndarray) -> Overlaps:
 def units_of(words: np.ndarray, spans: Spans, overlaps: Overlaps, shares: np.ndarray) -> list[tuple[int, int]]:
     """The start and end of the phrase that each word belongs to, or of the word itself.
 
-    Places of two or more whole words are taken by falling contribution. One makes its words a phrase if none of them
-    belongs to another, and if it is strong enough beside what each of them has alone.
+    Places of two or more whole words beside each other are taken by falling contribution. One makes its words a phrase
+    if none of them belongs to another, and if it is strong enough beside what each of them has alone.
     """
     n_words, n_spans = len(words), len(spans.start)
-    strength = np.abs(np.bincount(overlaps.span, shares, n_spans))
     alone = np.bincount(overlaps.span, minlength=n_spans)[overlaps.span] == 1
     own = np.abs(np.bincount(overlaps.word[alone], shares[alone], n_words))
     units: list[tuple[int, int]] = list(map(tuple, words.tolist()))
-    first, stop = np.searchsorted(words[:, 0], spans.start, "left"), np.searchsorted(words[:, 1], spans.end, "right")
-    candidates = np.flatnonzero(stop - first >= 2)
+    if not n_spans:
+        return units
+    firsts = np.flatnonzero(np.diff(spans.place, prepend=-1))
+    strength = np.abs(np.add.reduceat(np.bincount(overlaps.span, shares, n_spans), firsts))
+    hull = np.minimum.reduceat(spans.start, firsts), np.maximum.reduceat(spans.end, firsts)
+    first, stop = whole_words(words, *hull)
+    in_spans = np.add.reduceat(np.maximum(np.subtract(*whole_words(words, spans.start, spans.end)[::-1]), 0), firsts)
+    candidates = np.flatnonzero((stop - first >= 2) & (in_spans == stop - first))
     taken = np.zeros(n_words, np.bool_)
     for k in candidates[np.argsort(-strength[candidates], kind="stable")].tolist():
         within = slice(first[k], stop[k])
@@ -193,6 +204,11 @@ def units_of(words: np.ndarray, spans: Spans, overlaps: Overlaps, shares: np.nda
             phrase = int(words[first[k], 0]), int(words[stop[k] - 1, 1])
             units[within] = [phrase] * (stop[k] - first[k])
     return units
+
+
+def whole_words(words: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first word that is within each range, and one past the last."""
+    return np.searchsorted(words[:, 0], starts, "left"), np.searchsorted(words[:, 1], ends, "right")
 
 
 def segmented(text: str) -> SegmentedText:

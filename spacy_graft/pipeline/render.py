@@ -59,10 +59,11 @@ def render(
         ``"text"``: the text, each word coloured by what it contributes, with dependency arcs and a table of words.
         ``"table"``: the table. ``"global"``: the features of the model that decide most.
     fragments : bool
-        Whether to show the features themselves: each character is coloured by its share, and the table is of features.
+        Whether to show features in the place of words and phrases: each character is coloured by its share, and tables
+        are of features.
     examples : iterable of Doc or Example
         For ``"global"``: documents to search for examples of features in context; the first 200 are read. Annotated
-        examples are all read and classified: the page then begins with the features that decide and the errors.
+        examples are all read and classified: the page then begins with what decides and the errors.
     page : bool
         Whether to return a complete HTML document instead of a fragment for a notebook or another page.
 
@@ -85,7 +86,7 @@ def render(
         raise ValueError("There is nothing to render: the sequence is empty.")
     examples = list(examples) if len(shown) > 1 else examples
     if style == "global":
-        rendered = [render_model(one, label, examples) for one in shown]
+        rendered = [render_model(one, label, examples, fragments) for one in shown]
     else:
         rendered = [render_document(one, component, label, against, style, fragments) for one in shown]
     title, body = " | ".join(title for title, _ in rendered), rendered[0][1]
@@ -94,18 +95,20 @@ def render(
     return Html(whole_page(title, body) if page else body)
 
 
-def render_model(what: object, label: str | None, examples: Iterable[Doc | Example]) -> tuple[str, str]:
+def render_model(
+    what: object, label: str | None, examples: Iterable[Doc | Example], fragments: bool
+) -> tuple[str, str]:
     """Title and HTML of the features of a model."""
     if not isinstance(what, TextCatGraft | Language):
         raise ValueError(f"style='global' shows a model: give a component or a pipeline, not {type(what).__name__}.")
     component = as_component(what)
     component.require_initialized()
-    docs, data = read_examples(what, component, examples)
+    docs, data = read_examples(what, component, examples, fragments)
     return f"{component.name}: features", fragment(component.overview(label, docs, data))
 
 
 def read_examples(
-    what: TextCatGraft | Language, component: TextCatGraft, examples: Iterable[Doc | Example]
+    what: TextCatGraft | Language, component: TextCatGraft, examples: Iterable[Doc | Example], fragments: bool
 ) -> tuple[Iterable[Doc], str]:
     """The documents to search for examples in context, and HTML about the whole data set if they are annotated."""
     given = iter(examples)
@@ -114,7 +117,8 @@ def read_examples(
         return (checked(doc, Doc) for doc in chain([] if first is None else [first], given)), ""
     found: Iterable[Example] = (checked(example, Example) for example in chain([first], given))
     annotated = list(found if isinstance(what, TextCatGraft) else annotated_before(what, component, found))
-    return (one.predicted for one in annotated), dataset_view(dataset_figures(component, annotated), component.name)
+    figures = dataset_figures(component, annotated, fragments)
+    return (one.predicted for one in annotated), dataset_view(figures, component.name, fragments)
 
 
 def checked(value: object, kind: type[Kind]) -> Kind:

@@ -615,7 +615,7 @@ class TextCatGraft(TrainablePipe):
         self.require_initialized()
         docs, training = list(docs), self.training
         known = None if training is None else training.scores_of_held_out(docs, snapshot_of(self.model))
-        return self.probabilities_of(self.model.predict(docs) if known is None else known)
+        return self._probabilities(self.model.predict(docs) if known is None else known)
 
     def require_initialized(self) -> None:
         """Raise a ValueError if the component has no weights."""
@@ -625,8 +625,7 @@ class TextCatGraft(TrainablePipe):
                 f"load a trained pipeline."
             )
 
-    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probabilities of linear scores: float64 (n_documents, n_labels), both."""
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores)
 
     def set_annotations(self, docs: Iterable[Doc], scores: np.ndarray) -> None:
@@ -799,7 +798,7 @@ class TextCatGraft(TrainablePipe):
         return explain_document(snapshot, doc, probabilities, {best: sides[best]})
 
     def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> dict[str, float]:
-        row: np.ndarray = self.probabilities_of(snapshot.scores([doc]))[0]
+        row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
         return dict(zip(self.labels, row.tolist(), strict=True))
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
@@ -869,7 +868,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         self.cfg["thresholds"] = {}
         super()._set_snapshot(snapshot)
 
-    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:

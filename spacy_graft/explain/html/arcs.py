@@ -101,11 +101,17 @@ def lay_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Piece], float]:
         previous_end = end
     if is_right_to_left(text):
         texts.reverse()
-    n_arcs = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
+    n_arcs: Counter[int | None] = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
+    relations = {
+        span.start: max(estimated_width(arc.relation) for arc in arcs if span in (arc.head, arc.modifier))
+        for arc in arcs
+        for span in (arc.head, arc.modifier)
+    }
     pieces, x = [], 0.0
     for piece, start in texts:
-        n_ends = 0 if start is None else n_arcs[start]
-        width = max(estimated_width(piece), 2 * NEXT_END * n_ends) + WORD_PADDING
+        # The relation is between the middles of two words.
+        inside = 0.0 if start is None else max(2 * NEXT_END * n_arcs[start], relations[start])
+        width = max(estimated_width(piece), inside) + WORD_PADDING
         pieces.append(Piece(piece, start, x + width / 2))
         x += width
     return pieces, x

@@ -1,4 +1,4 @@
-"""A model on a data set: which features decide, and where they err."""
+"""A model on a data set: what decides, and where it errs."""
 
 from __future__ import annotations
 
@@ -6,38 +6,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..features import Feature
 from .density import Run
 from .document import divided, highlighted
-from .markup import anchor_prefix, bar_cell, count, escaped, feature_cells, name_html, number_cell, signed_number, table
+from .markup import anchor_prefix, bar_cell, count, escaped, name_html, number_cell, signed_number, table
 from .scores import score_line, word_table
 
 if TYPE_CHECKING:
     from ..scores import LabelExplanation
 
-#: Features that are listed, links to errors of each, and words that are named with an error.
+#: Words or features that are listed, links to errors of each, and words that are named with an error.
 MAX_DECIDING, MAX_LINKS, MAX_NAMED = 100, 5, 4
 #: Characters of a document that are shown with an error, and in its title.
 MAX_TEXT, MAX_TITLE = 3000, 60
-DECIDING_COLUMNS = ("decides", "", "wrong", "feature", "kind", "block", "documents", "errors")
+DECIDING_COLUMNS = ("decides", "", "wrong", "", "documents", "errors")
 
 
 @dataclass(frozen=True)
-class DecidingFeature:
-    """A feature, and the documents of a data set that it decides.
+class Deciding:
+    """A word, phrase or feature, and the documents of a data set that it decides.
 
     Attributes
     ----------
-    feature : Feature
+    text, kind : str
+        Its name, and the kind of a feature.
     n_documents : int
-        Documents with the feature.
+        Documents in which it contributes.
     decided : list of int
-        Numbers of the documents that would be classified otherwise without its contribution.
+        Numbers of the documents whose prediction would be another without its contribution.
     wrong : list of int
         Those of them that are classified wrongly.
     """
 
-    feature: Feature
+    text: str
+    kind: str
     n_documents: int
     decided: list[int]
     wrong: list[int]
@@ -72,32 +73,33 @@ class DatasetFigures:
 
     Attributes
     ----------
-    n_documents, n_decisions : int
-        Documents, and annotated decisions: one a document, or one a label if these are independent.
-    n_errors : int
-    deciding : list of DecidingFeature
+    n_documents, n_errors, n_wrong : int
+        Documents; wrong decisions; documents with one or more of these.
+    deciding : list of Deciding
         Those that decide most documents first.
     errors : list of ExplainedError
         The most confident ones, in descending order of confidence.
     """
 
     n_documents: int
-    n_decisions: int
     n_errors: int
-    deciding: list[DecidingFeature]
+    n_wrong: int
+    deciding: list[Deciding]
     errors: list[ExplainedError]
 
 
-def dataset_view(figures: DatasetFigures, title: str) -> str:
-    """Which features decide how often, and the errors with their evidence."""
+def dataset_view(figures: DatasetFigures, title: str, fragments: bool) -> str:
+    """What decides how often, and the errors with their evidence."""
     prefix = anchor_prefix("errors", title)
     shown = {error.number for error in figures.errors}
-    share = figures.n_errors / figures.n_decisions if figures.n_decisions else 0.0
+    share = figures.n_wrong / figures.n_documents if figures.n_documents else 0.0
     top = figures.deciding[:MAX_DECIDING]
     largest = len(top[0].decided) if top else 0
-    rows = [deciding_row(feature, largest, shown, prefix) for feature in top]
+    rows = [deciding_row(row, largest, shown, prefix) for row in top]
+    of = "features" if fragments else "words and phrases"
     n_more = len(figures.deciding) - len(top)
-    caption = f"Features without which documents would be classified otherwise{f'; {n_more:,} more' * (n_more > 0)}"
+    caption = f"Without them, predictions would be others{f'; {n_more:,} more' if n_more else ''}"
+    deciding = table(caption, (*DECIDING_COLUMNS[:3], of, *DECIDING_COLUMNS[4:]), rows)
     seen: set[int] = set()
     entries = []
     for error in figures.errors:
@@ -106,19 +108,19 @@ def dataset_view(figures: DatasetFigures, title: str) -> str:
     listed = f"the {len(entries)} most confident ones" if len(entries) < figures.n_errors else "most confident first"
     errors = f'<h4>Errors <small>{listed}</small></h4><div class="entries">{"".join(entries)}</div>' if entries else ""
     return (
-        f'<p class="score">{count(figures.n_documents, "document")}: <b>{figures.n_errors:,}</b> of '
-        f"{count(figures.n_decisions, 'decision')} wrong ({share:.1%})</p>"
-        f"<h4>Features that decide</h4>{table(caption, DECIDING_COLUMNS, rows)}{errors}"
+        f'<p class="score">{count(figures.n_documents, "document")}, <b>{figures.n_wrong:,}</b> with errors '
+        f"({share:.1%})</p><h4>What decides</h4>{deciding}{errors}"
     )
 
 
-def deciding_row(row: DecidingFeature, largest: int, shown: set[int], prefix: str) -> str:
+def deciding_row(row: Deciding, largest: int, shown: set[int], prefix: str) -> str:
     """A row of the table, with links to errors that are shown."""
     links = [f'<a href="#{prefix}{number}">{number}</a>' for number in row.wrong if number in shown][:MAX_LINKS]
     more = len(row.wrong) - len(links)
-    errors = " ".join(links) + (f" +{more}" if more and links else "")
+    errors = " ".join(links) + (f" +{more:,}" if more and links else "")
+    kind = f" <small>{escaped(row.kind)}</small>" if row.kind else ""
     cells = number_cell(f"{len(row.decided):,}") + bar_cell(len(row.decided), largest)
-    cells += number_cell(f"{len(row.wrong):,}") + feature_cells(row.feature.text, row.feature.kind, row.feature.block)
+    cells += number_cell(f"{len(row.wrong):,}") + f'<th scope="row">{name_html(row.text)}{kind}</th>'
     return f"<tr>{cells}{number_cell(f'{row.n_documents:,}')}<td>{errors}</td></tr>"
 
 
@@ -138,7 +140,7 @@ def error_view(error: ExplainedError, anchor: str) -> str:
         f'<span class="number">{error.confidence:.3f}</span> <b>{name_html(error.said)}</b>, annotated '
         f"{name_html(error.right)}: <bdi>{escaped(title)}</bdi> <small>document {error.number:,}: {named}</small>"
     )
-    evidence = score_line(explanation) + marked + more + word_table(explanation)
+    evidence = score_line(explanation) + marked + more + word_table(explanation, others=False)
     return f"<details{identity}><summary>{summary}</summary>{evidence}</details>"
 
 

@@ -23,7 +23,7 @@ class Run(NamedTuple):
     start, end : int
         Characters of the text, half open.
     strength : float
-        What the word or phrase contributes to the score, or each of the characters.
+        What the word or phrase contributes to the score at each of its places, or each of the characters.
     parts : tuple of int
         Indices of the contributions that cover it, in their order; of a word, its own index among the words.
     """
@@ -67,7 +67,7 @@ def word_runs(length: int, words: Sequence[WordEvidence], cuts: Collection[int] 
             ahead += 1
         if ahead < len(places) and places[ahead][0] <= start:
             k = owners[places[ahead]]
-            divided.append(Run(start, end, words[k].contribution, (k,)))
+            divided.append(Run(start, end, words[k].contribution / len(words[k].places), (k,)))
         else:
             divided.append(Run(start, end, 0.0, ()))
     return divided

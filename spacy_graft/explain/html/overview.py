@@ -135,9 +135,9 @@ def section(
     largest = max((features[k].effects[side.label] for k in top), default=0.0)
     rows = [feature_row(features[k], side, largest, contexts.get(k, []) if contexts else None) for k in top]
     n_weights = sum(side.of(feature.weights) != 0.0 for feature in features)
-    odds = "" if side.against is None else f" on the log-odds against {side.against}"
-    caption = f"{count(n_weights, 'feature')} with non-zero weight{odds}, intercept {signed_number(intercept)}"
-    return f'<section id="{anchor}"><h4>{name_html(side.label)}</h4>{table(caption, columns, rows)}</section>'
+    against = "" if side.against is None else f" <small>against {name_html(side.against)}</small>"
+    caption = f"{count(n_weights, 'feature')} with non-zero weight, intercept {signed_number(intercept)}"
+    return f'<section id="{anchor}"><h4>{name_html(side.label)}{against}</h4>{table(caption, columns, rows)}</section>'
 
 
 def feature_row(feature: Feature, side: Side, largest: float, context: list[str] | None) -> str:

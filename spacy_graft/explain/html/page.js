@@ -1,6 +1,6 @@
 // Tables are sorted by a click on a column, and long tables and lists are filtered. Without scripts all is there as well.
 (() => {
-  const FILTERED_FROM = 10;
+  const FILTERED_FROM = 15;
   const key = (row, column) => {
     const text = (row.cells[column]?.textContent ?? "").trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
     return /^[+-]?[\d.]+$/.test(text) ? Number(text) : text.toLowerCase();

@@ -58,7 +58,8 @@ def score_line(explanation: LabelExplanation) -> str:
     rest = signed_number(fsum(part.contribution for part in explanation.contributions))
     n_features = count(len(explanation.contributions), "feature")
     share = logistic(explanation.score)
-    against, meaning = "", f"probability 1 / (1 + e<sup>−score</sup>) = {share:.3f}"
+    exponential = f"e<sup>{signed_number(-explanation.score)}</sup>"
+    against, meaning = "", f'probability <span class="formula">1 / (1 + {exponential}) = {share:.3f}</span>'
     if explanation.against is not None:
         against = f" against {name_html(explanation.against)}"
         if abs(share - explanation.probability) > 5e-4:
@@ -74,7 +75,7 @@ def logistic(score: float) -> float:
     return 1.0 / (1.0 + exp(-score)) if score > 0.0 else exp(score) / (1.0 + exp(score))
 
 
-def word_table(explanation: LabelExplanation) -> str:
+def word_table(explanation: LabelExplanation, others: bool = True) -> str:
     """The strongest words and phrases, the sum of the others, the intercept and the score; the others in a fold."""
     words = explanation.words
     largest = abs(words[0].contribution) if words else 0.0
@@ -82,11 +83,11 @@ def word_table(explanation: LabelExplanation) -> str:
     rows = [word_row(row, largest) for row in top]
     foot = sums(explanation, "all other words", [row.contribution for row in rest], columns=4)
     fold = ""
-    if more:
+    if more and others:
         rest_of_all = words[MAX_MORE_WORDS:]
         end = sums(None, "all other words", [row.contribution for row in rest_of_all], columns=4)
-        others = table("Other words and phrases", WORD_COLUMNS, [word_row(row, largest) for row in more], end)
-        fold = f"<details><summary>{count(len(rest), 'more word')}</summary>{others}</details>"
+        weaker = table("Other words and phrases", WORD_COLUMNS, [word_row(row, largest) for row in more], end)
+        fold = f"<details><summary>{count(len(rest), 'more word')}</summary>{weaker}</details>"
     return table(caption_of(explanation, "words and phrases"), WORD_COLUMNS, rows, foot) + fold
 
 
