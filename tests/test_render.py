@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -17,12 +18,13 @@ from spacy.tokens import Doc
 
 import spacy_graft
 from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, train_fully
-from spacy_graft.explain.contributions import Contribution, LabelExplanation, Member, Span
-from spacy_graft.explain.explanation import Explanation
+from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
 from spacy_graft.explain.html.arcs import drawing
-from spacy_graft.explain.html.density import Arc, arcs_of, non_empty_spans, runs
-from spacy_graft.explain.html.markup import signed_number
+from spacy_graft.explain.html.density import Arc, arcs_of, runs, word_runs
+from spacy_graft.explain.html.markup import package_file, signed_number
 from spacy_graft.explain.html.overview import snippet
+from spacy_graft.explain.scores import Explanation, LabelExplanation
+from spacy_graft.explain.words import segmented
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_pipeline_items import make_examples, texts_and_labels
 from test_pipeline_items import make_nlp as make_syntax_nlp
@@ -67,7 +69,10 @@ class Elements(HTMLParser):
 
 
 def checked(html: str) -> Elements:
-    """The elements of a page that is well formed, loads nothing and runs nothing."""
+    """The elements of a page that is well formed, loads nothing and runs nothing but its one script, if it is whole."""
+    script = f"<script>\n{package_file('page.js')}</script>"
+    assert html.count(script) == html.startswith("<!doctype html>")
+    html = html.replace(script, "")
     elements = Elements(html)
     assert not {tag for tag, _ in elements.found} & {"script", "link", "img", "iframe", "object"}
     markup = re.sub(r">[^<]*<", "><", html)
@@ -95,8 +100,10 @@ def contribution(name: str, strength: float, *places: tuple[Span, ...], kind: st
 def explanation(text: str, parts: Sequence[Contribution], others: Sequence[str] = ("no",)) -> Explanation:
     score = 0.25 + sum(part.contribution for part in parts)
     ranked = tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
-    rest = tuple(LabelExplanation(other, 0.01, -1.0, -1.0, ()) for other in others)
-    return Explanation(text, (LabelExplanation("yes", 0.8, score, 0.25, ranked), *rest))
+    source = segmented(text)
+    rest = [LabelExplanation(other, "yes", 0.01, -1.0, -1.0, (), source) for other in others]
+    labels = (LabelExplanation("yes", others[0], 0.8, score, 0.25, ranked, source), *rest)
+    return Explanation(text, labels, {label.label: label.probability for label in labels})
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +131,12 @@ def test_strengths_of_the_characters_sum_to_the_contributions(fitted: Language) 
             assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
             total = sum((run.end - run.start) * run.strength for run in cut)
             assert total == pytest.approx(label.score - label.intercept, abs=1e-9)
+            cut = word_runs(len(doc.text), label.words, [3, 7])
+            assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
+            assert {3, 7} <= {run.start for run in cut}
+            by_word = {run.parts: run.strength for run in cut}
+            for k, row in enumerate(label.words):
+                assert by_word[k,] * len(row.places) == pytest.approx(row.contribution)
 
 
 @given(
@@ -152,13 +165,15 @@ def test_each_contribution_is_shared_by_its_characters(drawn: list[tuple[float, 
         assert list(run.parts) == there
 
 
+@pytest.mark.parametrize("fragments", [False, True])
 @pytest.mark.parametrize("style", ["text", "table"])
 @pytest.mark.parametrize("page", [False, True])
 @pytest.mark.parametrize("text", ["salt and a goal, with the song of the year", "", " ", "nothing", EVIL])
-def test_any_text(fitted: Language, text: str, style: str, page: bool) -> None:
-    html = spacy_graft.render(fitted(text), fitted, style=style, page=page)
+def test_any_text(fitted: Language, text: str, style: str, page: bool, fragments: bool) -> None:
+    html = spacy_graft.render(fitted(text), fitted, style=style, page=page, fragments=fragments)
     elements = checked(html)
-    assert html == spacy_graft.render(fitted(text), fitted, style=style, page=page)
+    assert html == spacy_graft.render(fitted(text), fitted, style=style, page=page, fragments=fragments)
+    assert html._repr_html_() == str(html)
     assert html.startswith('<!doctype html>\n<html lang="en" dir="ltr">' if page else '<div class="graft">')
     if style == "text" and text:
         assert elements.document.split() == [
@@ -180,9 +195,8 @@ def test_names_are_escaped_everywhere() -> None:
     name = "</title><script>\"'&\x00"
     parts = [contribution(name, 1.0, (span("a b", "a"),)), contribution(name, -0.5)]
     whole = explanation("a b", parts, others=[name])
-    renamed = Explanation(
-        "a b", (LabelExplanation(name, 0.9, 0.75, 0.25, whole.labels[0].contributions), whole.labels[1])
-    )
+    first = replace(whole.labels[0], label=name, probability=0.9)
+    renamed = Explanation("a b", (first, whole.labels[1]), {name: 0.9})
     for style in ("text", "table"):
         html = spacy_graft.render(renamed, style=style, page=True)
         elements = checked(html)
@@ -232,12 +246,12 @@ def test_many_labels() -> None:
 
 def test_the_numbers_of_a_table_add_up() -> None:
     parts = [contribution(f"f{k}", (-1) ** k * 0.125 * k) for k in range(1, 131)]
-    elements = checked(spacy_graft.render(explanation("", parts), style="table"))
-    table = elements.text[elements.text.index("Contributions to") :]
+    elements = checked(spacy_graft.render(explanation("", parts), style="table", fragments=True))
+    table = elements.text[elements.text.index("Contributions of features to") :]
     numbers = [float(number.replace("−", "-")) for number in re.findall(r"([+−]\d+\.\d{3})[+−]\d+\.\d{3}1\.000", table)]
     rest, intercept, score = (
         float(re.search(rf"([+−][\d.]+){name}", table)[1].replace("−", "-"))  # type: ignore[index]
-        for name in ("all other features: 30", "intercept", "score")
+        for name in ("all other features: 30", "intercept", "log-odds")
     )
     assert len(numbers) == 100
     assert sum(numbers) + rest + intercept == pytest.approx(score, abs=1e-9)
@@ -264,20 +278,19 @@ def test_other_scripts(lang: str, text: str) -> None:
 
 
 def test_all_parts_of_a_combination_are_highlighted(syntax: Language, good_book: Doc) -> None:
-    html = spacy_graft.render(good_book, syntax, label="bad")
+    html = spacy_graft.render(good_book, syntax, label="bad", fragments=True)
     pieces = re.findall(r'<mark class="p\d" title="[^"]*source=blog[^"]*">([^<]*)</mark>', html)
     assert pieces == ["good", "book"]
     assert "book → good" in checked(html).of("svg")[0]["aria-label"]
 
 
-def test_features_without_a_place_are_bars(syntax: Language) -> None:
+def test_features_without_a_place_are_in_the_table(syntax: Language) -> None:
     nlp = make_syntax_nlp({"source": {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]}})
     spacy_graft.fit(nlp, make_examples(nlp))
     doc = nlp.make_doc("Now dull song")
     doc.user_data["source"] = "blog"
     elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
-    assert "Features of the whole document" in elements.text
-    assert "source=blog document attribute+" in elements.text
+    assert re.search(r"[+][\d.]+source=blog document attribute", elements.text)
     assert "None of the contributing features has a place in the text." in elements.text
 
 
@@ -285,7 +298,8 @@ def test_many_features_without_a_place_are_summed() -> None:
     parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
     text = checked(spacy_graft.render(explanation("", parts))).text
     assert "The document is empty." in text
-    assert "3 more features, +1.500 in total." in text
+    assert "+10.500all other words: 21" in text
+    assert "+16.750log-odds" in text
 
 
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
@@ -322,7 +336,7 @@ def test_arcs_over_each_other_do_not_touch() -> None:
     text = " ".join(f"w{k}" for k in range(9))
     spans = [span(text, f"w{k}") for k in range(9)]
     pairs = [(0, 1), (0, 2), (0, 8), (4, 3), (8, 4), (2, 5)]
-    found = [Arc(spans[head], spans[modifier], 1.0, (0,)) for head, modifier in pairs]
+    found = [Arc(spans[head], spans[modifier], "amod", 1.0, (0,)) for head, modifier in pairs]
     lines = re.findall(r'<path d="M([\d.]+),\d+ V([\d.]+) .*? H.*? Q([\d.]+),', drawing(text, found))
     boxes = [(*sorted((float(x1), float(x2))), float(y)) for x1, y, x2 in lines]
     assert len(boxes) == len(pairs)

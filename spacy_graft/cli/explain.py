@@ -17,7 +17,6 @@ from .common import (
     FormatOption,
     ModelArgument,
     add_row,
-    check_label,
     load_pipeline,
     make_table,
     print_json,
@@ -88,12 +87,13 @@ def explain_command(
     lines), the text, and for each label probability, score (the log-odds), intercept, words, and contributions of
     features.
     """
+    from ..explain.scores import sides_of
     from .streaming import TextStream
     from .texts import read_texts
 
     nlp, graft = load_pipeline(model, component)
-    for name in (label, against):
-        check_label(graft, name)
+    # Before any text is read.
+    sides_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
     explain = graft.explain if html is None and not wants_table(format) else partial(explain_shown, graft)
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
@@ -142,7 +142,8 @@ def explanation_table(explanation: Explanation, source: InputText, id_field: str
         add_label(table, label, top, fragments)
     named = {name for label in shown for name in (label.label, label.against) if name is not None}
     n_hidden = len(explanation.probabilities) - len(named)
-    table.caption = f"{n_hidden} less probable labels: --label, or --format json" if n_hidden else None
+    labels = "label" if n_hidden == 1 else "labels"
+    table.caption = f"{n_hidden} less probable {labels}: --label, or --format json" if n_hidden else None
     return table
 
 
