@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 import spacy
 from hypothesis import given
@@ -17,17 +18,23 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_graft
-from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, train_fully
+from conftest import COMMON, TELLING, WORDS, Record, make_examples, make_nlp, make_records, train_fully
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
+from spacy_graft.explain.features import effects_of
 from spacy_graft.explain.html.arcs import drawing
 from spacy_graft.explain.html.density import Arc, arcs_of, runs, word_runs
 from spacy_graft.explain.html.markup import package_file, signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.explain.scores import Explanation, LabelExplanation
 from spacy_graft.explain.words import segmented
+from spacy_graft.extract.terms import Term
+from spacy_graft.graft.report import Report
+from spacy_graft.graft.solution import Solution
+from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.textcat import TextCatGraft
-from test_pipeline_items import make_examples, texts_and_labels
+from test_pipeline_items import make_examples as make_syntax_examples
 from test_pipeline_items import make_nlp as make_syntax_nlp
+from test_pipeline_items import texts_and_labels
 
 #: Elements without an end.
 VOID = {"meta", "path", "br"}
@@ -109,7 +116,7 @@ def explanation(text: str, parts: Sequence[Contribution], others: Sequence[str] 
 @pytest.fixture(scope="module")
 def syntax() -> Language:
     nlp = make_syntax_nlp()
-    spacy_graft.fit(nlp, make_examples(nlp))
+    spacy_graft.fit(nlp, make_syntax_examples(nlp))
     return nlp
 
 
@@ -286,7 +293,7 @@ def test_all_parts_of_a_combination_are_highlighted(syntax: Language, good_book:
 
 def test_features_without_a_place_are_in_the_table(syntax: Language) -> None:
     nlp = make_syntax_nlp({"source": {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]}})
-    spacy_graft.fit(nlp, make_examples(nlp))
+    spacy_graft.fit(nlp, make_syntax_examples(nlp))
     doc = nlp.make_doc("Now dull song")
     doc.user_data["source"] = "blog"
     elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
@@ -471,6 +478,118 @@ def test_errors_of_render(fitted: Language, blank: Language) -> None:
         ValueError, match=r"There are 2 graft components in the pipeline: 'textcat_graft', 'other'\. Choose one"
     ):
         spacy_graft.render(doc, two)
+
+
+def test_two_labels_have_one_side(syntax: Language) -> None:
+    """The weights of the page lead to the log-odds that explanations have."""
+    component = syntax.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    elements = checked(component.overview())
+    assert len(elements.of("table")) == 1
+    first, second = component.labels
+    assert f"{first} against {second}" in elements.text
+    best = max(component.features(), key=lambda feature: feature.effects[first])
+    weight = best.weights[first] - best.weights[second]
+    assert f"{signed_number(weight)}{best.text}" in elements.text
+    assert f"{signed_number(-weight)}{best.text}" in checked(component.overview(second)).text
+
+
+def test_rare_features_are_not_at_the_head(fitted: Language) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    table = np.array([[5.0], [0.5], [-0.5], [0.4]])
+    effects = effects_of(table, np.array([2, 500, 400, 1000]), 1000)[:, 0]
+    assert np.argsort(-effects).tolist() == [1, 2, 0, 3]
+    assert effects_of(table, np.array([2, 500, 400, 1000]), 0)[:, 0].tolist() == [10.0, 250.0, 200.0, 400.0]
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.parametrize("fragments", [False, True])
+def test_a_data_set(factory: str, fragments: bool, train_records: list[Record], dev_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(factory), train_records)
+    component = nlp.get_pipe(factory)
+    assert isinstance(component, TextCatGraft)
+    wrong = [{**record, "label": "food"} for record in dev_records[:10] if record["label"] != "food"]
+    examples = make_examples(nlp, [*dev_records, *wrong])
+    figures = dataset_figures(component, examples, fragments)
+    assert figures.n_documents == len(examples)
+    said = [set(component.predicted(example.predicted)) for example in examples]
+    right = [{label for label, value in example.reference.cats.items() if value} for example in examples]
+    assert figures.n_wrong == sum(one != other for one, other in zip(said, right, strict=True)) >= len(wrong)
+    confidences = [error.confidence for error in figures.errors]
+    assert confidences == sorted(confidences, reverse=True)
+    for error in figures.errors:
+        assert said[error.number - 1] != right[error.number - 1]
+    for row in figures.deciding:
+        assert set(row.wrong) <= set(row.decided)
+        assert len(row.decided) <= row.n_documents
+    html = spacy_graft.render(nlp, style="global", examples=iter(examples), fragments=fragments, page=True)
+    text = checked(html).text
+    assert f"{len(examples)} documents, {figures.n_wrong} with errors" in text
+    assert "What decides" in text
+    assert len(re.findall("<details.*?<summary><span", html)) == len(figures.errors)
+    best = figures.deciding[0]
+    assert f"{len(best.decided)}{len(best.wrong)}{best.text}" in text
+
+
+def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
+    nlp = make_nlp()
+    nlp.initialize(lambda: make_unhelpful(nlp))
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    words = {"one": 0.5, "two": 0.4, "three": -0.25, "four": 0.75, "five": 0.1}
+    solution = Solution(
+        ["words"] * 5,
+        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
+        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
+        np.full(5, 3),
+        np.array([[weight / 2.0, -weight / 2.0] for weight in words.values()]),
+        np.zeros(2),
+        0.0,
+    )
+    component.set_solution(solution, Report())
+    cats = {"a": 0.0, "b": 1.0}
+    texts = ["one two three", "one three", "three five", "four two"]
+    examples = [spacy.training.Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text in texts]
+    figures = dataset_figures(component, examples, False)
+    by_text = {row.text: row.decided for row in figures.deciding}
+    # 0.65 without "one" is 0.15; 0.25 without "one" is −0.25; −0.15 without "three" is 0.1; 1.15 without "four" is 0.4.
+    assert by_text == {"one": [2], "three": [3]}
+    assert [(error.number, error.said, error.right) for error in figures.errors] == [
+        (4, "a", "b"),
+        (1, "a", "b"),
+        (2, "a", "b"),
+    ]
+
+
+def test_several_are_shown_side_by_side(fitted: Language) -> None:
+    docs = [fitted("salt and a goal"), fitted("the song of the year")]
+    html = spacy_graft.render(docs, fitted)
+    checked(html)
+    assert html.startswith('<div class="graft-columns">')
+    assert html.count('<div class="graft">') == 2
+    other = train_fully(make_nlp(), make_records(60, seed=1))
+    examples = make_examples(fitted, make_records(30, seed=4))
+    checked(spacy_graft.render([fitted, other], style="global", examples=iter(examples), page=True))
+    with pytest.raises(ValueError, match="nothing to render: the sequence is empty"):
+        spacy_graft.render([], fitted)
+
+
+def test_examples_are_of_one_kind(fitted: Language, dev_records: list[Record]) -> None:
+    (example,) = make_examples(fitted, dev_records[:1])
+    for mixed in ([example, fitted("salt")], [fitted("salt"), example]):
+        with pytest.raises(ValueError, match="all Docs or all annotated Examples"):
+            spacy_graft.render(fitted, style="global", examples=mixed)
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    with pytest.raises(ValueError, match="give against to explain, not to render"):
+        spacy_graft.render(component.explain(fitted("salt")), against="food")
+
+
+def test_arcs_have_the_names_of_their_relations(syntax: Language, good_book: Doc) -> None:
+    drawn = spacy_graft.render(good_book, syntax, label="bad")
+    assert re.search(r'<text class="relation"[^>]*>\w+</text>', drawn)
+    assert "book → good (" in checked(drawn).of("svg")[0]["aria-label"]
 
 
 def test_a_document_is_explained_by_the_component_of_its_vocab(train_records: list[Record]) -> None:

@@ -118,7 +118,7 @@ def read_examples(
     found: Iterable[Example] = (checked(example, Example) for example in chain([first], given))
     annotated = list(found if isinstance(what, TextCatGraft) else annotated_before(what, component, found))
     figures = dataset_figures(component, annotated, fragments)
-    return (one.predicted for one in annotated), dataset_view(figures, component.name, fragments)
+    return (one.predicted for one in annotated), dataset_view(figures, fragments)
 
 
 def checked(value: object, kind: type[Kind]) -> Kind:

@@ -88,9 +88,9 @@ class DatasetFigures:
     errors: list[ExplainedError]
 
 
-def dataset_view(figures: DatasetFigures, title: str, fragments: bool) -> str:
+def dataset_view(figures: DatasetFigures, fragments: bool) -> str:
     """What decides how often, and the errors with their evidence."""
-    prefix = anchor_prefix("errors", title)
+    prefix = anchor_prefix(*(f"{error.number} {error.explanation.score!r}" for error in figures.errors))
     shown = {error.number for error in figures.errors}
     share = figures.n_wrong / figures.n_documents if figures.n_documents else 0.0
     top = figures.deciding[:MAX_DECIDING]

@@ -35,7 +35,7 @@ def document_view(explanation: LabelExplanation, lang: str, fragments: bool) -> 
     below = (
         drawing(text, arcs)
         if can_be_drawn(text)
-        else listing(text, arcs, largest, anchor_prefix(explanation.label, text), links)
+        else listing(text, arcs, largest, anchor_prefix(explanation.label, text, repr(explanation.score)), links)
     )
     return legend(explanation) + highlighted(text, *divided(explanation, fragments, links), lang, links) + below
 

@@ -89,7 +89,7 @@ def overview(
     intercepts = dict(zip(all_labels, snapshot.intercepts.tolist(), strict=True))
     top = [deciding_features(features, side) for side in sides]
     contexts = in_context(snapshot, {row for rows in top for row in rows}, examples)
-    prefix = anchor_prefix(title, *(side.label for side in sides))
+    prefix = anchor_prefix(title, *(f"{side.label} {side.of(intercepts)!r}" for side in sides))
     links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
     by_kind = ", ".join(escaped(count(n, kind)) for kind, n in kinds.most_common())
