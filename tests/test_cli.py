@@ -359,6 +359,15 @@ def history(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TextCatGraft, "history", HISTORY)
 
 
+@pytest.mark.usefixtures("history")
+def test_report_names_the_parsimonious_model(pipeline: Path, tmp_path: Path) -> None:
+    assert json.loads(call("report", pipeline).stdout)["parsimony"] == {"best": HISTORY[2], "one_se": HISTORY[1]}
+    rows = [" ".join(line.split()) for line in call("report", pipeline, "--format", "table").stdout.splitlines()]
+    assert "parsimony: one_se 700 features, log-loss 0.5000" in rows
+    call("report", pipeline, "--html", tmp_path / "page.html")
+    assert "<b>one_se</b> 700 features, log-loss 0.5000" in (tmp_path / "page.html").read_text()
+
+
 def test_path_of_a_trained_pipeline(pipeline: Path) -> None:
     steps = lines_of(call("path", pipeline))
     assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
@@ -421,6 +430,14 @@ def test_diff(pipeline: Path, other_pipeline: Path) -> None:
     printed = call("diff", pipeline, other_pipeline, "--format", "table", "--top", 2).stdout
     assert "labels: +games, -sport" in printed
     assert "2 shown" in printed
+
+
+def test_diff_writes_a_page(pipeline: Path, other_pipeline: Path, tmp_path: Path) -> None:
+    call("diff", pipeline, other_pipeline, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    for expected in ("Features added", "labels: +games, -sport", "graft-columns"):
+        assert expected in page
 
 
 def test_diff_of_equal_models(pipeline: Path) -> None:

@@ -50,7 +50,11 @@ def report_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Print the report of a model's training: L1 strength, numbers of features, duality gap, time by phase."""
+    """Print the report of a model's training: L1 strength, numbers of features, duality gap, time by phase.
+
+    Of a path whose points were judged by held-out documents, it also has the best one and "one_se", the smallest within
+    one standard error of it: the model that training with parsimony = "one_se" takes.
+    """
     if data is not None and html is None:
         raise CommandError("--data is for the page: give --html FILE as well.")
     nlp, graft = load_pipeline(model, component)
@@ -64,9 +68,11 @@ def report_command(
         table = make_table(None, "", "report")
         for row in graft.report.lines().items():
             add_row(table, *row)
+        for name, step in graft.named_points.items():
+            add_row(table, f"parsimony: {name}", f"{step['n_active']:,} features, log-loss {step['log_loss']:.4f}")
         print_tables(table)
     else:
-        print_json(graft.report.to_dict(), indent=2)
+        print_json({**graft.report.to_dict(), "parsimony": graft.named_points}, indent=2)
 
 
 def model_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field: str, label_field: str) -> str:

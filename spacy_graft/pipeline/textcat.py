@@ -23,7 +23,7 @@ from thinc.api import Model, Optimizer
 from ..explain.explanation import explain_document
 from ..explain.features import Feature, features_of
 from ..explain.html.markup import escaped, fragment
-from ..explain.html.overview import overview, sides_of_model
+from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, sides_of
 from ..extract.blocks import Block
 from ..graft.memory import require_memory_for
@@ -35,7 +35,7 @@ from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
-from .choice import HeldOut
+from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
@@ -476,6 +476,15 @@ class TextCatGraft(TrainablePipe):
         """
         return history.read_history(saving.notes_of(self).get(HISTORY))
 
+    @property
+    def named_points(self) -> dict[str, dict[str, Any]]:
+        """The steps of training that ``parsimony`` takes, by name: ``best`` and ``one_se``, the parsimonious one.
+
+        Each is a dict of :attr:`history`. Empty if no step was judged by held-out documents.
+        """
+        steps = self.history
+        return {name: steps[i] for name, i in named_points(steps).items()}
+
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """Score examples; during training, the first ``cats_score`` of each step is added to the history.
 
@@ -753,7 +762,8 @@ class TextCatGraft(TrainablePipe):
         """
         labels = self.selected_labels(label or (self.cfg["positive_label"] if self.exclusive else None))
         sides = sides_of_model(self.labels, labels, self.exclusive)
-        return overview(self.name, snapshot_of(self.model), self.labels, sides, examples, data)
+        points = self.named_points
+        return overview(self.name, snapshot_of(self.model), self.labels, sides, examples, points_view(points) + data)
 
     def features(self) -> list[Feature]:
         """Return the features of the model, in the order of the rows of its weights."""

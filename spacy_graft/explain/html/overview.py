@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from spacy.tokens import Doc
 
@@ -83,7 +84,7 @@ def overview(
     examples : iterable of Doc
         Documents to search for examples in context.
     data : str
-        HTML about a data set, to stand before the labels.
+        HTML about the path and a data set, to stand before the labels.
     """
     features = features_of(snapshot, all_labels)
     intercepts = dict(zip(all_labels, snapshot.intercepts.tolist(), strict=True))
@@ -104,6 +105,17 @@ def overview(
             for side, link, rows in zip(sides, links, top, strict=True)
         )
     )
+
+
+def points_view(points: Mapping[str, Mapping[str, Any]]) -> str:
+    """The points of the path that have names, with their sizes."""
+    if not points:
+        return ""
+    named = (
+        f"<b>{escaped(name)}</b> {count(step['n_active'], 'feature')}, log-loss {step['log_loss']:.4f}"
+        for name, step in points.items()
+    )
+    return f'<p class="note">On the path, by parsimony: {"; ".join(named)}.</p>'
 
 
 def directory(links: Mapping[str, str]) -> str:
