@@ -436,7 +436,7 @@ def test_diff_writes_a_page(pipeline: Path, other_pipeline: Path, tmp_path: Path
     call("diff", pipeline, other_pipeline, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!doctype html>")
-    for expected in ("Features added", "labels: +games, -sport", "graft-columns"):
+    for expected in ("Changed weights", "labels: +games, -sport", "graft-columns"):
         assert expected in page
 
 

@@ -60,7 +60,8 @@ class LabelExplanation:
         if rest := self.words[MAX_PRINTED:]:
             rows.append((f"({len(rest)} more)", fsum(row.contribution for row in rest)))
         rows.append((f"log-odds{against}", self.score))
-        lines = [f"{value:+8.3f}  {printable(text)}" for text, value in rows]
+        # Without a negative zero.
+        lines = [f"{round(value, 3) + 0.0:+8.3f}  {printable(text)}" for text, value in rows]
         return "\n".join([f"{printable(self.label)}, probability {self.probability:.3f}", *lines])
 
     __repr__ = __str__
