@@ -10,11 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
+from spacy_graft.explain.explanation import segmented_doc
 from spacy_graft.explain.words import MIN_PHRASE_SHARE, SegmentedText, segmented, word_evidence
 
 TEXT = "ab cde  f, gh IJ ab."
@@ -106,6 +108,22 @@ def test_head_and_modifier_beside_each_other_are_a_phrase() -> None:
     assert found(text, near) == {"not recommend": 1.2}
     far = contribution("recommend → would", 1.4, [(10, 19), (0, 5)], kind="head–modifier")
     assert found(text, far) == {"recommend": 0.9, "would": 0.5}
+
+
+def test_tokens_within_a_word_are_joined() -> None:
+    doc = spacy.blank("en")("It isn't good, we're gonna go... (can't)")
+    source = segmented_doc(doc)
+    words = [doc.text[start:end] for start, end in source.words.tolist()]
+    assert words == ["It", "isn't", "good", ",", "we're", "gonna", "go", "...", "(", "can't", ")"]
+    parts = [
+        contribution("n't good", -1.0, [(5, 13)]),
+        contribution("we", 0.5, [(15, 17)]),
+        contribution("ca", 0.5, [(34, 36)]),
+    ]
+    rows = {row.text: row.contribution for row in word_evidence(source, parts)}
+    assert rows == {"isn't good": 0.5, "we're": 0.5, "can't": 0.5}
+    assert [len(segmented_doc(spacy.blank("zh")(text)).words) for text in ("很好", "", "A好")] == [2, 0, 2]
+    assert segmented_doc(spacy.blank("en")(" ")).words.shape == (0, 2)
 
 
 def test_words_that_differ_in_case_are_one_row() -> None:

@@ -16,7 +16,7 @@ from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
 from .evidence import Evidence
 from .scores import Explanation, Matched, explanation_of
-from .words import SegmentedText
+from .words import SegmentedText, joined
 
 
 def explain_document(
@@ -49,7 +49,8 @@ def explain_document(
 
 
 def segmented_doc(doc: Doc) -> SegmentedText:
-    """The text of a document; its words are the tokens that are not white space."""
+    """The text of a document. Its words are the tokens, without white space, joined where a tokenizer cut a word."""
+    text = text_of_doc(doc)
     starts, lengths, spaces = doc.to_array([IDX, LENGTH, IS_SPACE]).view(np.int64).T
-    bounds = np.stack((starts, starts + lengths), axis=1)[spaces == 0]
-    return SegmentedText(text_of_doc(doc), bounds)
+    tokens = np.stack((starts, starts + lengths), axis=1)[spaces == 0]
+    return SegmentedText(text, joined(text, tokens), tokens)

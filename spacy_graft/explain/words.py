@@ -37,12 +37,15 @@ class SegmentedText:
     text : str
     words : int64 (n, 2)
         Start and end of each word, in characters. They ascend and do not overlap. Punctuation is words as well.
+    tokens : int64 (n_tokens, 2), optional
+        The same of tokens, each of which is in a word; by default the words. *isn't* may be a word of two tokens.
     ignores_case : bool
         Whether words that differ in case alone are the same.
     """
 
     text: str
     words: np.ndarray = field(compare=False, repr=False)
+    tokens: np.ndarray | None = field(default=None, compare=False, repr=False)
     ignores_case: bool = True
 
     def same(self, word: str) -> str:
@@ -119,13 +122,12 @@ def word_evidence(source: SegmentedText, contributions: Sequence[Contribution]) 
         In descending order of their absolute contributions, whose sum is that of the contributions.
     """
     amounts = np.array([part.contribution for part in contributions])
-    words = source.words
     spans = spans_of(contributions)
-    overlaps = overlaps_of(spans, words)
+    overlaps = overlaps_of(spans, source.words)
     owner = spans.contribution[overlaps.span]
     covered = np.bincount(owner, overlaps.characters, len(amounts))
     shares = amounts[owner] * overlaps.characters / covered[owner]
-    units = units_of(words, spans, overlaps, shares)
+    units = units_of(source, spans, overlaps, shares)
     rows: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     places: defaultdict[str, dict[tuple[int, int], None]] = defaultdict(dict)
     keys: dict[tuple[int, int], str] = {}
@@ -178,37 +180,41 @@ def overlaps_of(spans: Spans, words: np.ndarray) -> Overlaps:
     return Overlaps(span, word, characters)
 
 
-def units_of(words: np.ndarray, spans: Spans, overlaps: Overlaps, shares: np.ndarray) -> list[tuple[int, int]]:
+def units_of(source: SegmentedText, spans: Spans, overlaps: Overlaps, shares: np.ndarray) -> list[tuple[int, int]]:
     """The start and end of the phrase that each word belongs to, or of the word itself.
 
-    Places of two or more whole words beside each other are taken by falling contribution. One makes its words a phrase
-    if none of them belongs to another, and if it is strong enough beside what each of them has alone.
+    Places of whole tokens of two or more words beside each other are taken by falling contribution. One makes its words
+    a phrase if none of them belongs to another, and if it is strong enough beside what each of them has alone.
     """
+    words = source.words
+    tokens = words if source.tokens is None else source.tokens
     n_words, n_spans = len(words), len(spans.start)
     alone = np.bincount(overlaps.span, minlength=n_spans)[overlaps.span] == 1
     own = np.abs(np.bincount(overlaps.word[alone], shares[alone], n_words))
     units: list[tuple[int, int]] = list(map(tuple, words.tolist()))
-    if not n_spans:
+    if not n_spans or not n_words:
         return units
     firsts = np.flatnonzero(np.diff(spans.place, prepend=-1))
     strength = np.abs(np.add.reduceat(np.bincount(overlaps.span, shares, n_spans), firsts))
-    hull = np.minimum.reduceat(spans.start, firsts), np.maximum.reduceat(spans.end, firsts)
-    first, stop = whole_words(words, *hull)
-    in_spans = np.add.reduceat(np.maximum(np.subtract(*whole_words(words, spans.start, spans.end)[::-1]), 0), firsts)
-    candidates = np.flatnonzero((stop - first >= 2) & (in_spans == stop - first))
-    taken = np.zeros(n_words, np.bool_)
-    for k in candidates[np.argsort(-strength[candidates], kind="stable")].tolist():
-        within = slice(first[k], stop[k])
-        if not taken[within].any() and strength[k] >= MIN_PHRASE_SHARE * own[within].max():
-            taken[within] = True
+    first, stop = within(tokens, np.minimum.reduceat(spans.start, firsts), np.maximum.reduceat(spans.end, firsts))
+    inside, outside = within(tokens, spans.start, spans.end)
+    n_tokens = np.add.reduceat(np.maximum(outside - inside, 0), firsts)
+    word_of = np.searchsorted(words[:, 0], tokens[:, 0], "right") - 1
+    candidates = np.flatnonzero((stop - first >= 2) & (n_tokens == stop - first))
+    first, stop = word_of[first[candidates]], word_of[stop[candidates] - 1] + 1
+    strength, taken = strength[candidates], np.zeros(n_words, np.bool_)
+    for k in np.argsort(-strength, kind="stable").tolist():
+        here = slice(first[k], stop[k])
+        if stop[k] - first[k] >= 2 and not taken[here].any() and strength[k] >= MIN_PHRASE_SHARE * own[here].max():
+            taken[here] = True
             phrase = int(words[first[k], 0]), int(words[stop[k] - 1, 1])
-            units[within] = [phrase] * (stop[k] - first[k])
+            units[here] = [phrase] * (stop[k] - first[k])
     return units
 
 
-def whole_words(words: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first word that is within each range, and one past the last."""
-    return np.searchsorted(words[:, 0], starts, "left"), np.searchsorted(words[:, 1], ends, "right")
+def within(tokens: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first token that is within each range, and one past the last."""
+    return np.searchsorted(tokens[:, 0], starts, "left"), np.searchsorted(tokens[:, 1], ends, "right")
 
 
 def segmented(text: str) -> SegmentedText:
@@ -240,6 +246,20 @@ def unspaced_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
         start = match.end()
         words.append(match.span())
     return [*words, (start, end)] if start < end else words
+
+
+def joined(text: str, tokens: np.ndarray) -> np.ndarray:
+    """The words that tokens make: those with letters or digits that no white space divides, unless their script does
+    without it.
+    """
+    starts, ends = tokens.T.copy()
+    for k in np.flatnonzero(ends[:-1] == starts[1:]).tolist():
+        before, after = text[tokens[k, 0] : tokens[k, 1]], text[tokens[k + 1, 0] : tokens[k + 1, 1]]
+        is_word = any(map(str.isalnum, before)) and any(map(str.isalnum, after))
+        if is_word and not UNSPACED.match(before[-1]) and not UNSPACED.match(after[0]):
+            starts[k + 1] = starts[k]
+    last = np.append(starts[1:] != starts[:-1], np.ones(min(len(starts), 1), np.bool_))
+    return np.stack((starts[last], ends[last]), axis=1)
 
 
 def is_punctuation(character: str) -> bool:

@@ -117,9 +117,7 @@ def features_of_word(row: WordEvidence) -> str:
     ]
     if rest:
         lines.append(f"<li>{signed_number(fsum(share for _, share in rest))} {len(rest):,} more</li>")
-    return (
-        f"<details class=parts><summary>{count(len(row.parts), 'feature')}</summary><ul>{''.join(lines)}</ul></details>"
-    )
+    return f"<details class=parts><summary>{len(row.parts)}</summary><ul>{''.join(lines)}</ul></details>"
 
 
 def contribution_table(explanation: LabelExplanation) -> str:
