@@ -11,7 +11,7 @@ import numpy as np
 from .classifier import LinearClassifier
 from .estimators import require_fitted
 from .explain.features import Feature, by_effect, features_of
-from .explain.scores import Explanation, sides_of
+from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.report import Report
@@ -288,7 +288,7 @@ class GraftTextClassifier(LinearClassifier):
         explanations = []
         for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
             probabilities = dict(zip(labels, row, strict=True))
-            sides = sides_of(probabilities, self._exclusive, None, against)
+            sides = alternatives_of(probabilities, self._exclusive, None, against)
             explanations.append(explain_text(model, document, probabilities, sides))
         return explanations
 

@@ -42,7 +42,7 @@ cat review.txt | spacy-graft explain training/model-best - --html explanation.ht
 """
 
 #: Limits of tables: labels, contributions of each label, features of a word, characters before and after an occurrence.
-MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, MAX_FEATURES, CONTEXT_LENGTH = 3, 10, 3, 24
+MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, MAX_FEATURES_OF_WORD, CONTEXT_LENGTH = 3, 10, 3, 24
 
 #: Contribution, name, what is said of it, and places.
 Row = tuple[float, str, str, Sequence[tuple[int, int]]]
@@ -87,13 +87,13 @@ def explain_command(
     lines), the text, and for each label probability, score (the log-odds), intercept, words, and contributions of
     features.
     """
-    from ..explain.scores import sides_of
+    from ..explain.scores import alternatives_of
     from .streaming import TextStream
     from .texts import read_texts
 
     nlp, graft = load_pipeline(model, component)
     # Before any text is read.
-    sides_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
+    alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
     explain = graft.explain if html is None and not wants_table(format) else partial(explain_shown, graft)
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
@@ -173,16 +173,16 @@ def feature_rows(label: LabelExplanation) -> list[Row]:
 
 def word_rows(label: LabelExplanation) -> list[Row]:
     """Return contribution, text, features and places of each word or phrase."""
-    return [(row.contribution, row.text, features_of(row), row.places) for row in label.words]
+    return [(row.contribution, row.text, feature_names_of(row), row.places) for row in label.words]
 
 
-def features_of(row: WordEvidence) -> str:
+def feature_names_of(row: WordEvidence) -> str:
     """Return the names of the strongest features of a word."""
     names = [part.text for part, _ in row.parts]
     if names == [row.text]:
         return ""
-    more = f" (+{len(names) - MAX_FEATURES})" if len(names) > MAX_FEATURES else ""
-    return ", ".join(map(printable, names[:MAX_FEATURES])) + more
+    more = f" (+{len(names) - MAX_FEATURES_OF_WORD})" if len(names) > MAX_FEATURES_OF_WORD else ""
+    return ", ".join(map(printable, names[:MAX_FEATURES_OF_WORD])) + more
 
 
 def first_occurrence(places: Sequence[tuple[int, int]], text: str) -> Text:

@@ -66,7 +66,7 @@ def features_command(
     """
     _, graft = load_pipeline(model, component)
     check_label(graft, label)
-    found = ranked(graft.features(), label)[:top]
+    found = features_by_effect(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))
     elif format == FeatureFormat.table or (format is None and sys.stdout.isatty()):
@@ -76,7 +76,7 @@ def features_command(
             print_json(asdict(feature))
 
 
-def ranked(found: list[Feature], label: str | None) -> list[Feature]:
+def features_by_effect(found: list[Feature], label: str | None) -> list[Feature]:
     """Sort features by their largest effect, or select those with a weight for a label and sort them by it."""
     from ..explain.features import by_effect
 

@@ -15,12 +15,12 @@ from spacy.tokens import Doc
 from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
 from .evidence import Evidence
-from .scores import Explanation, Matched, explanation_of
+from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, joined
 
 
 def explain_document(
-    snapshot: Snapshot, doc: Doc, probabilities: Mapping[str, float], sides: Mapping[str, str | None]
+    snapshot: Snapshot, doc: Doc, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
 ) -> Explanation:
     """Explain the scores of labels for a document.
 
@@ -31,9 +31,9 @@ def explain_document(
     doc : Doc
     probabilities : mapping of str to float
         Of all labels, in the order of the columns of the weights, predicted from the same snapshot.
-    sides : mapping of str to str or None
+    alternatives : mapping of str to str or None
         The labels to explain, and what each is compared with, from
-        :func:`~spacy_graft.explain.scores.sides_of`.
+        :func:`~spacy_graft.explain.scores.alternatives_of`.
 
     Returns
     -------
@@ -43,8 +43,8 @@ def explain_document(
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)
     evidence = Evidence(snapshot, doc, occurrences)
     found = list(map(evidence.of_feature, rows.tolist()))
-    return explanation_of(
-        segmented_doc(doc), Matched(found, scale * values, weights, snapshot.intercepts), probabilities, sides
+    return explanation_of_matched(
+        segmented_doc(doc), Matched(found, scale * values, weights, snapshot.intercepts), probabilities, alternatives
     )
 
 

@@ -180,8 +180,8 @@ class Matched:
     intercepts: np.ndarray
 
 
-def explanation_of(
-    source: SegmentedText, matched: Matched, probabilities: Mapping[str, float], sides: Mapping[str, str | None]
+def explanation_of_matched(
+    source: SegmentedText, matched: Matched, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
 ) -> Explanation:
     """Explain labels for a document.
 
@@ -191,23 +191,23 @@ def explanation_of(
     matched : Matched
     probabilities : mapping of str to float
         Of all labels, in the order of the columns of the weights.
-    sides : mapping of str to str or None
-        The labels to explain, and what each is compared with, from :func:`sides_of`.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from :func:`alternatives_of`.
     """
     columns = {label: column for column, label in enumerate(probabilities)}
     explained = []
-    for label, against in sides.items():
+    for label, against in alternatives.items():
         weights, intercept = matched.weights[:, columns[label]], matched.intercepts[columns[label]]
         if against is not None:
             weights = weights - matched.weights[:, columns[against]]
             intercept = intercept - matched.intercepts[columns[against]]
-        parts = contributions_of(matched, weights)
+        parts = weighted_contributions(matched, weights)
         score = fsum([float(intercept), *(part.contribution for part in parts)])
         explained.append(LabelExplanation(label, against, probabilities[label], score, float(intercept), parts, source))
     return Explanation(source.text, tuple(explained), dict(probabilities))
 
 
-def sides_of(
+def alternatives_of(
     probabilities: Mapping[str, float], exclusive: bool, label: str | None, against: str | None
 ) -> dict[str, str | None]:
     """The labels to explain, and for each the label that it is compared with; None if labels are independent.
@@ -245,7 +245,7 @@ def sides_of(
     return {name: against or next(other for other in ranked if other != name) for name in wanted}
 
 
-def contributions_of(matched: Matched, weights: np.ndarray) -> tuple[Contribution, ...]:
+def weighted_contributions(matched: Matched, weights: np.ndarray) -> tuple[Contribution, ...]:
     """The contributions of features with these weights, in descending order of absolute value."""
     contributions = weights * matched.values
     order = np.argsort(-np.abs(contributions), kind="stable")

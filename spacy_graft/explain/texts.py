@@ -10,7 +10,7 @@ import numpy as np
 from ..extract.texts import displayed_text
 from ..text_model import TextModel
 from .contributions import Member, member, span
-from .scores import Explanation, Matched, explanation_of
+from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, segmented
 
 #: In the place of tokens.
@@ -18,7 +18,7 @@ NO_TOKEN = 0
 
 
 def explain_text(
-    model: TextModel, document: Any, probabilities: Mapping[str, float], sides: Mapping[str, str | None]
+    model: TextModel, document: Any, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
 ) -> Explanation:
     """Explain the scores of labels for a document.
 
@@ -28,15 +28,15 @@ def explain_text(
     document : str, bytes, or what else its readers read
     probabilities : mapping of str to float
         Of all labels, in the order of the columns of the weights, predicted by the same model.
-    sides : mapping of str to str or None
-        The labels to explain, and what each is compared with, from :func:`~spacy_graft.explain.scores.sides_of`.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from :func:`~spacy_graft.explain.scores.alternatives_of`.
     """
     occurrences = model.occurrences(document)
     rows = np.unique(occurrences[:, 0])
     values = np.full(len(rows), model.document_weight(document, rows))
     found = evidence_of(model, document, occurrences, rows)
     matched = Matched(found, values, model.weights[rows], model.intercepts)
-    return explanation_of(segmented_text(model, document), matched, probabilities, sides)
+    return explanation_of_matched(segmented_text(model, document), matched, probabilities, alternatives)
 
 
 def segmented_text(model: TextModel, document: Any) -> SegmentedText:

@@ -24,7 +24,7 @@ from ..explain.explanation import explain_document
 from ..explain.features import Feature, features_of
 from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
-from ..explain.scores import Explanation, sides_of
+from ..explain.scores import Explanation, alternatives_of
 from ..extract.blocks import Block
 from ..graft.memory import require_memory_for
 from ..graft.report import Report
@@ -796,14 +796,16 @@ class TextCatGraft(TrainablePipe):
         self.require_initialized()
         snapshot = snapshot_of(self.model)
         probabilities = self._probabilities_of(snapshot, doc)
-        return explain_document(snapshot, doc, probabilities, sides_of(probabilities, self.exclusive, label, against))
+        return explain_document(
+            snapshot, doc, probabilities, alternatives_of(probabilities, self.exclusive, label, against)
+        )
 
     def explain_best(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
         """Explain one label only, by default the most probable one; as :meth:`explain`."""
         self.require_initialized()
         snapshot = snapshot_of(self.model)
         probabilities = self._probabilities_of(snapshot, doc)
-        sides = sides_of(probabilities, self.exclusive, label, against)
+        sides = alternatives_of(probabilities, self.exclusive, label, against)
         best = max(sides, key=lambda name: probabilities[name])
         return explain_document(snapshot, doc, probabilities, {best: sides[best]})
 

@@ -37,7 +37,7 @@ OVERVIEW_COLUMNS = ("weight", "effect", "feature", "kind", "block", "documents")
 
 
 @dataclass(frozen=True)
-class Side:
+class ShownLabel:
     """A label whose features are shown, and for the only two labels that exclude each other the other one.
 
     Attributes
@@ -54,19 +54,19 @@ class Side:
         return values[self.label] - (values[self.against] if self.against is not None else 0.0)
 
 
-def sides_of_model(all_labels: Sequence[str], labels: Sequence[str], exclusive: bool) -> list[Side]:
+def sides_of_model(all_labels: Sequence[str], labels: Sequence[str], exclusive: bool) -> list[ShownLabel]:
     """The sides of a model: one for each of the given labels, but a single one if two labels exclude each other."""
     if exclusive and len(all_labels) == 2:
         label = labels[0]
-        return [Side(label, next(other for other in all_labels if other != label))]
-    return [Side(label, None) for label in labels]
+        return [ShownLabel(label, next(other for other in all_labels if other != label))]
+    return [ShownLabel(label, None) for label in labels]
 
 
 def overview(
     title: str,
     snapshot: Snapshot,
     all_labels: Sequence[str],
-    sides: Sequence[Side],
+    sides: Sequence[ShownLabel],
     examples: Iterable[Doc] = (),
     data: str = "",
 ) -> str:
@@ -79,7 +79,7 @@ def overview(
         Of a model.
     all_labels : sequence of str
         All labels of the model, in the order of its weights.
-    sides : sequence of Side
+    sides : sequence of ShownLabel
         The labels to show.
     examples : iterable of Doc
         Documents to search for examples in context.
@@ -126,7 +126,7 @@ def directory(links: Mapping[str, str]) -> str:
     return f"<nav>{' '.join(items)}</nav>"
 
 
-def deciding_features(features: list[Feature], side: Side) -> list[int]:
+def deciding_features(features: list[Feature], side: ShownLabel) -> list[int]:
     """Indices of the features for a label with the largest effects, in descending order, then of those against it."""
     ranked = sorted(range(len(features)), key=lambda k: -features[k].effects[side.label])
     positive = [k for k in ranked if side.of(features[k].weights) > 0.0]
@@ -135,7 +135,7 @@ def deciding_features(features: list[Feature], side: Side) -> list[int]:
 
 
 def section(
-    side: Side,
+    side: ShownLabel,
     anchor: str,
     intercept: float,
     features: list[Feature],
@@ -152,7 +152,7 @@ def section(
     return f'<section id="{anchor}"><h4>{name_html(side.label)}{against}</h4>{table(caption, columns, rows)}</section>'
 
 
-def feature_row(feature: Feature, side: Side, largest: float, context: list[str] | None) -> str:
+def feature_row(feature: Feature, side: ShownLabel, largest: float, context: list[str] | None) -> str:
     """A row of the table; a full bar is ``largest``; ``context`` is None if the table has no such column."""
     weight, effect = side.of(feature.weights), feature.effects[side.label]
     below = (

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, fsum
+from math import fsum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...metrics import logistic
 from ..contributions import Contribution
 from .markup import (
     count,
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 #: Labels with a probability bar.
 MAX_LABELS = 12
 #: Rows of the table of words and phrases, of its fold, and of that of contributions; features of a word.
-MAX_WORDS, MAX_MORE_WORDS, MAX_ROWS, MAX_PARTS = 12, 200, 100, 20
+MAX_WORD_ROWS, MAX_MORE_WORDS, MAX_ROWS, MAX_PARTS = 12, 200, 100, 20
 CONTRIBUTION_COLUMNS = ("contribution", "", "weight", "value", "feature", "kind", "block", "places")
 WORD_COLUMNS = ("contribution", "", "word or phrase", "places", "features")
 
@@ -57,7 +60,7 @@ def score_line(explanation: LabelExplanation) -> str:
     score, intercept = signed_number(explanation.score), signed_number(explanation.intercept)
     rest = signed_number(fsum(part.contribution for part in explanation.contributions))
     n_features = count(len(explanation.contributions), "feature")
-    share = logistic(explanation.score)
+    share = float(logistic(np.array(explanation.score)))
     exponential = f"e<sup>{signed_number(-explanation.score)}</sup>"
     against, meaning = "", f'probability <span class="formula">1 / (1 + {exponential}) = {share:.3f}</span>'
     if explanation.against is not None:
@@ -70,16 +73,11 @@ def score_line(explanation: LabelExplanation) -> str:
     )
 
 
-def logistic(score: float) -> float:
-    """1 / (1 + exp(−score))."""
-    return 1.0 / (1.0 + exp(-score)) if score > 0.0 else exp(score) / (1.0 + exp(score))
-
-
 def word_table(explanation: LabelExplanation, others: bool = True) -> str:
     """The strongest words and phrases, the sum of the others, the intercept and the score; the others in a fold."""
     words = explanation.words
     largest = abs(words[0].contribution) if words else 0.0
-    top, more, rest = words[:MAX_WORDS], words[MAX_WORDS:MAX_MORE_WORDS], words[MAX_WORDS:]
+    top, more, rest = words[:MAX_WORD_ROWS], words[MAX_WORD_ROWS:MAX_MORE_WORDS], words[MAX_WORD_ROWS:]
     rows = [word_row(row, largest) for row in top]
     foot = sums(explanation, "all other words", [row.contribution for row in rest], columns=4)
     fold = ""
