@@ -195,7 +195,7 @@ def weights_of(change: Change) -> tuple[str, str]:
 
 def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, TextCatGraft], top: int) -> str:
     """Make a page with the changes, and the features of both models side by side."""
-    from ..explain.html.markup import escaped, fragment, name_html, number_cell, table, whole_page
+    from ..explain.html.markup import escaped, fragment, interactive_page, name_html, number_cell, table
     from ..pipeline.render import render
 
     tables = [
@@ -212,4 +212,4 @@ def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, Tex
     ]
     summary = "".join(f"<p>{escaped(line)}</p>" for line in difference_summary(difference).splitlines())
     changed = fragment("<h3>Differences</h3>", summary, *tables)
-    return whole_page("Differences", changed + render(models, style="global"))
+    return interactive_page("Differences", changed + render(models, style="global"))

@@ -115,12 +115,12 @@ def explain_shown(graft: TextCatGraft, doc: Doc, label: str | None, against: str
 
 def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool) -> None:
     """Write an HTML page with all documents."""
-    from ..explain.html.markup import whole_page
+    from ..explain.html.markup import interactive_page
     from ..pipeline.render import render
 
     with writing(path) as file:
         documents = [render(explanation, fragments=fragments) for explanation in explanations]
-        file.write(whole_page("Explanations", "\n".join(documents)).encode())
+        file.write(interactive_page("Explanations", "\n".join(documents)).encode())
 
 
 def limited_explanation(explanation: Explanation, top: int | None) -> dict[str, Any]:

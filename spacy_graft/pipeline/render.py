@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..explain.html.dataset import dataset_view
-from ..explain.html.markup import Html, fragment, side_by_side, whole_page
+from ..explain.html.markup import Html, fragment, interactive_page, side_by_side
 from ..explain.html.page import label_view
 from ..explain.scores import Explanation, LabelExplanation
 from ..messages import did_you_mean, listed
@@ -92,7 +92,7 @@ def render(
     title, body = " | ".join(title for title, _ in rendered), rendered[0][1]
     if len(rendered) > 1:
         body = side_by_side([html for _, html in rendered])
-    return Html(whole_page(title, body) if page else body)
+    return Html(interactive_page(title, body) if page else body)
 
 
 def render_model(

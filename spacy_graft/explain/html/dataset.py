@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..scores import LabelExplanation
 
 #: Words or features that are listed, links to errors of each, and words that are named with an error.
-MAX_DECIDING, MAX_LINKS, MAX_NAMED = 100, 5, 4
+MAX_DECIDING, MAX_LINKS, MAX_NAMED_WORDS = 100, 5, 4
 #: Characters of a document that are shown with an error, and in its title.
 MAX_TEXT, MAX_TITLE = 3000, 60
 DECIDING_COLUMNS = ("decides", "", "wrong", "", "documents", "errors")
@@ -128,7 +128,7 @@ def error_view(error: ExplainedError, anchor: str) -> str:
     """An error with its evidence in a fold."""
     explanation, text = error.explanation, error.explanation.source.text
     named = ", ".join(
-        f"{name_html(row.text)} {signed_number(row.contribution, 2)}" for row in explanation.words[:MAX_NAMED]
+        f"{name_html(row.text)} {signed_number(row.contribution, 2)}" for row in explanation.words[:MAX_NAMED_WORDS]
     )
     begin = " ".join(text[: 2 * MAX_TITLE].split())
     title = begin if len(begin) <= MAX_TITLE else begin[:MAX_TITLE] + "…"
