@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_graft
+from browser import CHROMIUM, Browser
 from conftest import COMMON, TELLING, WORDS, Record, make_examples, make_nlp, make_records, train_fully
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
 from spacy_graft.explain.features import effects_of
@@ -560,6 +562,37 @@ def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
         (1, "a", "b"),
         (2, "a", "b"),
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_tables_are_sorted_and_filtered_in_a_browser(fitted: Language, tmp_path: Path) -> None:
+    examples = make_examples(fitted, [{**record, "label": "food"} for record in make_records(60, seed=8)])
+    page = tmp_path / "page.html"
+    page.write_text(spacy_graft.render(fitted, style="global", examples=examples, page=True), encoding="utf-8")
+    rows = "[...document.querySelectorAll('section table')[0].tBodies[0].rows]"
+    weights = f"{rows}.map((row) => Number(row.cells[0].textContent.replace('\u2212', '-')))"
+    head = "document.querySelector('section thead th')"
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page)
+        before = browser.run(weights)
+        browser.run(f"{head}.click()")
+        assert browser.run(weights) == sorted(before, reverse=True)
+        browser.run(f"{head}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Enter'}}))")
+        assert browser.run(weights) == sorted(before)
+        assert browser.run(f"{head}.ariaSort") == "ascending"
+        shown = "[...document.querySelector('.entries').children].filter((entry) => !entry.hidden).length"
+        n_errors = browser.run(shown)
+        assert n_errors > 15
+        browser.run(
+            "{const input = document.querySelector('[placeholder=\"Filter documents\"]'); input.value = 'Sport';"
+            "input.dispatchEvent(new Event('input'))}"
+        )
+        assert 0 < browser.run(shown) < n_errors
+        assert browser.of_kind("Runtime.exceptionThrown") == []
+        assert [event["params"]["request"]["url"] for event in browser.of_kind("Network.requestWillBeSent")] == [
+            page.as_uri()
+        ]
 
 
 def test_several_are_shown_side_by_side(fitted: Language) -> None:
