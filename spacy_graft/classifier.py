@@ -25,6 +25,7 @@ from .item_model import (
     by_falling_weight,
     checked_learner,
     example_weights,
+    final_solution,
     finished_fit,
     n_documents,
 )
@@ -110,9 +111,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )
         fit = finished_fit(learner, completed(data, documents))
         self._check_report(fit.report)
+        solution = final_solution(fit)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = fit.report
-        self._space, self._model = space, space.model(fit.solution(), documents)
+        self._space, self._model = space, space.model(solution, documents)
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""

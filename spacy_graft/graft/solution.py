@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What resampling says of the features of a model (:mod:`spacy_graft.graft.stability`).
+
+    Attributes
+    ----------
+    probabilities : float64 (features)
+        Share of the half samples that select the feature.
+    intervals : float64 (features, labels, 2)
+        The least and the largest weight in 90% of the bootstrap samples.
+    """
+
+    probabilities: np.ndarray
+    intervals: np.ndarray
+
+    def divided(self, divisor: float) -> Stability:
+        """That of the features with their weights divided by a number."""
+        return replace(self, intervals=self.intervals / divisor)
 
 
 @dataclass(frozen=True)
@@ -35,6 +55,7 @@ class Solution:
     length_shares : float64 (features)
         What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). Empty where
         lengths are numbers of distinct words.
+    stability : Stability, optional
     """
 
     blocks: list[str]
@@ -46,3 +67,4 @@ class Solution:
     mean_scale: float
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    stability: Stability | None = None

@@ -5,13 +5,14 @@ Another package's learner is a settings object of its own, with ``start.register
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, Protocol
 
 from .data import TrainingData
 from .memory import require_memory
 from .report import Report
-from .settings import CoordinateAscent, Grafting, GraftingPath
+from .settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
 from .solution import Solution
 
 
@@ -55,10 +56,21 @@ def is_learner(value: object) -> bool:
     return start.dispatch(type(value)) is not start.dispatch(object)
 
 
+def for_samples(learner: PenaltySettings, data: TrainingData) -> TrainingData:
+    """The data of a fit: if the stability of its features is asked for, checked, and with indexes to share."""
+    if learner.least_stability is None:
+        return data
+    from .stability import require_halves
+
+    require_halves(data)
+    return replace(data, indexes={}) if data.indexes is None else data
+
+
 # Fits are imported when one begins: they load the compiler.
 @start.register
 def _(learner: Grafting, data: TrainingData) -> Fit:
     require_memory(data)
+    data = for_samples(learner, data)
     if learner.penalty != "l1":
         from .selection import SelectionFit
 
@@ -71,6 +83,7 @@ def _(learner: Grafting, data: TrainingData) -> Fit:
 @start.register
 def _(learner: GraftingPath, data: TrainingData) -> Fit:
     require_memory(data)
+    data = for_samples(learner, data)
     if learner.penalty == "l2":
         from .whole import WholeFit
 
