@@ -19,6 +19,7 @@ from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
+    ItemModel,
     ItemSpace,
     ScoringModel,
     Space,
@@ -42,9 +43,15 @@ class NamedFeature(ItemFeature):
     ----------
     weights : dict
         The weight for each label.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict, optional
+        For each label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     weights: dict[Hashable, float]
+    stability: float | None = None
+    intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -341,9 +348,16 @@ class GraftClassifier(LinearClassifier):
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
         features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
+        assert isinstance(self._model, ItemModel)
+        stability = self._model.solution.stability
         return [
-            NamedFeature(features[k].names, features[k].df, dict(zip(labels, weights[k].tolist(), strict=True)))
-            for k in by_falling_weight(weights)
+            NamedFeature(
+                features[k].names,
+                features[k].df,
+                dict(zip(labels, weights[k].tolist(), strict=True)),
+                **({} if stability is None else stability.of_feature(k, labels)),
+            )
+            for k in by_falling_weight(weights).tolist()
         ]
 
 

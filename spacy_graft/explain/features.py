@@ -32,6 +32,10 @@ class Feature:
         Number of training documents with the feature.
     weights : dict of str to float
         By label.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict of str to tuple of float, optional
+        By label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     text: str
@@ -40,6 +44,8 @@ class Feature:
     kind: str
     df: int
     weights: dict[str, float]
+    stability: float | None = None
+    intervals: dict[str, tuple[float, float]] | None = None
 
 
 def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
@@ -53,6 +59,7 @@ def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
             kind=blocks[table.blocks[k]].feature_kind,
             df=int(table.df[k]),
             weights=dict(zip(labels, row, strict=True)),
+            **({} if snapshot.stability is None else snapshot.stability.of_feature(k, labels)),
         )
         for k, row in enumerate(snapshot.weights.tolist())
     ]

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable
 from functools import partial
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
+
+
+LabelT = TypeVar("LabelT", bound=Hashable)
+
+
+class StabilityFields(TypedDict, Generic[LabelT]):
+    """The selection probability of a feature, and by label the least and the largest weight."""
+
+    stability: float
+    intervals: dict[LabelT, tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +37,23 @@ class Stability:
 
     probabilities: np.ndarray
     intervals: np.ndarray
+
+    def of_feature(self, feature: int, labels: Iterable[LabelT]) -> StabilityFields[LabelT]:
+        """What is said of one feature, as fields of those who name features."""
+        low_and_high = [(low, high) for low, high in self.intervals[feature].tolist()]
+        return {
+            "stability": float(self.probabilities[feature]),
+            "intervals": dict(zip(labels, low_and_high, strict=True)),
+        }
+
+    def check_shape(self, n_features: int, n_labels: int) -> None:
+        """Raise a ValueError unless it is of so many features and labels."""
+        shapes = self.probabilities.shape, self.intervals.shape
+        if shapes != ((n_features,), (n_features, n_labels, 2)):
+            raise ValueError(
+                f"The model has {n_features} features and {n_labels} labels, but the shapes of its selection "
+                f"probabilities and intervals are {shapes[0]} and {shapes[1]}: they do not belong together."
+            )
 
     def divided(self, divisor: float) -> Stability:
         """That of the features with their weights divided by a number."""

@@ -164,6 +164,7 @@ class TextCatGraft(TrainablePipe):
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
+            stability=None,
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:

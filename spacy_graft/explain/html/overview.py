@@ -32,6 +32,8 @@ MAX_DOCUMENTS, MAX_EXAMPLES = 200, 3
 #: Characters of context on either side of an occurrence.
 CONTEXT_CHARACTERS = 22
 OVERVIEW_COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
+#: Further columns, if the model knows how stable its features are.
+STABILITY_COLUMNS = ("stability", "90% interval")
 
 
 def overview(
@@ -97,7 +99,11 @@ def section(
     contexts: Mapping[int, list[str]],
 ) -> str:
     """The table of a label's strongest features."""
-    columns = (*OVERVIEW_COLUMNS, "in context") if contexts else OVERVIEW_COLUMNS
+    columns = (
+        *OVERVIEW_COLUMNS,
+        *(STABILITY_COLUMNS if features and features[0].stability is not None else ()),
+        *(("in context",) if contexts else ()),
+    )
     largest = max((abs(features[k].weights[label]) for k in top), default=0.0)
     rows = [feature_row(features[k], label, largest, contexts.get(k, []) if contexts else None) for k in top]
     n_weights = sum(feature.weights[label] != 0.0 for feature in features)
@@ -117,7 +123,16 @@ def feature_row(feature: Feature, label: str, largest: float, context: list[str]
     last = "" if context is None else f'<td class="context">{lines}</td>'
     below = longest if feature.longest != feature.text else ""
     cells = feature_cells(feature.text, feature.kind, feature.block, below)
-    return f"<tr>{strength_cells(weight, largest)}{cells}{number_cell(format(feature.df, ','))}{last}</tr>"
+    documents = number_cell(format(feature.df, ","))
+    return f"<tr>{strength_cells(weight, largest)}{cells}{documents}{stability_cells(feature, label)}{last}</tr>"
+
+
+def stability_cells(feature: Feature, label: str) -> str:
+    """The selection probability and the interval of a weight, if they are known."""
+    if feature.stability is None or feature.intervals is None:
+        return ""
+    low, high = feature.intervals[label]
+    return number_cell(f"{feature.stability:.2f}") + number_cell(f"{signed_number(low)} to {signed_number(high)}")
 
 
 def in_context(snapshot: Snapshot, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
