@@ -16,6 +16,7 @@ from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+from .graft.solution import stability_of
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
@@ -355,7 +356,7 @@ class GraftClassifier(LinearClassifier):
                 features[k].names,
                 features[k].df,
                 dict(zip(labels, weights[k].tolist(), strict=True)),
-                **({} if stability is None else stability.of_feature(k, labels)),
+                **stability_of(stability, k, labels),
             )
             for k in by_falling_weight(weights).tolist()
         ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
+from ..graft.solution import stability_of
 from ..model.snapshot import Snapshot, as_reading_block
 
 #: Separates the members of a combination in its text.
@@ -59,7 +60,7 @@ def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
             kind=blocks[table.blocks[k]].feature_kind,
             df=int(table.df[k]),
             weights=dict(zip(labels, row, strict=True)),
-            **({} if snapshot.stability is None else snapshot.stability.of_feature(k, labels)),
+            **stability_of(snapshot.stability, k, labels),
         )
         for k, row in enumerate(snapshot.weights.tolist())
     ]

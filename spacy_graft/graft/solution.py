@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from collections.abc import Hashable, Iterable
 from functools import partial
-from typing import Generic, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
 
 
-LabelT = TypeVar("LabelT", bound=Hashable)
+class StabilityFields(TypedDict):
+    """What a named feature says of its stability: nothing, or its selection probability, and intervals by label."""
 
-
-class StabilityFields(TypedDict, Generic[LabelT]):
-    """The selection probability of a feature, and by label the least and the largest weight."""
-
-    stability: float
-    intervals: dict[LabelT, tuple[float, float]]
+    stability: float | None
+    intervals: dict[Any, tuple[float, float]] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +34,6 @@ class Stability:
 
     probabilities: np.ndarray
     intervals: np.ndarray
-
-    def of_feature(self, feature: int, labels: Iterable[LabelT]) -> StabilityFields[LabelT]:
-        """What is said of one feature, as fields of those who name features."""
-        low_and_high = [(low, high) for low, high in self.intervals[feature].tolist()]
-        return {
-            "stability": float(self.probabilities[feature]),
-            "intervals": dict(zip(labels, low_and_high, strict=True)),
-        }
 
     def check_shape(self, n_features: int, n_labels: int) -> None:
         """Raise a ValueError unless it is of so many features and labels."""
@@ -97,3 +86,14 @@ class Solution:
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
     stability: Stability | None = None
+
+
+def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:
+    """What is known of the stability of a feature."""
+    if stability is None:
+        return {"stability": None, "intervals": None}
+    low_and_high = [(low, high) for low, high in stability.intervals[feature].tolist()]
+    return {
+        "stability": float(stability.probabilities[feature]),
+        "intervals": dict(zip(labels, low_and_high, strict=True)),
+    }
