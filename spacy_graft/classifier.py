@@ -17,6 +17,7 @@ from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import stability_of
+from .graft.start import final_solution
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
@@ -27,7 +28,6 @@ from .item_model import (
     by_falling_weight,
     checked_learner,
     example_weights,
-    final_solution,
     finished_fit,
     n_documents,
 )

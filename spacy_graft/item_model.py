@@ -276,13 +276,6 @@ def n_documents(documents: Any) -> int:
     return int(documents.shape[0]) if hasattr(documents, "shape") else len(documents)
 
 
-def final_solution(fit: Fit) -> Solution:
-    """Return the solution of a finished fit, of stable features alone if its learner says so."""
-    from .graft.stability import final_solution  # loads the compiler
-
-    return final_solution(fit)
-
-
 def finished_fit(learner: Any, data: TrainingData) -> Fit:
     """Return the fit of a learner after its last step."""
     fit = start(learner, data)

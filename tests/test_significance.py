@@ -16,7 +16,7 @@ from spacy.training import Example
 from conftest import Record, make_example, write_jsonl
 from spacy_graft import significance
 from spacy_graft.checks import SignificanceReport, association
-from spacy_graft.pipeline.fit import progress_bar
+from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call, refused
 
@@ -170,8 +170,8 @@ def test_only_the_best_are_listed() -> None:
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bars: list[Progress] = []
 
-    def kept(component: TextCatGraft) -> Progress:
-        bars.append(progress_bar(component))
+    def kept(name: str) -> Progress:
+        bars.append(progress_bar(name))
         return bars[-1]
 
     monkeypatch.setattr(association, "progress_bar", kept)

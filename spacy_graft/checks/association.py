@@ -26,7 +26,7 @@ from ..permutation.contrasts import Contrast
 from ..permutation.permutations import ColumnStatistics, PermutationTest, permutation_test
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
-from ..pipeline.fit import progress_bar
+from ..pipeline.progress import progress_bar
 from ..pipeline.targets import check_cats
 from ..pipeline.training import documents_before
 
@@ -189,7 +189,7 @@ def significance(
     names = list(blocks)
     indexes = [index_of(corpus.data, name, blocks[name].min_df) for name in names]
     tested = distinct_columns(indexes, [blocks[name].penalty_factor for name in names], np.empty(0, np.int64))
-    with progress_bar(graft) as progress:
+    with progress_bar(graft.name) as progress:
         task = progress.add_task("permutations", total=len(contrasts) * permutations)
         test = permutation_test(indexes, tested, contrasts, permutations, seed, partial(progress.advance, task))
     return Findings(corpus, blocks, indexes, test, nlp.vocab.strings).report(level, top, contexts)

@@ -371,3 +371,10 @@ class GraftingPath(PenaltySettings):
     def first_refit(self) -> float | None:
         """The strength of the first refit."""
         return FIRST_REFIT if self.refit == "auto" else self.refit
+
+
+def n_samples(learner: Any) -> int:
+    """Half samples and as many bootstrap samples, which show how stable features are; 0 if nothing asks for them."""
+    if not isinstance(learner, PenaltySettings) or learner.least_stability is None:
+        return 0
+    return 4 * learner.stability_pairs

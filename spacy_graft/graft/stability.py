@@ -46,17 +46,12 @@ class SelectingFit(Protocol):
     def solution(self) -> Solution: ...
 
 
-def n_samples(learner: Any) -> int:
-    """How many samples :func:`final_solution` draws for a learner of any kind."""
-    return 0 if getattr(learner, "least_stability", None) is None else 4 * learner.stability_pairs
-
-
-def final_solution(fit: Any, advance: Callable[[int], None] = lambda n: None) -> Solution:
-    """The solution of a fit that does not go on; only of stable features, if its learner says so.
+def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Solution:
+    """The solution of a fit with its stability, of stable features alone.
 
     Parameters
     ----------
-    fit : Fit
+    fit : GraftingFit or PathFit
         Its report is completed.
     advance : callable
         Is told after how many more samples.
@@ -66,15 +61,6 @@ def final_solution(fit: Any, advance: Callable[[int], None] = lambda n: None) ->
     UserWarning
         If no feature is stable.
     """
-    if not n_samples(fit.learner):
-        solution: Solution = fit.solution()
-        return solution
-    with fit.report.timed("stability"):
-        return stable_solution(fit, advance)
-
-
-def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Solution:
-    """The solution with its stability; only of stable features, unless the least selection probability is 0."""
     learner, state, report = fit.learner, fit.state, fit.report
     n_pairs, l1 = learner.stability_pairs, report.l1
     random = np.random.default_rng(learner.stability_seed)

@@ -5,14 +5,15 @@ Another package's learner is a settings object of its own, with ``start.register
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from .data import TrainingData
 from .memory import require_memory
 from .report import Report
-from .settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
+from .settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings, n_samples
 from .solution import Solution
 
 
@@ -54,6 +55,23 @@ def start(learner: Any, data: TrainingData) -> Fit:
 def is_learner(value: object) -> bool:
     """Whether :func:`start` can begin a fit with these settings."""
     return start.dispatch(type(value)) is not start.dispatch(object)
+
+
+def final_solution(fit: Fit, advance: Callable[[int], None] = lambda n: None) -> Solution:
+    """The solution of a fit that does not go on: of stable features alone, if its learner says so.
+
+    Parameters
+    ----------
+    fit : Fit
+    advance : callable
+        Is told after how many more of the samples that this takes.
+    """
+    if not n_samples(getattr(fit, "learner", None)):
+        return fit.solution()
+    from .stability import SelectingFit, stable_solution
+
+    with fit.report.timed("stability"):
+        return stable_solution(cast("SelectingFit", fit), advance)
 
 
 def for_samples(learner: PenaltySettings, data: TrainingData) -> TrainingData:
