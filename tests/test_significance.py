@@ -17,7 +17,6 @@ from conftest import Record, make_example, write_jsonl
 from spacy_graft import significance
 from spacy_graft.checks import SignificanceReport, association
 from spacy_graft.pipeline.progress import progress_bar
-from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call, refused
 
 CHARACTERS = {"characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": False}}
