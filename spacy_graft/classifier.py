@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -23,6 +23,7 @@ from .item_model import (
     ItemFeature,
     ItemModel,
     ItemSpace,
+    NamingSpace,
     ScoringModel,
     Space,
     by_falling_weight,
@@ -34,6 +35,9 @@ from .item_model import (
 from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
 from .metrics import logistic, softmax
 from .options import check_flags
+
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
 
 
 @dataclass(frozen=True)
@@ -109,20 +113,42 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        data = space.training_data(
-            documents,
-            targets=targets.values,
-            known=np.ones(targets.values.shape, np.bool_),
-            example_weights=weights,
-            labels=tuple(map(str, targets.classes.tolist())),
-            exclusive=targets.exclusive,
-        )
+        data = space.training_data(documents, **targets.fields(weights))
         fit = finished_fit(learner, completed(data, documents))
         self._check_report(fit.report)
         solution = final_solution(fit)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = fit.report
         self._space, self._model = space, space.model(solution, documents)
+
+    def _significance(
+        self,
+        space: NamingSpace,
+        X: Any,
+        y: Any,
+        names: Sequence[str] | None,
+        strata: Sequence[Hashable] | None,
+        options: dict[str, Any],
+    ) -> SignificanceReport:
+        """Test which features go with which labels.
+
+        Parameters
+        ----------
+        space : NamingSpace
+        X, y, names
+            As those of ``fit``.
+        strata : sequence of hashable, optional
+        options : dict
+            Of :class:`~spacy_graft.associations.SignificanceOptions`.
+        """
+        from .associations import SignificanceOptions, significant_features  # loads the compiler
+
+        checked = SignificanceOptions(**options)
+        targets = ClassTargets.read(y, self.multilabel)
+        documents = space.learn(X, names)
+        require_as_many(n_documents(documents), len(targets))
+        data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
+        return significant_features(data, strata, space.naming(X), checked)
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -328,7 +354,7 @@ class GraftClassifier(LinearClassifier):
             If a value is not finite, or with combinations outside [0, 1]; if the numbers of documents and labels
             differ; or if there are too few labels.
         """
-        space = ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+        space = self._new_space()
 
         def with_network(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
             if network is None:
@@ -344,6 +370,34 @@ class GraftClassifier(LinearClassifier):
         if (columns := column_names(X)) is not None:
             self.feature_names_in_ = np.array(columns, object)
         return self
+
+    def _new_space(self) -> ItemSpace:
+        return ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+
+    def significance(
+        self,
+        X: MatrixOrItems,
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which items go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y, names
+            As those of :meth:`fit`.
+        strata, level, permutations, top, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+        """
+        options = {"level": level, "permutations": permutations, "top": top, "seed": seed, "pairs": pairs}
+        return self._significance(self._new_space(), X, y, names, strata, {**options, "contexts": 0})
 
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
