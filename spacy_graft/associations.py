@@ -445,7 +445,7 @@ def first_place(symbols: np.ndarray, spans: np.ndarray, feature: np.ndarray) -> 
     return spans[first : first + len(feature)]
 
 
-def in_context(text: str, places: np.ndarray) -> str:
+def text_around(text: str, places: np.ndarray) -> str:
     """What is at places, int (n, 2), with the text on both sides; the beginning of the text if there are none."""
     if not places.size:
         return one_line(text[: 2 * CONTEXT_WIDTH])

@@ -112,14 +112,14 @@ class TextNaming:
         return self.readers[block].text(self.readers[block].names(symbols, self.words))
 
     def context(self, document: int, block: str, symbols: np.ndarray) -> str:
-        from .associations import first_place, in_context  # loads the compiler
+        from .associations import first_place, text_around  # loads the compiler
 
         reader, given = self.readers[block], self.documents[document]
         spans = reader.offsets(given)
         if spans is None:
-            return in_context(displayed_text(given), np.empty((0, 2)))
+            return text_around(displayed_text(given), np.empty((0, 2)))
         own = reader.stream([given], self.words, False).symbols
-        return in_context(displayed_text(given), first_place(own, spans, symbols))
+        return text_around(displayed_text(given), first_place(own, spans, symbols))
 
 
 class TextModel:

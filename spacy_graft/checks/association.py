@@ -19,8 +19,8 @@ from ..associations import (
     SignificanceReport,
     SignificantFeature,
     first_place,
-    in_context,
     significant_features,
+    text_around,
 )
 from ..explain.evidence import character_spans
 from ..extract.batches import joined_streams
@@ -200,4 +200,4 @@ class ReadDocs:
             places = spans[(own == symbols).all(axis=1)][0]
         else:
             places = first_place(own, spans[:, 0], symbols)
-        return in_context(doc.text, places)
+        return text_around(doc.text, places)
