@@ -416,6 +416,7 @@ def test_columns_are_shown(stable: Language, tmp_path: Path) -> None:
     assert "half_samples 4" in " ".join(call("report", tmp_path / "model", "--format", "table").stdout.split())
     page = spacy_graft.render(stable, style="global")
     assert '<th scope="col">stability</th>' in page
+    assert "share of random half samples" in page
     assert page.count(" to ") >= len(component_of(stable).labels)
 
 

@@ -90,6 +90,8 @@ def label_of_largest_weight(feature: Feature) -> str:
 
 def feature_table(found: list[Feature], label: str | None) -> Table:
     """Make a table with one weight of each feature."""
+    from ..explain.features import have_stability
+
     more = ["stability", "90% interval"] if have_stability(found) else []
     numbers = ["documents", "weight", *more]
     table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight", *more,
@@ -104,13 +106,10 @@ def feature_table(found: list[Feature], label: str | None) -> Table:
     return table
 
 
-def have_stability(found: list[Feature]) -> bool:
-    """Return whether the model says how stable its features are."""
-    return bool(found) and found[0].stability is not None
-
-
 def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
     """Print a row for each feature, with a column for each label; see :func:`spreadsheet_cell`."""
+    from ..explain.features import have_stability
+
     # All text is quoted: Python before 3.13 does not quote a carriage return, which would end the row.
     rows = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     bounds = [f"{label} {bound}" for label in labels for bound in ("low", "high")]

@@ -69,3 +69,8 @@ def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
 def feature_text(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
     """The display text of a feature."""
     return MEMBER_SEPARATOR.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)
+
+
+def have_stability(features: Sequence[Feature]) -> bool:
+    """Whether features of one model say how stable they are."""
+    return bool(features) and features[0].stability is not None

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of
+from ..features import Feature, features_of, have_stability
 from .markup import (
     anchor_prefix,
     count,
@@ -34,6 +34,10 @@ CONTEXT_CHARACTERS = 22
 OVERVIEW_COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
 #: Further columns, if the model knows how stable its features are.
 STABILITY_COLUMNS = ("stability", "90% interval")
+STABILITY_NOTE = (
+    ". Stability: share of random half samples of the training documents that select the feature. Interval: of its "
+    "weight in bootstrap samples."
+)
 
 
 def overview(
@@ -64,11 +68,12 @@ def overview(
     prefix = anchor_prefix(title, *labels)
     links = {name: f"{prefix}{k}" for k, name in enumerate(labels)}
     kinds = Counter(feature.kind for feature in features)
+    explained = STABILITY_NOTE if have_stability(features) else ""
     by_kind = ", ".join(escaped(count(n, kind)) for kind, n in kinds.most_common())
     return (
         f"<h3>{name_html(title)} <small>{count(len(features), 'feature')}, "
         f"{count(len(intercepts), 'label')}</small></h3>"
-        f'<p class="note">{by_kind or "The model has intercepts only."}</p>'
+        f'<p class="note">{by_kind or "The model has intercepts only."}{explained}</p>'
         + directory(links)
         + "".join(section(name, links[name], intercepts[name], features, top[name], contexts) for name in labels)
     )
@@ -101,7 +106,7 @@ def section(
     """The table of a label's strongest features."""
     columns = (
         *OVERVIEW_COLUMNS,
-        *(STABILITY_COLUMNS if features and features[0].stability is not None else ()),
+        *(STABILITY_COLUMNS if have_stability(features) else ()),
         *(("in context",) if contexts else ()),
     )
     largest = max((abs(features[k].weights[label]) for k in top), default=0.0)
