@@ -15,20 +15,25 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.progress import Progress
 from spacy.language import Language
 
 import spacy_graft
-from conftest import PATH, make_examples, make_nlp, make_records
+from conftest import PATH, make_example, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftRanker, GraftTextClassifier
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.solution import Stability
 from spacy_graft.graft.stability import HalfSamples, Strata, false_selections
 from spacy_graft.graft.start import start
 from spacy_graft.model.sparse_linear import snapshot_of
+from spacy_graft.pipeline import fit as fitting
+from spacy_graft.pipeline import training
+from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
 from strategies import training_data
 from test_cli import call, lines_of
 from test_graft import PLAIN, run
+from test_graft_network import network_over
 from test_text_classifier import TEXTS
 
 few = settings(max_examples=min(25, settings().max_examples))
@@ -86,6 +91,29 @@ def test_halves_select_what_fits_of_their_documents_do(seed: int, n_labels: int,
         selected = selected_columns(fit.state, halves.selected(half), own)
         assert selected == selected_columns(expected.state, rows, np.arange(len(own)))
     assert len(data.indexes or {}) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_networks_are_halved_as_well(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    texts = ["".join(rng.permutation(list("abcdefghij"))[: rng.integers(1, 8)]) for _ in range(60)]
+    targets = np.eye(2)[np.arange(60) % 2]
+
+    def with_network(documents: np.ndarray) -> TrainingData:
+        own = [texts[i] for i in documents]
+        data = replace(training_data(own, targets[documents]), max_length={"characters": 1}, indexes={})
+        return replace(data, network=network_over(own, list("abcdef"), 0, seed))
+
+    learner = Grafting(l1=2.0, tol=1e-10, network_alpha=2.0, network_gamma=1.0)
+    fit: Any = run(learner, with_network(np.arange(60)))
+    halves = HalfSamples(fit.state, 2.0, 100)
+    for half in Strata.of(fit.state.objective.data).halves(rng):
+        own = np.flatnonzero(half)
+        expected: Any = run(replace(learner, l1=1.0, network_alpha=1.0, network_gamma=0.5), with_network(own))
+        space = expected.state.space
+        rows = list(zip(space.blocks.tolist(), space.nodes.tolist(), strict=True))
+        selected = selected_columns(fit.state, halves.selected(half), own)
+        assert selected == selected_columns(expected.state, rows, np.arange(len(own)))
 
 
 def test_no_second_index(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,6 +376,41 @@ def test_a_loop_takes_the_stable_model_of_one_strength() -> None:
     assert report is not None
     assert report.stability is not None
     assert choices[-1] == max(choices) > 1.0
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars: list[Progress] = []
+
+    def kept(name: str) -> Progress:
+        bars.append(progress_bar(name))
+        return bars[-1]
+
+    monkeypatch.setattr(fitting, "progress_bar", kept)
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 2.0, **SAMPLED})
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
+    (bar,) = bars
+    assert [(task.completed, task.total) for task in bar.tasks if task.description == "samples"] == [(12, 12)]
+    # A loop of one's own has a bar of its own.
+    monkeypatch.setattr(training, "progress_bar", kept)
+    examples = make_examples(nlp, make_records(60))
+    nlp.initialize(lambda: examples)
+    for _ in range(12):
+        nlp.update(examples[:8])
+    assert [(task.completed, task.total) for task in bars[1].tasks] == [(12, 12)]
+
+
+def test_an_added_label_takes_the_figures_back() -> None:
+    nlp = make_nlp(keep_corpus=True, learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 2.0, **SAMPLED})
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
+    component = component_of(nlp)
+    assert component.features()[0].stability is not None
+    component.add_label("other")
+    assert component.features()[0].stability is None
+    cats = {label: float(label == "other") for label in component.labels}
+    nlp.update([make_example(nlp, f"something new {'again ' * i}", cats) for i in range(9)], sgd=nlp.create_optimizer())
+    found = component.features()
+    assert found[0].stability is not None
+    assert set(found[0].intervals or ()) == set(component.labels)
 
 
 def test_folds_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,15 +27,15 @@ class Minimum:
     active : Active
     intercepts : float64 (labels)
     scores : float64 (labels, documents)
-    is_sparse : bool
-        Whether it is that under L1 as well.
+    l1 : float
+        L1 strength.
     """
 
     objective: Objective
     active: Active
     intercepts: np.ndarray
     scores: np.ndarray
-    is_sparse: bool = False
+    l1: float = 0.0
 
 
 class Refits:

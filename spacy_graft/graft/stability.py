@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -62,16 +62,11 @@ def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Soluti
         If no feature is stable.
     """
     learner, state, report = fit.learner, fit.state, fit.report
-    n_pairs, l1 = learner.stability_pairs, report.l1
+    n_halves = 2 * learner.stability_pairs
     random = np.random.default_rng(learner.stability_seed)
     strata = Strata.of(state.objective.data)
-    halves = HalfSamples(state, l1, getattr(learner, "n_best", None))
-    counts: Counter[tuple[int, int]] = Counter()
-    for _ in range(n_pairs):
-        for half in strata.halves(random):
-            counts.update(halves.selected(half))
-            advance(1)
-    needed = math.ceil(learner.least_stability * 2 * n_pairs - 1e-9)
+    counts = selection_counts(fit, strata, random, advance)
+    needed = math.ceil(learner.least_stability * n_halves - 1e-9)
     kept = np.array([counts[feature] >= needed for feature in identities(state)], np.bool_)
     if not kept.all():
         if not kept.any():
@@ -80,23 +75,34 @@ def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Soluti
                 f"only. Lower stability of the learner.",
                 stacklevel=4,
             )
-        state.keep(kept, l1, ACCURACY * float(state.objective.data.example_weights.sum()))
-    found, solution = minimum_of(state, getattr(fit, "refit", None))
-    samples = (strata.bootstrap(random) for _ in range(2 * n_pairs))
-    weights = np.empty((2 * n_pairs, len(found.active)))
-    for sample, times in enumerate(samples):
-        weights[sample] = weights_in_sample(state, found, times, l1 if found.is_sparse else 0.0)
-        advance(1)
+        state.keep(kept, report.l1, ACCURACY * float(state.objective.data.example_weights.sum()))
+    found, solution = minimum_of(fit)
+    samples = (strata.bootstrap(random) for _ in range(n_halves))
+    bounds = intervals(state, found, weights_in_samples(state, found, samples, advance))
     report.n_active, report.n_pairs = state.active.n_rows, len(state.active)
+    n_selected = counts.total() / n_halves
     report.stability = {
         "threshold": learner.least_stability,
-        "half_samples": 2 * n_pairs,
-        "selected_per_half": sum(counts.values()) / (2 * n_pairs),
+        "half_samples": n_halves,
+        "selected_per_half": n_selected,
         "left_out": int((~kept).sum()),
-        **false_selections(needed, n_pairs, sum(counts.values()) / (2 * n_pairs), report.n_columns),
+        **false_selections(needed, learner.stability_pairs, n_selected, report.n_columns),
     }
-    probabilities = np.array([counts[feature] / (2 * n_pairs) for feature in identities(state)], np.float64)
-    return replace(solution, stability=Stability(probabilities, intervals(state, found, weights)))
+    probabilities = np.array([counts[feature] / n_halves for feature in identities(state)], np.float64)
+    return replace(solution, stability=Stability(probabilities, bounds))
+
+
+def selection_counts(
+    fit: SelectingFit, strata: Strata, random: np.random.Generator, advance: Callable[[int], None]
+) -> Counter[tuple[int, int]]:
+    """How many half samples select each feature, by :func:`identities`."""
+    halves = HalfSamples(fit.state, fit.report.l1, getattr(fit.learner, "n_best", None))
+    counts: Counter[tuple[int, int]] = Counter()
+    for _ in range(fit.learner.stability_pairs):
+        for half in strata.halves(random):
+            counts.update(halves.selected(half))
+            advance(1)
+    return counts
 
 
 def identities(state: ModelState) -> list[tuple[int, int]]:
@@ -104,25 +110,31 @@ def identities(state: ModelState) -> list[tuple[int, int]]:
     return list(zip(state.space.blocks.tolist(), state.space.identities().tolist(), strict=True))
 
 
-def minimum_of(state: ModelState, refit: float | None) -> tuple[Minimum, Solution]:
-    """The weights of a model and how they were found: under its own penalty, or refitted."""
+def minimum_of(fit: SelectingFit) -> tuple[Minimum, Solution]:
+    """The weights of a model: refitted, or under its own penalty."""
+    state, refit = fit.state, getattr(fit, "refit", None)
     if refit is None:
-        found = Minimum(state.objective, state.active, state.intercepts, state.scores, is_sparse=True)
+        found = Minimum(state.objective, state.active, state.intercepts, state.scores, l1=fit.report.l1)
         return found, state.solution()
     refits = Refits(state)
     found = refits.minimum(refit)
     return found, refits.solution_of(found)
 
 
-def weights_in_sample(state: ModelState, found: Minimum, times: np.ndarray, l1: float) -> np.ndarray:
-    """The weights in a sample that has each document as many ``times``: float64 (pairs)."""
-    objective = found.objective.resampled(times)
-    active = replace(found.active, weights=found.active.weights.copy())
-    tolerances = [ACCURACY * problem.loss.importance.sum() for problem in objective]
-    objective.minimise(
-        active, found.intercepts.copy(), found.scores.copy(), state.space.network_features, l1, tolerances
-    )
-    return active.weights
+def weights_in_samples(
+    state: ModelState, found: Minimum, samples: Iterable[np.ndarray], advance: Callable[[int], None]
+) -> np.ndarray:
+    """The weights in samples that have each document some times: float64 (samples, pairs)."""
+    features = state.space.network_features
+    weights = []
+    for times in samples:
+        objective = found.objective.resampled(times)
+        active = replace(found.active, weights=found.active.weights.copy())
+        tolerances = [ACCURACY * problem.loss.importance.sum() for problem in objective]
+        objective.minimise(active, found.intercepts.copy(), found.scores.copy(), features, found.l1, tolerances)
+        weights.append(active.weights)
+        advance(1)
+    return np.array(weights)
 
 
 def intervals(state: ModelState, found: Minimum, weights: np.ndarray) -> np.ndarray:
