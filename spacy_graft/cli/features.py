@@ -96,19 +96,16 @@ def feature_table(found: list[Feature], label: str | None) -> Table:
     """Make a table with one weight of each feature."""
     from ..explain.features import have_stability
 
-    # A terminal has no room for all.
-    last = ["stability", "90% interval"] if have_stability(found) else ["kind"]
-    numbers = ["documents", "weight", "effect", "stability", "90% interval"]
-    table = make_table(
-        f"{len(found):,} features", "feature", "documents", "label", "weight", "effect", *last, numbers=numbers
-    )
+    # A terminal has no room for all columns.
+    stable = have_stability(found)
+    columns = ["feature", *([] if stable else ["kind"]), "documents", "label", "weight", "effect"]
+    columns += ["stability", "90% interval"] if stable else []
+    table = make_table(f"{len(found):,} features", *columns, numbers={*columns} - {"feature", "kind", "label"})
     for feature in found:
         shown = label or label_of_largest_weight(feature)
-        cells = [feature.text, f"{feature.df:,}", shown, f"{feature.weights[shown]:+.4f}"]
-        cells.append(f"{feature.effects[shown]:.4g}")
-        if feature.intervals is None:
-            cells.append(feature.kind)
-        else:
+        cells = [feature.text, *([] if stable else [feature.kind]), f"{feature.df:,}", shown]
+        cells += [f"{feature.weights[shown]:+.4f}", f"{feature.effects[shown]:.4g}"]
+        if feature.intervals is not None:
             low, high = feature.intervals[shown]
             cells += [f"{feature.stability:.2f}", f"{low:+.2f} to {high:+.2f}"]
         add_row(table, *cells)
