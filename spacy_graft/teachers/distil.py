@@ -20,7 +20,8 @@ from ..model.sparse_linear import snapshot_of
 from ..options import is_strength
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
-from ..pipeline.fit import MIN_HELD_OUT, Split, cross_validated, folds, loss_of, progress_bar, splits_of, train_like
+from ..pipeline.fit import MIN_HELD_OUT, Split, cross_validated, folds, loss_of, splits_of, train_like
+from ..pipeline.progress import progress_bar
 from ..pipeline.targets import TargetReader, Targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from ..pipeline.training import Pair, annotated_before, documents_before
@@ -113,7 +114,7 @@ def distil(
     pool = Pool.of(texts, gold.texts)
     source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
     source.require_number(len(pool.keys))
-    with progress_bar(graft) as progress:
+    with progress_bar(graft.name) as progress:
         rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
         of_gold = rows[:0]
         if source.learns:
