@@ -52,7 +52,8 @@ Result = dict[str, Any]
 INTRODUCTION = f"""# Students of a teacher
 
 `python benchmarks/distil.py --data DATA --tokenizer tokenizer.json`: accuracy in % on {TESTED:,} test documents, of
-one draw (a standard error is 1 to 2 points). Of {POOL:,} training documents, some are labelled and the teacher labels the others. The teacher is all-MiniLM-L6-v2 (int8
+one draw (a standard error is 1 to 2 points). Of {POOL:,} training documents, some are labelled
+and the teacher labels the others. The teacher is all-MiniLM-L6-v2 (int8
 ONNX, 128 tokens) with logistic regression on the labelled texts. The students have at most {MOST_FEATURES:,} features;
 the weight of the soft labels is chosen on the labelled texts. Agreement is that with the teacher on held-out training
 documents, with its 95% lower bound. Speed is that of `nlp.pipe` on texts of {CHARACTERS} characters of the test
