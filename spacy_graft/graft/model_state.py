@@ -63,9 +63,26 @@ class ModelState:
         self.objective = objective
         self.space = space
         self._active = Active.empty()
+        if self.is_locked:
+            self._active = self._active.with_columns(space.add_rows(space.locked.blocks, space.locked.nodes))
         self._intercepts = np.zeros(objective.n_labels)
-        self._scores = np.zeros((objective.n_labels, objective.data.n_documents))
+        self._scores = self.offset
         self._follow()
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether there are locked weights, whose features have rows, but no pairs."""
+        return len(self.space.locked) > 0
+
+    @property
+    def offset(self) -> np.ndarray:
+        """What locked weights add to the scores: float64 (labels, documents)."""
+        offset = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
+        locked = self.space.locked
+        for block, node, label, weight in zip(locked.blocks, locked.nodes, locked.labels, locked.weights, strict=True):
+            _, documents, values = self.space.parts[block].columns(np.array([node]))
+            offset[label, documents] += weight * (values if len(values) else 1.0)
+        return offset * self.objective.scale if self.is_locked else offset
 
     @property
     def active(self) -> Active:
@@ -93,8 +110,11 @@ class ModelState:
         return (self._residuals * self.objective.scale).T
 
     def active_labels(self) -> np.ndarray:
-        """Which pairs of row and trained label are active: bool (rows, labels)."""
-        return self._active.by_row(self.objective.n_labels)
+        """Which pairs of row and trained label are active or locked: bool (rows, labels)."""
+        there = self._active.by_row(self.objective.n_labels)
+        if self.is_locked:
+            there[self.space.locked_rows(), self.space.locked.labels] = True
+        return there
 
     def pairs_of(self, problem: Problem) -> slice:
         """The active pairs of a problem."""
@@ -141,7 +161,7 @@ class ModelState:
         """
         left = self._minimise(self._active, self._intercepts, self._scores, l1, tolerance)
         if not keep_zeros:
-            self._active, used = self._active.without_zeros()
+            self._active, used = self._active.without_zeros(self.space.locked_rows())
             self.space.keep_rows(used)
         self._follow(INTERCEPT_SHARE * tolerance)
         return left
@@ -158,7 +178,7 @@ class ModelState:
         return left
 
     def _restricted(self, problem: Problem, part: Active, l1: float) -> Restricted:
-        penalty = self.objective.penalty(problem, l1)
+        penalty = self.objective.penalty(problem, l1, part.labels)
         coupling = self.objective.coupling(problem, part, self.space.network_features, penalty.is_smooth)
         return Restricted(problem.loss, self.objective.scale, penalty, coupling)
 
@@ -247,16 +267,17 @@ def solution_of(
     vocabularies = {name: bags.vocabulary for name, bags in problems.data.bags.items()}
     return Solution(
         space.names(), *space.terms(), space.df(),
-        *weights_by_label(problems, active, intercepts, scores),
+        *weights_by_label(space, problems, active, intercepts, scores),
         mean_scale,
         {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
     )  # fmt: skip
 
 
 def weights_by_label(
-    problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
+    space: FeatureSpace, problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights (features, labels) and intercepts (labels) of all labels; scores are of the training documents."""
     weights = np.zeros((active.n_rows, problems.n_trained))
     weights[active.rows, active.labels] = active.weights
+    weights[space.locked_rows(), space.locked.labels] = space.locked.weights
     return problems.weights_by_label(weights), problems.intercepts_by_label(intercepts, scores)

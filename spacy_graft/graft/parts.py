@@ -94,7 +94,7 @@ class IndexedPart:
     ) -> None:
         self.name = name
         self.min_df = min_df
-        self.index = index
+        self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
         self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
         self.n_columns = int(distinct.sum())
@@ -163,9 +163,37 @@ class VertexPart(IndexedPart):
         self.network_features = features
         self.network_gradient = np.zeros((0, 0))
 
+    def leave_out(self, denied: np.ndarray) -> None:
+        """Keep the weights of some nodes (bool) at 0."""
+        self.row_of_node[denied] = EQUAL
+        self.n_columns -= int(denied.sum())
+
     def best(self, request: SearchRequest) -> Violations:
         query = request.query(self.inverse, self.row_of_node)
         return best_by_pass(self.index, request.residuals, query, self.network_gradient)
+
+
+class LockedPart(IndexedPart):
+    """Features with a locked weight, by the names that they are locked under, whatever others have their columns.
+
+    Parameters
+    ----------
+    name : str
+    source : NgramIndex or ItemIndex
+    inverse : float32 (nodes of the source, 0, 1 or labels)
+    nodes : int64 (n_nodes)
+        Those of the source.
+    """
+
+    def __init__(self, name: str, source: NgramIndex | ItemIndex, inverse: np.ndarray, nodes: np.ndarray) -> None:
+        index = ItemIndex(nodes, *source.columns(nodes), source.n_documents)
+        super().__init__(name, index, inverse[nodes], np.ones(len(nodes), np.bool_))
+        self._source = source
+
+    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        return [(Term(self.name, ngram),) for ngram in self._source.ngrams(self.index.symbols[nodes])]
+
+    longest_terms = terms
 
 
 class CombinationPart:

@@ -56,7 +56,8 @@ class Refits:
         for problem in objective:
             part = active.of_labels(problem.first, problem.stop)
             # A sign that is forbidden stays so.
-            penalty = ElasticNet(0.0, strength * problem.ridge_share, *objective.settings.sign_factors)
+            factors = objective.sign_factors_of(problem, part.labels)
+            penalty = ElasticNet(0.0, strength * problem.ridge_share, *factors)
             coupling = objective.coupling(problem, part, self._state.space.network_features, penalty.is_smooth)
             tolerance = ACCURACY * problem.loss.importance.sum()
             Restricted(problem.loss, self._scale, penalty, coupling).minimise(
@@ -67,7 +68,8 @@ class Refits:
     def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
         """Features are named once, for all strengths."""
         for known in self._known.values():
-            weights, intercepts = weights_by_label(self._state.objective.problems, active, intercepts, scores)
+            state = self._state
+            weights, intercepts = weights_by_label(state.space, state.objective.problems, active, intercepts, scores)
             return replace(known, weights=weights, intercepts=intercepts)
         found = self._state.solution_of(active, intercepts, scores)
         return replace(found, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else found

@@ -57,6 +57,8 @@ class Report:
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     network_alpha : float, optional
         α of the network; 0 if held-out documents chose to do without one, None if there was none to choose.
+    constraints : dict, optional
+        Those that the weights satisfy: names denied and allowed, signs of labels, locked weights.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
@@ -88,6 +90,7 @@ class Report:
     converged: bool = False
     network: dict[str, Any] | None = None
     network_alpha: float | None = None
+    constraints: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
 

@@ -171,7 +171,7 @@ class Rounds:
                     active=state.active_labels(),
                     degree=self._degree,
                     count_all=self.settings.ridge > 0.0,
-                    sign_factors=self.settings.sign_factors,
+                    sign_factors=state.objective.sign_factors,
                 )
             )
             self._certify(l1, self._found)
@@ -217,7 +217,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     with report.timed("index"):
         space = feature_space(objective, least_df)
         state = ModelState(objective, space)
-    report.min_df = space.min_df
+    report.min_df, report.n_active = space.min_df, state.active.n_rows
     report.n_columns = space.n_columns
     with report.timed("search"):
         # At an L1 strength of 0 every pair violates; the largest scaled gradient of the empty model is l1_max.
@@ -229,7 +229,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
                 active=state.active_labels(),
                 degree=space.degree,
                 count_all=False,
-                sign_factors=objective.settings.sign_factors,
+                sign_factors=objective.sign_factors,
             )
         )
     report.l1_max = float(everything.peaks.max(initial=0.0))

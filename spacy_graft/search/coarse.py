@@ -38,9 +38,13 @@ class CoarseTree:
     inverse_weights: np.ndarray
 
     @classmethod
-    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int) -> CoarseTree:
+    def build(
+        cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, row_of_node: np.ndarray
+    ) -> CoarseTree:
         """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
-        features = kernels.peaks_below(index.level, index.distinct.astype(np.float32)) > 0.0
+        # Under constraints, a node can be a feature by the name of which another has the column.
+        searched = index.distinct | (row_of_node != kernels.EQUAL)
+        features = kernels.peaks_below(index.level, searched.astype(np.float32)) > 0.0
         kept = features & (index.df >= min_df)
         rank: np.ndarray = np.cumsum(kept) - kept
         bounds, events = kernels.moved_events(index.tree, kept, rank, index.n_documents)

@@ -1,0 +1,255 @@
+"""Which columns are features under constraints on their names.
+
+Names that have the same training documents are one feature. A pattern without a block denies the column in all blocks
+if one of its names matches: it does not come back by another name. A pattern of one block denies it there: it may go by
+its name in another block. A column with a name that an allow pattern matches goes by this name, whatever its others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain, islice, product
+
+import numpy as np
+
+from ..index.items import ItemIndex
+from ..index.ngrams import NgramIndex
+from ..messages import listed
+from .constraints import PRODUCT_SIGN, Constraints, FeatureNames, Pattern
+from .problems import Problems
+
+Index = NgramIndex | ItemIndex
+#: Nodes that are named at a time.
+CHUNK = 1 << 16
+#: Features of each block, by falling document frequency, among which the nearest name is looked for; patterns that a
+#: message has nearest names of.
+MOST_NEAR, MOST_EXPLAINED = 20_000, 3
+
+
+@dataclass(frozen=True)
+class LockedPairs:
+    """Pairs of a feature and a trained label whose weights are not trained.
+
+    Attributes
+    ----------
+    blocks, nodes : int64 (pairs)
+        Where they are: the number of the part, and the node there.
+    labels : int64, weights : float64 (pairs)
+    """
+
+    blocks: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    nodes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    labels: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+@dataclass
+class NamedNodes:
+    """What the constraints say of the names of an index.
+
+    Attributes
+    ----------
+    everywhere, here, exempt : bool (n_nodes)
+        Denied by a pattern of all blocks, by one of this block; and matched by an allow pattern.
+    nodes : dict of str to int
+        The nodes of names that are looked for.
+    """
+
+    everywhere: np.ndarray
+    here: np.ndarray
+    exempt: np.ndarray
+    nodes: dict[str, int]
+
+    @property
+    def denied(self) -> np.ndarray:
+        """Which names are denied: bool (n_nodes)."""
+        return (self.everywhere | self.here) & ~self.exempt
+
+
+class Steering:
+    """The constraints on the names of a corpus's features.
+
+    Parameters
+    ----------
+    constraints : Constraints
+    names : FeatureNames
+    indexes : mapping of str to index
+        By block.
+
+    Attributes
+    ----------
+    columns : list of bool (n_nodes)
+        Of each index, which nodes are features: each column once.
+    named : dict of str to NamedNodes
+    taken : int64
+        Keys of the columns that products must not have: those of other features, and those that are denied.
+    """
+
+    def __init__(self, constraints: Constraints, names: FeatureNames, indexes: Mapping[str, Index]) -> None:
+        self.constraints = constraints
+        self.names = names
+        self._matched: set[str] = set()
+        self.named = {name: self._read(name, index) for name, index in indexes.items()}
+        keys = {name: index.column_keys() for name, index in indexes.items()}
+        #: Keys of the columns that an allow pattern admits, and of those that no block may have.
+        self._admitted = self._keys(keys, "exempt")
+        self._denied = np.setdiff1d(self._keys(keys, "everywhere"), self._admitted)
+        self.columns = [self._features(name, index, keys[name]) for name, index in indexes.items()]
+        self.taken = np.concatenate(
+            [self._denied, *(keys[name][mask] for name, mask in zip(keys, self.columns, strict=True))]
+        )
+
+    def _read(self, block: str, index: Index) -> NamedNodes:
+        """Match all names of an index."""
+        denied = [pattern for pattern in self.constraints.denied if pattern.is_of(block) and not pattern.is_product]
+        allowed = [pattern for pattern in self.constraints.allowed if pattern.is_of(block)]
+        locks = [Pattern(name) for name, _, _ in self.constraints.locks]
+        wanted = {lock.name for lock in locks if lock.is_of(block)} | set(self.names.wanted.get(block, ()))
+        products = chain.from_iterable(members_of(pattern) for pattern in self.constraints.denied)
+        wanted.update(products)
+        found = NamedNodes(*(np.zeros(index.n_nodes, np.bool_) for _ in range(3)), {})
+        tables = [
+            ([pattern for pattern in denied if pattern.block is None], found.everywhere),
+            ([pattern for pattern in denied if pattern.block is not None], found.here),
+            (allowed, found.exempt),
+        ]
+        for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
+            for patterns, hits in tables:
+                self._match(patterns, texts, hits[begin : begin + len(texts)])
+            if wanted:
+                found.nodes.update({text: begin + k for k, text in enumerate(texts) if text in wanted})
+        self._matched.update(lock.text for lock in locks if lock.is_of(block) and lock.name in found.nodes)
+        return found
+
+    def _texts(self, block: str, index: Index, nodes: np.ndarray) -> Iterator[tuple[int, list[str]]]:
+        """Yield the names of nodes in pieces, each with the place of its first."""
+        for begin in range(0, len(nodes), CHUNK):
+            yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + CHUNK]))
+
+    def _match(self, patterns: list[Pattern], texts: list[str], hits: np.ndarray) -> None:
+        """Set the hits of names that match one of the patterns (bool)."""
+        exact: dict[str, list[str]] = {}
+        for pattern in patterns:
+            if pattern.is_exact:
+                exact.setdefault(pattern.name, []).append(pattern.text)
+                continue
+            of_pattern = np.fromiter((pattern.matches(text) is not None for text in texts), np.bool_, len(texts))
+            hits |= of_pattern
+            if of_pattern.any():
+                self._matched.add(pattern.text)
+        if exact:
+            for k, text in enumerate(texts):
+                if text in exact:
+                    hits[k] = True
+                    self._matched.update(exact[text])
+
+    def _keys(self, keys: Mapping[str, np.ndarray], of: str) -> np.ndarray:
+        """The keys of the columns of all blocks with a name that something is true of."""
+        return np.concatenate(
+            [np.empty(0, np.int64), *(keys[name][getattr(named, of)] for name, named in self.named.items())]
+        )
+
+    def _features(self, name: str, index: Index, keys: np.ndarray) -> np.ndarray:
+        """Which nodes of an index are features by their names, of equal columns one: bool (n_nodes)."""
+        named = self.named[name]
+        admitted_here = keys[named.exempt]
+        denied_here = np.setdiff1d(keys[named.here], admitted_here)
+        features = index.distinct & ~named.denied & ~np.isin(keys, self._denied) & ~np.isin(keys, denied_here)
+        # A column by whose name it is not admitted goes by one by which it is: the shortest.
+        other = np.flatnonzero(named.exempt & ~np.isin(keys, keys[features]))
+        order = other[np.lexsort((other, index.shortest[other]))] if isinstance(index, NgramIndex) else other
+        features[order[np.unique(keys[order], return_index=True)[1]]] = True
+        return features
+
+    def denied_names(self, block: str, index: ItemIndex) -> np.ndarray:
+        """Which nodes have a denied name, whatever the others of their columns: bool (n_nodes)."""
+        return self._read(block, index).denied
+
+    def allowed_items(self, block: str, index: ItemIndex) -> np.ndarray:
+        """Which items products may have: int64."""
+        named, keys = self._read(block, index), index.column_keys()
+        gone = named.denied | (np.isin(keys, np.union1d(self._denied, keys[named.denied])) & ~named.exempt)
+        return np.flatnonzero(~gone)
+
+    def denied_products(self, items: Mapping[str, ItemIndex]) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the columns' keys of the items of each denied product; they may be of several blocks."""
+        named = {block: self._read(block, index) for block, index in items.items()}
+        for pattern in self.constraints.denied:
+            members = members_of(pattern)
+            keys = [
+                [items[block].keys[of.nodes[member]] for block, of in named.items() if member in of.nodes]
+                for member in members
+            ]
+            if members and all(keys):
+                self._matched.add(pattern.text)
+                yield from product(*keys)
+
+    def denies_products(self, block: str) -> bool:
+        """Whether a block of products is denied as a whole."""
+        whole = [pattern.text for pattern in self.constraints.denied if pattern.block == block and pattern.name == "*"]
+        self._matched.update(whole)
+        return bool(whole)
+
+    def locks(self, problems: Problems, order: list[str]) -> Iterator[tuple[str, int, int, float]]:
+        """Yield block, node, trained label and weight of what is locked; of several blocks the first in this order."""
+        labels = problems.data.labels
+        for name, label, weight in self.constraints.locks:
+            lock = Pattern(name)
+            found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
+            trained = problems.trained_label(labels.index(label))
+            if not found or trained is None:
+                continue
+            node = self.named[found[0]].nodes[lock.name]
+            if self.named[found[0]].denied[node]:
+                raise ValueError(
+                    f"Constraints: the weight of {name!r} is locked, but its block {found[0]!r} denies it. Add it to "
+                    f"allow, or remove the lock."
+                )
+            yield found[0], node, trained[0], trained[1] * weight
+
+    def check_matches(self, n_documents: int, indexes: Mapping[str, Index], blocks: frozenset[str]) -> None:
+        """Warn of patterns that match nothing; raise a ValueError if they must match."""
+        missing = [
+            text for text in self.constraints.names if text not in self._matched and self._is_known(text, blocks)
+        ]
+        if not missing:
+            return
+        required = [text for text in missing if text in self.names.required]
+        named = required or missing
+        message = (
+            f"No feature of the {n_documents:,} training documents is named {listed(named[:10])}"
+            f"{f' or by {len(named) - 10} others' if len(named) > 10 else ''}"
+            f"{'; '.join(self._nearest(text, indexes) for text in named[:MOST_EXPLAINED])}. Names are those that "
+            f"features() lists, of as many documents as min_df asks for."
+        )
+        if required:
+            raise ValueError(f"Constraints: {message}")
+        warnings.warn(f"Constraints: {message}", stacklevel=2)
+
+    def _is_known(self, text: str, blocks: frozenset[str]) -> bool:
+        """Whether a pattern is of blocks that this fit has: optional ones may have been left out."""
+        block = Pattern(text).block
+        return block is None or block in blocks
+
+    def _nearest(self, text: str, indexes: Mapping[str, Index]) -> str:
+        """The names that are most like a pattern, for a message."""
+        pattern = Pattern(text)
+        bare = "".join(character for character in pattern.name if character not in "*?[]")
+        names: list[str] = []
+        for block, index in indexes.items():
+            if pattern.is_of(block):
+                frequent = np.argsort(-index.df, kind="stable")[:MOST_NEAR]
+                names += islice(chain.from_iterable(texts for _, texts in self._texts(block, index, frequent)), MOST_NEAR)
+        near = get_close_matches(bare, list(dict.fromkeys(names)), 3)
+        return f" (near {text!r}: {listed(near)})" if near else ""
+
+
+def members_of(pattern: Pattern) -> list[str]:
+    """The items of the product that a pattern names; none if it names no product."""
+    return pattern.name.split(PRODUCT_SIGN) if pattern.is_product else []
