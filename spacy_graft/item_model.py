@@ -13,6 +13,7 @@ import scipy.sparse
 from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
@@ -171,8 +172,13 @@ class ItemSpace:
             min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
             penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
             lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of items by their numbers."""
+        return [str(self.names[int(of_item[0])]) for of_item in symbols]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""

@@ -60,6 +60,11 @@ class Pattern:
         """Whether it names a product."""
         return PRODUCT_SIGN in self.name
 
+    @property
+    def members(self) -> list[str]:
+        """The items of the product that it names, sorted; none if it names no product."""
+        return sorted(self.name.split(PRODUCT_SIGN)) if self.is_product else []
+
     @cached_property
     def matches(self) -> Callable[[str], Any]:
         """What is true of the names that match."""
@@ -101,7 +106,9 @@ class Constraints:
 
     def __post_init__(self) -> None:
         for option in ("deny", "allow"):
-            object.__setattr__(self, option, tuple(dict.fromkeys(as_names("Constraints", option, getattr(self, option)))))
+            object.__setattr__(
+                self, option, tuple(dict.fromkeys(as_names("Constraints", option, getattr(self, option))))
+            )
         object.__setattr__(self, "signs", checked_signs(self.signs))
         object.__setattr__(self, "locked", checked_locks(self.locked))
         for pattern in self.denied:
@@ -226,7 +233,9 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
     """Names, labels and weights; a ValueError if these are none."""
     if isinstance(locked, Mapping):
         if not all(isinstance(by_label, Mapping) for by_label in locked.values()):
-            raise ValueError(f"Constraints: locked must have weights by label, by name of a feature, but is {locked!r}.")
+            raise ValueError(
+                f"Constraints: locked must have weights by label, by name of a feature, but is {locked!r}."
+            )
         rows = [(name, label, weight) for name, by_label in locked.items() for label, weight in by_label.items()]
     else:
         rows = rows_of("locked", locked, 3)

@@ -41,7 +41,9 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty_factors[name] for name in indexes]
     steering = steering_of(objective, indexes)
-    inverses = [inverse_weights(objective, factor, index) for factor, index in zip(factors, indexes.values(), strict=True)]
+    inverses = [
+        inverse_weights(objective, factor, index) for factor, index in zip(factors, indexes.values(), strict=True)
+    ]
     listed: list[IndexedPart] = [] if data.network is None else [*vertex_parts(data.network, objective, steering)]
     locks = [] if steering is None else list(steering.locks(objective.problems, by_penalty(data, indexes)))
     listed += locked_parts(locks, indexes, inverses)
@@ -59,7 +61,20 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
             parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
     if steering is not None:
         steering.check_matches(data.n_documents, indexes, frozenset(data.min_df))
-    return FeatureSpace(parts, locked_pairs)
+    space = FeatureSpace(parts, locked_pairs)
+    if steering is not None:
+        space.found = found_nodes(steering, parts)
+    return space
+
+
+def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Where the features are that were looked for by their names."""
+    return {
+        (part.name, text): (b, node)
+        for b, part in enumerate(parts[: len(steering.named)])
+        for text, node in steering.named[part.name].nodes.items()
+        if len(part.missing(np.array([node])))
+    }
 
 
 def steering_of(objective: Objective, indexes: Mapping[str, Index]) -> Steering | None:
@@ -106,8 +121,8 @@ def locked_pairs_of(locks: list[tuple[str, int, int, float]], parts: Sequence[Pa
                 f"Constraints: a feature of the block {name.block!r} is locked at two weights. Of two exclusive labels "
                 f"the weight of one is minus that of the other: lock one of them."
             )
-    places = np.array(list(weights), np.int64).reshape(-1, 3).T
-    return LockedPairs(*places, np.array(list(weights.values())))
+    blocks, nodes, labels = np.array(list(weights), np.int64).reshape(-1, 3).T
+    return LockedPairs(blocks, nodes, labels, np.array(list(weights.values()), np.float64))
 
 
 def vertex_parts(network: Network, objective: Objective, steering: Steering | None) -> list[VertexPart]:

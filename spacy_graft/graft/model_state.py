@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..solve.active import Active
+from ..solve.design import Design
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from ..solve.restricted import Restricted
 from .objective import Objective
@@ -141,6 +143,31 @@ class ModelState:
     def enter(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> None:
         """Make pairs active, at weight zero: nothing else changes."""
         self._active = self.space.entered(self._active, blocks, nodes, labels)
+
+    def start_from(self, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """Go from the empty model to weights of another: float64 (labels), by block and name of a feature.
+
+        Those that the penalty forbids are left out, as are features that are not found (:attr:`FeatureSpace.found`).
+        """
+        problems, known = self.objective.problems, self.space.found
+        of_trained = np.zeros((self.objective.n_labels, len(problems.data.labels)))
+        for label in range(of_trained.shape[1]):
+            if (trained := problems.trained_label(label)) is not None and trained[1] > 0.0:
+                of_trained[trained[0], label] = trained[1]
+        places = np.array([known[key] for key in weights if key in known], np.int64).reshape(-1, 2)
+        rows = [of_trained @ row for key, row in weights.items() if key in known]
+        values = np.array(rows, np.float64).reshape(-1, self.objective.n_labels)
+        forbidden = np.isinf(np.where(values > 0.0, *self.objective.sign_factors))
+        feature, labels = np.nonzero(np.where(forbidden, 0.0, values))
+        blocks, nodes = places[feature].T
+        self.enter(blocks, nodes, labels)
+        by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
+        by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
+        self._active.weights[:] = by_row[self._active.rows, self._active.labels]
+        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        self._scores = self.offset + spread * self.objective.scale
+        self._intercepts[:] = 0.0
+        self._follow()
 
     def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> float:
         """Go to the optimum over the active pairs.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,9 @@ class Objective:
                 signs.append((trained[0], sign if trained[1] > 0.0 else opposite))
         factors = one_sign_factors(self.settings.sign_factors, self.n_labels, signs)
         if (both := np.isinf(factors).all(axis=0)).any():
-            exclusive = "Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
+            exclusive = (
+                "Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
+            )
             raise ValueError(
                 f"Constraints: no weight of {names[self.problems.trained[int(both.argmax())]]!r} is left, because both "
                 f"signs are forbidden. {exclusive if self.data.exclusive and self.n_labels == 1 else ''} Remove one of "

@@ -7,6 +7,7 @@ search gives the certificate of the model as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -113,6 +114,13 @@ class Rounds:
         while not self.done():
             self.round(l1)
 
+    def resolve(self, l1: float, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """The optimum at one L1 strength, from the weights of another model (:meth:`ModelState.start_from`)."""
+        with self.report.timed("solve"):
+            self.state.start_from(weights)
+            self.state.optimise(l1, ROUND_ACCURACY * l1)
+        self.optimise(l1)
+
     def restore(self, checkpoint: Checkpoint) -> None:
         """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
         self.state.restore(checkpoint)
@@ -205,7 +213,8 @@ def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelSt
         change that, but the largest scaled gradient may lie in it.
     report : Report
     """
-    least_df = objective.largest_rare_df(smallest_l1)
+    # What is named must be found, however rare it is.
+    least_df = 0.0 if objective.constraints.names else objective.largest_rare_df(smallest_l1)
     state = over_features(objective, least_df, report)
     if report.l1_max <= smallest_l1 and least_df > 0.0:
         state = over_features(objective, 0.0, report)

@@ -45,11 +45,14 @@ class FeatureSpace:
     ----------
     blocks, nodes : int64 (rows)
         Where each active row comes from: the number of its part, and its node there.
+    found : dict
+        By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
     def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None) -> None:
         self.parts = parts
         self.locked = LockedPairs() if locked is None else locked
+        self.found: dict[tuple[str, str], tuple[int, int]] = {}
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
-from .constraints import PRODUCT_SIGN, Constraints, FeatureNames, Pattern
+from .constraints import Constraints, FeatureNames, Pattern
 from .problems import Problems
 
 Index = NgramIndex | ItemIndex
@@ -111,9 +111,10 @@ class Steering:
         allowed = [pattern for pattern in self.constraints.allowed if pattern.is_of(block)]
         locks = [Pattern(name) for name, _, _ in self.constraints.locks]
         wanted = {lock.name for lock in locks if lock.is_of(block)} | set(self.names.wanted.get(block, ()))
-        products = chain.from_iterable(members_of(pattern) for pattern in self.constraints.denied)
+        products = chain.from_iterable(pattern.members for pattern in self.constraints.denied)
         wanted.update(products)
-        found = NamedNodes(*(np.zeros(index.n_nodes, np.bool_) for _ in range(3)), {})
+        none = np.zeros(index.n_nodes, np.bool_)
+        found = NamedNodes(none, none.copy(), none.copy(), {})
         tables = [
             ([pattern for pattern in denied if pattern.block is None], found.everywhere),
             ([pattern for pattern in denied if pattern.block is not None], found.here),
@@ -181,12 +182,11 @@ class Steering:
         """Yield the columns' keys of the items of each denied product; they may be of several blocks."""
         named = {block: self._read(block, index) for block, index in items.items()}
         for pattern in self.constraints.denied:
-            members = members_of(pattern)
             keys = [
                 [items[block].keys[of.nodes[member]] for block, of in named.items() if member in of.nodes]
-                for member in members
+                for member in pattern.members
             ]
-            if members and all(keys):
+            if keys and all(keys):
                 self._matched.add(pattern.text)
                 yield from product(*keys)
 
@@ -245,11 +245,8 @@ class Steering:
         for block, index in indexes.items():
             if pattern.is_of(block):
                 frequent = np.argsort(-index.df, kind="stable")[:MOST_NEAR]
-                names += islice(chain.from_iterable(texts for _, texts in self._texts(block, index, frequent)), MOST_NEAR)
+                names += islice(
+                    chain.from_iterable(texts for _, texts in self._texts(block, index, frequent)), MOST_NEAR
+                )
         near = get_close_matches(bare, list(dict.fromkeys(names)), 3)
         return f" (near {text!r}: {listed(near)})" if near else ""
-
-
-def members_of(pattern: Pattern) -> list[str]:
-    """The items of the product that a pattern names; none if it names no product."""
-    return pattern.name.split(PRODUCT_SIGN) if pattern.is_product else []

@@ -38,9 +38,7 @@ class CoarseTree:
     inverse_weights: np.ndarray
 
     @classmethod
-    def build(
-        cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, row_of_node: np.ndarray
-    ) -> CoarseTree:
+    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, row_of_node: np.ndarray) -> CoarseTree:
         """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
         # Under constraints, a node can be a feature by the name of which another has the column.
         searched = index.distinct | (row_of_node != kernels.EQUAL)
