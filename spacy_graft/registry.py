@@ -1,8 +1,8 @@
 """The registries behind ``@graft_features``, ``@graft_learners``, ``@graft_constraints`` and ``@graft_graphs``.
 
 They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners``,
-``spacy_graft_constraints`` and ``spacy_graft_graphs``. This module does not import spaCy; the components add the registries to spaCy's
-(:func:`spacy_graft.pipeline.registration.register_with_spacy`).
+``spacy_graft_constraints`` and ``spacy_graft_graphs``. This module does not import spaCy; the components add the
+registries to spaCy's (:func:`spacy_graft.pipeline.registration.register_with_spacy`).
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def run(learner, data):
 
 
 def ngram_names(texts):
-    """The names of n-grams, with their documents: those that are the shortest with their occurrences."""
+    """N-grams with their documents, and whether they are names: the shortest with their occurrences."""
     occurrences = {}
     for i, text in enumerate(texts):
         for begin in range(len(text)):
@@ -71,46 +71,42 @@ def ngram_names(texts):
                 if "\0" in text[begin:end]:
                     break
                 occurrences.setdefault(text[begin:end], []).append(i)
-    return {
-        ngram: frozenset(found)
-        for ngram, found in occurrences.items()
-        if len(ngram) == 1 or len(occurrences[ngram[:-1]]) > len(found)
+    names = {
+        ngram for ngram, found in occurrences.items() if len(ngram) == 1 or len(occurrences[ngram[:-1]]) > len(found)
     }
+    return {ngram: (frozenset(found), ngram in names) for ngram, found in occurrences.items()}
 
 
 def item_names(texts):
     """The names of letters with their documents."""
     letters = set("".join(texts)) - {"\0"}
-    return {letter.upper(): frozenset(i for i, text in enumerate(texts) if letter in text) for letter in letters}
+    return {letter.upper(): (frozenset(i for i, t in enumerate(texts) if letter in t), True) for letter in letters}
 
 
-def matches(patterns, block, name):
-    """Whether patterns of all blocks, and of this block, match a name."""
-    everywhere = any(fnmatchcase(name, p) for p in patterns if "::" not in p)
-    here = any(fnmatchcase(name, p.split("::")[1]) for p in patterns if p.startswith(f"{block}::"))
+def matches(patterns, block, name, is_name=True):
+    """Whether patterns of all blocks, and of this block, match an n-gram; those with wildcards match names only."""
+    meant = [p for p in patterns if " × " not in p and (is_name or ("*" not in p and "?" not in p))]
+    everywhere = any(fnmatchcase(name, p) for p in meant if "::" not in p)
+    here = any(fnmatchcase(name, p.split("::")[1]) for p in meant if p.startswith(f"{block}::"))
     return everywhere, here
 
 
+def matched_columns(names, patterns, block):
+    """The columns of a block with a name that patterns of all blocks, and any pattern, match."""
+    hits = [(documents, matches(patterns, block, name, is_name)) for name, (documents, is_name) in names.items()]
+    return {d for d, (everywhere, _) in hits if everywhere}, {d for d, both in hits if any(both)}
+
+
 def allowed_columns(names, constraints):
-    """The columns that are left, by the rules of the documentation; and the items of products."""
-    admitted = {
-        documents for block, of in names.items() for name, documents in of.items()
-        if any(matches(constraints.allow, block, name))
-    }  # fmt: skip
-    gone = {
-        documents for block, of in names.items() for name, documents in of.items()
-        if matches(constraints.deny, block, name)[0]
-    }  # fmt: skip
-    columns, items = set(), []
+    """The columns that are left by the rules of the documentation, those that are denied, and the items of products."""
+    admitted = set().union(*(matched_columns(of, constraints.allow, block)[1] for block, of in names.items()))
+    gone = set().union(*(matched_columns(of, constraints.deny, block)[0] for block, of in names.items())) - admitted
+    left = {}
     for block, of in names.items():
-        denied_here = {d for name, d in of.items() if any(matches(constraints.deny, block, name))}
-        admitted_here = {d for name, d in of.items() if any(matches(constraints.allow, block, name))}
-        columns |= {d for d in of.values() if d in admitted_here or d not in denied_here | (gone - admitted)}
-        if block == "letters":
-            items = sorted(
-                {d for d in of.values() if d in admitted_here or d not in denied_here | (gone - admitted)}, key=sorted
-            )
-    return columns, gone - admitted, items
+        denied_here = matched_columns(of, constraints.deny, block)[1]
+        admitted_here = matched_columns(of, constraints.allow, block)[1]
+        left[block] = {d for d, _ in of.values() if d in admitted_here or d not in denied_here | gone}
+    return set().union(*left.values()), gone, left["letters"]
 
 
 @st.composite
@@ -126,6 +122,8 @@ def problems(draw):
     stems = [*letters, *map(str.upper, letters), "*", *(f"{a}*" for a in letters), *(f"*{a}?*" for a in letters)]
     patterns = st.sampled_from([*stems, *(f"{block}::{stem}" for block in ("letters", "characters") for stem in stems)])
     deny = draw(st.lists(patterns, max_size=3, unique=True))
+    products = [f"{a} × {b}".upper() for a, b in combinations(letters, 2)]
+    deny += draw(st.lists(st.sampled_from(products), max_size=1)) if products else []
     allow = [p for p in draw(st.lists(patterns, max_size=2, unique=True)) if p not in deny]
     labels = [f"label{y}" for y in range(n_labels)]
     signs = draw(
@@ -194,7 +192,11 @@ def test_the_optimum_over_the_names_that_are_left(problem, l1, ridge, degree, ng
     names = {"characters": ngram_names(texts)} if ngrams else {}
     columns, denied, items = allowed_columns({**names, "letters": item_names(texts)}, constraints)
     if degree == 2:
-        columns |= {a & b for a, b in combinations(items, 2) if a & b} - denied
+        letters = item_names(texts)
+        products = [pattern.split(" × ") for pattern in constraints.deny if " × " in pattern]
+        of_products = [{letters[letter][0] for letter in letters_of} for letters_of in products]
+        denied |= {frozenset.intersection(*of) for of in of_products if of <= items}
+        columns |= {a & b for a, b in combinations(sorted(items, key=sorted), 2) if a & b} - denied
     matrix = columns_matrix(columns, len(texts))
     assert_optimum(fit, least_objective(matrix, targets, exclusive, l1, ridge, constraints, np.zeros(targets.shape)))
     solution = fit.solution()
@@ -212,7 +214,7 @@ def test_the_optimum_over_the_names_that_are_left(problem, l1, ridge, degree, ng
 @few
 @given(problems(), st.sampled_from([0.1, 0.4]), st.sampled_from([0.0, 0.1]), st.data())
 def test_the_optimum_beside_locked_weights(problem, l1, ridge, data):
-    texts, targets, exclusive, constraints = problem
+    texts, targets, exclusive, _ = problem
     n_labels = targets.shape[1]
     letters = item_names(texts)
     name = data.draw(st.sampled_from(sorted(letters) or ["A"]))
@@ -222,18 +224,18 @@ def test_the_optimum_beside_locked_weights(problem, l1, ridge, data):
     if not letters:
         return
     offset = np.zeros(targets.shape)
-    present = [[weight * (i in letters[name])] for i in range(len(texts))]
+    present = [[weight * (i in letters[name][0])] for i in range(len(texts))]
     offset[:, [label]] += present
     if exclusive and n_labels == 2:
         offset[:, [1 - label]] -= present
-    columns = {*ngram_names(texts).values(), *letters.values()}
+    columns = {documents for documents, _ in (*ngram_names(texts).values(), *letters.values())}
     matrix = columns_matrix(columns, len(texts))
     if n_labels == 2 and exclusive:
         # All weights of the column are locked.
-        matrix = columns_matrix(columns - {letters[name]}, len(texts))
+        matrix = columns_matrix(columns - {letters[name][0]}, len(texts))
         optimum = least_objective(matrix, targets, exclusive, l1, ridge, locked, offset)
     else:
-        optimum = locked_optimum(columns, letters[name], label, targets, exclusive, l1, ridge, offset)
+        optimum = locked_optimum(columns, letters[name][0], label, targets, exclusive, l1, ridge, offset)
     assert_optimum(fit, optimum)
     solution = fit.solution()
     (row,) = [

@@ -87,9 +87,9 @@ def label_of_largest_weight(feature: Feature) -> str:
     return max(feature.weights, key=lambda label: abs(feature.weights[label]))
 
 
-def feature_table(found: list[Feature], label: str | None) -> Table:
+def feature_table(found: list[Feature], label: str | None, title: str | None = None) -> Table:
     """Make a table with one weight of each feature."""
-    table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
+    table = make_table(title or f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
                        numbers=["documents", "weight"])  # fmt: skip
     for feature in found:
         shown = label or label_of_largest_weight(feature)

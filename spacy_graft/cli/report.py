@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
+from ..graft.constraints import Constraints
 from .common import (
     CommandError,
     ComponentOption,
@@ -58,7 +59,9 @@ def training_table(values: dict[str, Any]) -> Table:
     """Make a table with a row for each figure; empty ones are left out."""
     table = make_table(None, "", "report")
     for key, value in values.items():
-        if value not in (None, {}, []):
+        if key == "constraints" and value is not None:
+            add_row(table, key, "; ".join(Constraints(**value).described()))
+        elif value not in (None, {}, []):
             add_row(table, key, formatted(value))
     return table
 

@@ -206,6 +206,13 @@ class Constraints:
                     f"is written '*{BLOCK_SIGN}{text}'."
                 )
 
+    def described(self) -> list[str]:
+        """What holds, in a few words each."""
+        texts = [f"denied: {', '.join(self.deny)}"] if self.deny else []
+        texts += [f"allowed: {', '.join(self.allow)}"] if self.allow else []
+        texts += [f"{label}: only {sign} weights" for label, sign in self.one_sided.items()]
+        return texts + [f"{name}: locked at {weight:+g} for {label}" for name, label, weight in self.locks]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for configs and JSON."""
         return {

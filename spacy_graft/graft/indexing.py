@@ -19,7 +19,7 @@ from .objective import Objective
 from .parts import CombinationPart, IndexedPart, LockedPart, Part, VertexPart
 from .penalty_weights import inverse_weights, label_weights
 from .space import FeatureSpace, distinct_columns
-from .steering import LockedPairs, Steering
+from .steering import Lock, LockedPairs, Steering
 
 Index = NgramIndex | ItemIndex
 IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
@@ -51,7 +51,9 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     by_name = None if steering is None else steering.columns
     distinct = distinct_columns(list(indexes.values()), factors, taken, by_name)
     parts: list[Part] = [
-        IndexedPart(name, index, inverse, features, min_df[name], search)
+        IndexedPart(
+            name, index, inverse, features, min_df[name], search, None if steering is None else steering.lengths(name)
+        )
         for (name, index), inverse, features in zip(indexes.items(), inverses, distinct, strict=True)
     ]
     parts += listed
@@ -60,7 +62,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
         if steering is None or not steering.denies_products(name):
             parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
     if steering is not None:
-        steering.check_matches(data.n_documents, indexes, frozenset(data.min_df))
+        steering.check_matches(data.n_documents, frozenset(data.min_df))
     space = FeatureSpace(parts, locked_pairs)
     if steering is not None:
         space.found = found_nodes(steering, parts)
@@ -72,7 +74,7 @@ def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, st
     return {
         (part.name, text): (b, node)
         for b, part in enumerate(parts[: len(steering.named)])
-        for text, node in steering.named[part.name].nodes.items()
+        for text, (node, _) in steering.named[part.name].nodes.items()
         if len(part.missing(np.array([node])))
     }
 
@@ -94,31 +96,29 @@ def by_penalty(data: TrainingData, blocks: Iterable[str]) -> list[str]:
     return sorted(blocks, key=lambda name: data.penalty_factors[name])
 
 
-def locked_parts(
-    locks: list[tuple[str, int, int, float]], indexes: Mapping[str, Index], inverses: Sequence[np.ndarray]
-) -> list[IndexedPart]:
+def locked_parts(locks: list[Lock], indexes: Mapping[str, Index], inverses: Sequence[np.ndarray]) -> list[IndexedPart]:
     """The features whose weights are locked, by block."""
     inverse_of = dict(zip(indexes, inverses, strict=True))
-    nodes: dict[str, list[int]] = {}
-    for block, node, _, _ in locks:
-        nodes.setdefault(block, []).append(node)
+    lengths: dict[str, dict[int, int]] = {}
+    for lock in locks:
+        lengths.setdefault(lock.block, {})[lock.node] = lock.length
     return [
-        LockedPart(block, indexes[block], inverse_of[block], np.unique(of_block)) for block, of_block in nodes.items()
+        LockedPart(block, indexes[block], inverse_of[block], np.array(sorted(of_block)), of_block)
+        for block, of_block in lengths.items()
     ]
 
 
-def locked_pairs_of(locks: list[tuple[str, int, int, float]], parts: Sequence[Part]) -> LockedPairs:
+def locked_pairs_of(locks: list[Lock], parts: Sequence[Part]) -> LockedPairs:
     """The locked pairs in the numbers of the parts; a ValueError if weights of one pair differ."""
     number = {part.name: b for b, part in enumerate(parts) if isinstance(part, LockedPart)}
     weights: dict[tuple[int, int, int], float] = {}
-    for block, node, label, weight in locks:
-        part = parts[number[block]]
+    for lock in locks:
+        part = parts[number[lock.block]]
         assert isinstance(part, LockedPart)
-        pair = number[block], int(np.searchsorted(part.index.symbols, node)), label
-        if weights.setdefault(pair, weight) != weight:
-            name = part.terms(np.array([pair[1]]))[0][0]
+        pair = number[lock.block], int(np.searchsorted(part.index.symbols, lock.node)), lock.label
+        if weights.setdefault(pair, lock.weight) != lock.weight:
             raise ValueError(
-                f"Constraints: a feature of the block {name.block!r} is locked at two weights. Of two exclusive labels "
+                f"Constraints: a feature of the block {lock.block!r} is locked at two weights. Of two exclusive labels "
                 f"the weight of one is minus that of the other: lock one of them."
             )
     blocks, nodes, labels = np.array(list(weights), np.int64).reshape(-1, 3).T

@@ -79,6 +79,8 @@ class IndexedPart:
         The least documents of a node of the index.
     search : type
         How n-grams are searched.
+    lengths : mapping of int to int, optional
+        Of nodes that are not named by their shortest n-gram: the length of that which names them.
     """
 
     degree = 1
@@ -91,8 +93,10 @@ class IndexedPart:
         distinct: np.ndarray,
         min_df: int | None = None,
         search: type[Search] = Search,
+        lengths: Mapping[int, int] | None = None,
     ) -> None:
         self.name = name
+        self.lengths = lengths or {}
         self.min_df = min_df
         self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
@@ -135,7 +139,7 @@ class IndexedPart:
         return self.index.df[nodes]
 
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        return [(Term(self.name, ngram),) for ngram in self.index.ngrams(nodes)]
+        return [(Term(self.name, ngram),) for ngram in named_ngrams(self.index, nodes, self.lengths)]
 
     def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         return [(Term(self.name, ngram),) for ngram in self.index.longest_ngrams(nodes)]
@@ -183,15 +187,25 @@ class LockedPart(IndexedPart):
     inverse : float32 (nodes of the source, 0, 1 or labels)
     nodes : int64 (n_nodes)
         Those of the source.
+    lengths : mapping of int to int
+        By node of the source, the length of the n-gram that is meant.
     """
 
-    def __init__(self, name: str, source: NgramIndex | ItemIndex, inverse: np.ndarray, nodes: np.ndarray) -> None:
+    def __init__(
+        self,
+        name: str,
+        source: NgramIndex | ItemIndex,
+        inverse: np.ndarray,
+        nodes: np.ndarray,
+        lengths: Mapping[int, int],
+    ) -> None:
         index = ItemIndex(nodes, *source.columns(nodes), source.n_documents)
-        super().__init__(name, index, inverse[nodes], np.ones(len(nodes), np.bool_))
+        super().__init__(name, index, inverse[nodes], np.ones(len(nodes), np.bool_), lengths=lengths)
         self._source = source
 
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        return [(Term(self.name, ngram),) for ngram in self._source.ngrams(self.index.symbols[nodes])]
+        ngrams = named_ngrams(self._source, self.index.symbols[nodes], self.lengths)
+        return [(Term(self.name, ngram),) for ngram in ngrams]
 
     longest_terms = terms
 
@@ -272,3 +286,11 @@ class CombinationPart:
         block, row = self.search.items.symbols[item]
         name, symbols = self.symbols[block]
         return Term(name, np.atleast_1d(symbols[row]))
+
+
+def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> list[np.ndarray]:
+    """The n-grams or items that name nodes: the shortest, or those of the given lengths."""
+    if not lengths or not isinstance(index, NgramIndex):
+        return index.ngrams(nodes)
+    chosen = [lengths.get(node, int(index.shortest[node])) for node in nodes.tolist()]
+    return index.prefixes(nodes, np.array(chosen, np.int64))

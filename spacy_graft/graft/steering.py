@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import chain, islice, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,6 +50,16 @@ class LockedPairs:
         return len(self.nodes)
 
 
+class Lock(NamedTuple):
+    """A locked weight: the block, the node and the length of the n-gram, the trained label, and the weight."""
+
+    block: str
+    node: int
+    length: int
+    label: int
+    weight: float
+
+
 @dataclass
 class NamedNodes:
     """What the constraints say of the names of an index.
@@ -57,14 +68,14 @@ class NamedNodes:
     ----------
     everywhere, here, exempt : bool (n_nodes)
         Denied by a pattern of all blocks, by one of this block; and matched by an allow pattern.
-    nodes : dict of str to int
-        The nodes of names that are looked for.
+    nodes : dict of str to (int, int)
+        The nodes of names that are looked for, and the lengths of these n-grams.
     """
 
     everywhere: np.ndarray
     here: np.ndarray
     exempt: np.ndarray
-    nodes: dict[str, int]
+    nodes: dict[str, tuple[int, int]]
 
     @property
     def denied(self) -> np.ndarray:
@@ -94,6 +105,7 @@ class Steering:
     def __init__(self, constraints: Constraints, names: FeatureNames, indexes: Mapping[str, Index]) -> None:
         self.constraints = constraints
         self.names = names
+        self._indexes = indexes
         self._matched: set[str] = set()
         self.named = {name: self._read(name, index) for name, index in indexes.items()}
         keys = {name: index.column_keys() for name, index in indexes.items()}
@@ -107,48 +119,65 @@ class Steering:
 
     def _read(self, block: str, index: Index) -> NamedNodes:
         """Match all names of an index."""
-        denied = [pattern for pattern in self.constraints.denied if pattern.is_of(block) and not pattern.is_product]
-        allowed = [pattern for pattern in self.constraints.allowed if pattern.is_of(block)]
-        locks = [Pattern(name) for name, _, _ in self.constraints.locks]
-        wanted = {lock.name for lock in locks if lock.is_of(block)} | set(self.names.wanted.get(block, ()))
-        products = chain.from_iterable(pattern.members for pattern in self.constraints.denied)
-        wanted.update(products)
         none = np.zeros(index.n_nodes, np.bool_)
-        found = NamedNodes(none, none.copy(), none.copy(), {})
+        named = NamedNodes(none, none.copy(), none.copy(), {})
+        denied = [pattern for pattern in self.constraints.denied if pattern.is_of(block) and not pattern.is_product]
         tables = [
-            ([pattern for pattern in denied if pattern.block is None], found.everywhere),
-            ([pattern for pattern in denied if pattern.block is not None], found.here),
-            (allowed, found.exempt),
+            ([pattern for pattern in denied if pattern.block is None], named.everywhere),
+            ([pattern for pattern in denied if pattern.block is not None], named.here),
+            ([pattern for pattern in self.constraints.allowed if pattern.is_of(block)], named.exempt),
         ]
+        locks = [
+            lock
+            for lock in map(Pattern, dict.fromkeys(name for name, _, _ in self.constraints.locks))
+            if lock.is_of(block)
+        ]
+        exact = [(pattern, hits) for patterns, hits in tables for pattern in patterns if pattern.is_exact]
+        wanted = {pattern.name for pattern, _ in exact} | {lock.name for lock in locks}
+        wanted.update(self.names.wanted.get(block, ()))
+        wanted.update(chain.from_iterable(pattern.members for pattern in self.constraints.denied))
         for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
             for patterns, hits in tables:
                 self._match(patterns, texts, hits[begin : begin + len(texts)])
             if wanted:
-                found.nodes.update({text: begin + k for k, text in enumerate(texts) if text in wanted})
-        self._matched.update(lock.text for lock in locks if lock.is_of(block) and lock.name in found.nodes)
-        return found
+                found = (begin + k for k, text in enumerate(texts) if text in wanted)
+                named.nodes.update({texts[node - begin]: (node, length_of(index, node)) for node in found})
+        if isinstance(index, NgramIndex):
+            named.nodes.update(self._inside(block, index, wanted - named.nodes.keys()))
+        for pattern, hits in exact:
+            if pattern.name in named.nodes:
+                hits[named.nodes[pattern.name][0]] = True
+                self._matched.add(pattern.text)
+        self._matched.update(lock.text for lock in locks if lock.name in named.nodes)
+        return named
 
     def _texts(self, block: str, index: Index, nodes: np.ndarray) -> Iterator[tuple[int, list[str]]]:
         """Yield the names of nodes in pieces, each with the place of its first."""
         for begin in range(0, len(nodes), CHUNK):
             yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + CHUNK]))
 
+    def _inside(self, block: str, index: NgramIndex, names: set[str]) -> dict[str, tuple[int, int]]:
+        """The nodes of n-grams that are not the shortest of theirs, and their lengths.
+
+        In characters or in words: others have names from which their number of symbols does not follow.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        for length in sorted({len(name) for name in names} | {name.count(" ") + 1 for name in names}):
+            nodes = np.flatnonzero((index.shortest < length) & (index.longest >= length))
+            for begin in range(0, len(nodes), CHUNK):
+                some = nodes[begin : begin + CHUNK]
+                texts = self.names.texts(block, index.prefixes(some, np.full(len(some), length)))
+                found.update({text: (int(some[k]), length) for k, text in enumerate(texts) if text in names})
+        return found
+
     def _match(self, patterns: list[Pattern], texts: list[str], hits: np.ndarray) -> None:
-        """Set the hits of names that match one of the patterns (bool)."""
-        exact: dict[str, list[str]] = {}
+        """Set the hits (bool) of names that match one of the patterns with wildcards."""
         for pattern in patterns:
-            if pattern.is_exact:
-                exact.setdefault(pattern.name, []).append(pattern.text)
-                continue
-            of_pattern = np.fromiter((pattern.matches(text) is not None for text in texts), np.bool_, len(texts))
-            hits |= of_pattern
-            if of_pattern.any():
-                self._matched.add(pattern.text)
-        if exact:
-            for k, text in enumerate(texts):
-                if text in exact:
-                    hits[k] = True
-                    self._matched.update(exact[text])
+            if not pattern.is_exact:
+                of_pattern = np.fromiter((pattern.matches(text) is not None for text in texts), np.bool_, len(texts))
+                hits |= of_pattern
+                if of_pattern.any():
+                    self._matched.add(pattern.text)
 
     def _keys(self, keys: Mapping[str, np.ndarray], of: str) -> np.ndarray:
         """The keys of the columns of all blocks with a name that something is true of."""
@@ -172,6 +201,14 @@ class Steering:
         """Which nodes have a denied name, whatever the others of their columns: bool (n_nodes)."""
         return self._read(block, index).denied
 
+    def lengths(self, name: str) -> dict[int, int]:
+        """The lengths of n-grams that are allowed where the shortest of their nodes is not, by node."""
+        named, lengths = self.named[name], dict[int, int]()
+        patterns = [pattern for pattern in self.constraints.allowed if pattern.is_of(name) and pattern.is_exact]
+        for node, length in sorted(named.nodes[pattern.name] for pattern in patterns if pattern.name in named.nodes):
+            lengths.setdefault(node, length)
+        return {node: length for node, length in lengths.items() if length != length_of(self._indexes[name], node)}
+
     def allowed_items(self, block: str, index: ItemIndex) -> np.ndarray:
         """Which items products may have: int64."""
         named, keys = self._read(block, index), index.column_keys()
@@ -183,7 +220,7 @@ class Steering:
         named = {block: self._read(block, index) for block, index in items.items()}
         for pattern in self.constraints.denied:
             keys = [
-                [items[block].keys[of.nodes[member]] for block, of in named.items() if member in of.nodes]
+                [items[block].keys[of.nodes[member][0]] for block, of in named.items() if member in of.nodes]
                 for member in pattern.members
             ]
             if keys and all(keys):
@@ -196,8 +233,8 @@ class Steering:
         self._matched.update(whole)
         return bool(whole)
 
-    def locks(self, problems: Problems, order: list[str]) -> Iterator[tuple[str, int, int, float]]:
-        """Yield block, node, trained label and weight of what is locked; of several blocks the first in this order."""
+    def locks(self, problems: Problems, order: list[str]) -> Iterator[Lock]:
+        """Yield what is locked; of several blocks that have a name the first in this order."""
         labels = problems.data.labels
         for name, label, weight in self.constraints.locks:
             lock = Pattern(name)
@@ -205,15 +242,15 @@ class Steering:
             trained = problems.trained_label(labels.index(label))
             if not found or trained is None:
                 continue
-            node = self.named[found[0]].nodes[lock.name]
+            node, length = self.named[found[0]].nodes[lock.name]
             if self.named[found[0]].denied[node]:
                 raise ValueError(
                     f"Constraints: the weight of {name!r} is locked, but its block {found[0]!r} denies it. Add it to "
                     f"allow, or remove the lock."
                 )
-            yield found[0], node, trained[0], trained[1] * weight
+            yield Lock(found[0], node, length, trained[0], trained[1] * weight)
 
-    def check_matches(self, n_documents: int, indexes: Mapping[str, Index], blocks: frozenset[str]) -> None:
+    def check_matches(self, n_documents: int, blocks: frozenset[str]) -> None:
         """Warn of patterns that match nothing; raise a ValueError if they must match."""
         missing = [
             text for text in self.constraints.names if text not in self._matched and self._is_known(text, blocks)
@@ -224,9 +261,9 @@ class Steering:
         named = required or missing
         message = (
             f"No feature of the {n_documents:,} training documents is named {listed(named[:10])}"
-            f"{f' or by {len(named) - 10} others' if len(named) > 10 else ''}"
-            f"{'; '.join(self._nearest(text, indexes) for text in named[:MOST_EXPLAINED])}. Names are those that "
-            f"features() lists, of as many documents as min_df asks for."
+            f"{f' or by {len(named) - 10} other patterns' if len(named) > 10 else ''}. "
+            f"{''.join(self._nearest(text) for text in named[:MOST_EXPLAINED])}Names are those that features() lists, of "
+            f"as many documents as min_df asks for."
         )
         if required:
             raise ValueError(f"Constraints: {message}")
@@ -237,16 +274,21 @@ class Steering:
         block = Pattern(text).block
         return block is None or block in blocks
 
-    def _nearest(self, text: str, indexes: Mapping[str, Index]) -> str:
-        """The names that are most like a pattern, for a message."""
+    def _nearest(self, text: str) -> str:
+        """A sentence with the names that are most like a pattern."""
         pattern = Pattern(text)
         bare = "".join(character for character in pattern.name if character not in "*?[]")
         names: list[str] = []
-        for block, index in indexes.items():
+        for block, index in self._indexes.items():
             if pattern.is_of(block):
                 frequent = np.argsort(-index.df, kind="stable")[:MOST_NEAR]
                 names += islice(
                     chain.from_iterable(texts for _, texts in self._texts(block, index, frequent)), MOST_NEAR
                 )
         near = get_close_matches(bare, list(dict.fromkeys(names)), 3)
-        return f" (near {text!r}: {listed(near)})" if near else ""
+        return f"Most like {text!r}: {listed(near)}. " if near else ""
+
+
+def length_of(index: Index, node: int) -> int:
+    """Symbols of the n-gram that names a node; 1 for an item."""
+    return int(index.shortest[node]) if isinstance(index, NgramIndex) else 1

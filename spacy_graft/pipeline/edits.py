@@ -86,8 +86,8 @@ def report_to_edit(component: TextCatGraft, later: Constraints) -> Report:
         raise ValueError(f"[{component.name}] The component is not trained: there is nothing to edit. Train it first.")
     if not hasattr(component.learner, "constraints"):
         raise ValueError(
-            f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the component "
-            f"with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
+            f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the "
+            f"component with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
         )
     if component.report.network is not None:
         raise ValueError(
@@ -110,8 +110,8 @@ def training_corpus(
             f"[{component.name}] The training documents are not kept with the component, so that its weights cannot be "
             f"optimised again. Give them: edit(..., examples=...), or on the command line spacy-graft edit MODEL ... "
             f"--data TRAIN.jsonl --output NEW. To have them kept, set keep_corpus = true in "
-            f"[components.{component.name}] before training. To remove denied features only and leave all other weights "
-            f"as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
+            f"[components.{component.name}] before training. To remove denied features only and leave all other "
+            f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, component.labels, component.exclusive))
     corpus.add(examples if nlp is None else annotated_before(nlp, component, examples))

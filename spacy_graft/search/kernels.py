@@ -1,8 +1,8 @@
 """Kernels of the search: which (node, label) pairs violate the optimality condition most.
 
 A pair may enter if its scaled gradient is above ``min_gradient``: v_ky / (λ_ky κ⁺) where it is positive, −v_ky / (λ_ky
-κ⁻) where it is negative, with the factors κ⁺, κ⁻ ≥ 1 of the signs, which may depend on the label. So |v_ky| / λ_ky bounds it, and is it where both
-factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
+κ⁻) where it is negative, with the factors κ⁺, κ⁻ ≥ 1 of the signs, which may depend on the label. So |v_ky| / λ_ky
+bounds it, and is it where both factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
 """
 
 from typing import NamedTuple

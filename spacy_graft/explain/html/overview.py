@@ -9,6 +9,7 @@ from itertools import islice
 
 from spacy.tokens import Doc
 
+from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
@@ -67,9 +68,18 @@ def overview(
         f"<h3>{name_html(title)} <small>{count(len(features), 'feature')}, "
         f"{count(len(intercepts), 'label')}</small></h3>"
         f'<p class="note">{by_kind or "The model has intercepts only."}</p>'
+        + constraints_note(snapshot)
         + directory(links)
         + "".join(section(name, links[name], intercepts[name], features, top[name], contexts) for name in labels)
     )
+
+
+def constraints_note(snapshot: Snapshot) -> str:
+    """What the model must not use, and what it must, if there is anything."""
+    saved = (snapshot.notes.get("report") or {}).get("constraints")
+    if not saved:
+        return ""
+    return f'<p class="note">Constraints: {"; ".join(map(escaped, Constraints(**saved).described()))}</p>'
 
 
 def directory(links: Mapping[str, str]) -> str:
