@@ -127,11 +127,7 @@ class Steering:
             ([pattern for pattern in denied if pattern.block is not None], named.here),
             ([pattern for pattern in self.constraints.allowed if pattern.is_of(block)], named.exempt),
         ]
-        locks = [
-            lock
-            for lock in map(Pattern, dict.fromkeys(name for name, _, _ in self.constraints.locks))
-            if lock.is_of(block)
-        ]
+        locks = [lock for name, _, _ in self.constraints.locks if (lock := Pattern(name)).is_of(block)]
         exact = [(pattern, hits) for patterns, hits in tables for pattern in patterns if pattern.is_exact]
         wanted = {pattern.name for pattern, _ in exact} | {lock.name for lock in locks}
         wanted.update(self.names.wanted.get(block, ()))
@@ -230,7 +226,9 @@ class Steering:
     def denies_products(self, block: str) -> bool:
         """Whether a block of products is denied as a whole."""
         whole = [pattern.text for pattern in self.constraints.denied if pattern.block == block and pattern.name == "*"]
-        self._matched.update(whole)
+        if whole:
+            self._matched.update(whole)
+            self._matched.update(pattern.text for pattern in self.constraints.denied if pattern.is_product)
         return bool(whole)
 
     def locks(self, problems: Problems, order: list[str]) -> Iterator[Lock]:
@@ -262,8 +260,8 @@ class Steering:
         message = (
             f"No feature of the {n_documents:,} training documents is named {listed(named[:10])}"
             f"{f' or by {len(named) - 10} other patterns' if len(named) > 10 else ''}. "
-            f"{''.join(self._nearest(text) for text in named[:MOST_EXPLAINED])}Names are those that features() lists, of "
-            f"as many documents as min_df asks for."
+            f"{''.join(map(self._nearest, named[:MOST_EXPLAINED]))}Names are those that features() lists, of as many "
+            f"documents as min_df asks for."
         )
         if required:
             raise ValueError(f"Constraints: {message}")

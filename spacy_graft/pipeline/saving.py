@@ -224,6 +224,7 @@ def read_corpus(component: TextCatGraft, saved: Any, labels: Sequence[str]) -> E
 def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
     """Set what was loaded, and end a training; warn if the model has never been trained."""
     if loaded.cfg is not None:
+        component.cfg.pop("constraints", None)  # those of another model
         component.cfg.update(loaded.cfg)
     if loaded.model is not None:
         new = dict(loaded.model.attrs)
