@@ -161,8 +161,7 @@ def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not
 def test_a_coarse_tree_has_all_frequent_features_with_their_documents_and_no_event_too_many(texts, min_df):
     texts = [*texts, *texts[::2]]
     index = NgramIndex.build(stream_of(texts), 1)
-    rows = np.where(index.distinct, FREE, EQUAL)
-    coarse = CoarseTree.build(index, np.empty((index.n_nodes, 0), np.float32), min_df, rows)
+    coarse = CoarseTree.build(index, np.empty((index.n_nodes, 0), np.float32), min_df)
     assert set(np.flatnonzero(index.distinct & (index.df >= min_df))) <= set(coarse.nodes)
     assert (coarse.tree.df >= min_df).all()
     values = np.random.default_rng(0).integers(-8, 9, (len(texts), 2)).astype(float)

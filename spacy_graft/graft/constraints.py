@@ -60,6 +60,11 @@ class Pattern:
         """Whether it names a product."""
         return PRODUCT_SIGN in self.name
 
+    @cached_property
+    def longest_literal(self) -> str:
+        """The longest string without a wildcard that a name must have to match."""
+        return max(re.split(r"[*?]|\[!?\]?[^\]]*\]", self.name), key=len)
+
     @property
     def members(self) -> list[str]:
         """The items of the product that it names, sorted; none if it names no product."""

@@ -8,10 +8,11 @@ its name in another block. A column with a name that an allow pattern matches go
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import chain, islice, product
+from itertools import accumulate, chain, islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,30 @@ class Lock(NamedTuple):
     length: int
     label: int
     weight: float
+
+
+@dataclass(frozen=True)
+class JoinedTexts:
+    """Texts, and all of them in one, so that most are turned away without being looked at."""
+
+    texts: list[str]
+    joined: str
+    starts: list[int]
+
+    @classmethod
+    def of(cls, texts: list[str]) -> JoinedTexts:
+        return cls(texts, "\0".join(texts), list(accumulate((len(text) + 1 for text in texts), initial=0)))
+
+    def holding(self, part: str) -> Iterator[int]:
+        """Yield the numbers of the texts that have a string in them."""
+        if not part:
+            yield from range(len(self.texts))
+            return
+        place = self.joined.find(part)
+        while place >= 0:
+            number = bisect_right(self.starts, place) - 1
+            yield number
+            place = self.joined.find(part, self.starts[number + 1])
 
 
 @dataclass
@@ -133,8 +158,9 @@ class Steering:
         wanted.update(self.names.wanted.get(block, ()))
         wanted.update(chain.from_iterable(pattern.members for pattern in self.constraints.denied))
         for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
+            joined = JoinedTexts.of(texts)
             for patterns, hits in tables:
-                self._match(patterns, texts, hits[begin : begin + len(texts)])
+                self._match(patterns, joined, hits[begin : begin + len(texts)])
             if wanted:
                 found = (begin + k for k, text in enumerate(texts) if text in wanted)
                 named.nodes.update({texts[node - begin]: (node, length_of(index, node)) for node in found})
@@ -166,13 +192,13 @@ class Steering:
                 found.update({text: (int(some[k]), length) for k, text in enumerate(texts) if text in names})
         return found
 
-    def _match(self, patterns: list[Pattern], texts: list[str], hits: np.ndarray) -> None:
+    def _match(self, patterns: list[Pattern], texts: JoinedTexts, hits: np.ndarray) -> None:
         """Set the hits (bool) of names that match one of the patterns with wildcards."""
         for pattern in patterns:
             if not pattern.is_exact:
-                of_pattern = np.fromiter((pattern.matches(text) is not None for text in texts), np.bool_, len(texts))
-                hits |= of_pattern
-                if of_pattern.any():
+                found = [k for k in texts.holding(pattern.longest_literal) if pattern.matches(texts.texts[k])]
+                hits[found] = True
+                if found:
                     self._matched.add(pattern.text)
 
     def _keys(self, keys: Mapping[str, np.ndarray], of: str) -> np.ndarray:

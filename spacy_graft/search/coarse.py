@@ -38,10 +38,14 @@ class CoarseTree:
     inverse_weights: np.ndarray
 
     @classmethod
-    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, row_of_node: np.ndarray) -> CoarseTree:
-        """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
-        # Under constraints, a node can be a feature by the name of which another has the column.
-        searched = index.distinct | (row_of_node != kernels.EQUAL)
+    def build(
+        cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, searched: np.ndarray | None = None
+    ) -> CoarseTree:
+        """Events of what goes move to the nearest node that stays. Takes as long as two full passes.
+
+        ``searched`` (bool) are the nodes that are features, by default those that are distinct.
+        """
+        searched = index.distinct if searched is None else searched
         features = kernels.peaks_below(index.level, searched.astype(np.float32)) > 0.0
         kept = features & (index.df >= min_df)
         rank: np.ndarray = np.cumsum(kept) - kept

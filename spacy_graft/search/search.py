@@ -9,7 +9,7 @@ import numpy as np
 from ..index.ngrams import NgramIndex
 from .coarse import CoarseTree
 from .full_pass import best_by_pass
-from .kernels import NodeQuery
+from .kernels import EQUAL, NodeQuery
 from .request import SearchRequest
 from .violations import Violations
 
@@ -69,7 +69,9 @@ class Search:
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 
     def _coarse(self, min_df: int) -> CoarseTree:
-        return CoarseTree.build(self.index, self.inverse_weights, min_df, self.row_of_node)
+        # Under constraints, a node can be a feature whose column another has as well.
+        searched = self.index.distinct | (self.row_of_node != EQUAL)
+        return CoarseTree.build(self.index, self.inverse_weights, min_df, searched)
 
     def _cut(self, residuals: np.ndarray, min_gradient: float) -> int:
         """The fewest documents that a node can have whose scaled gradient is large enough."""
