@@ -118,9 +118,9 @@ def edit_command(
             after = scores_of(nlp, graft, list(corpus(dev)))
         save_whole(nlp, output)
     if wants_table(format):
-        print_tables(*renderables(edit, (before, after), top))
+        print_tables(*edit_tables(edit, (before, after), top))
     else:
-        print_json(plain(edit, (before, after), top), indent=2)
+        print_json(edit_values(edit, (before, after), top), indent=2)
 
 
 def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
@@ -144,7 +144,7 @@ def scores_of(nlp: Language, graft: TextCatGraft, examples: list[Example]) -> di
     return {name: float(scores[name]) for name in ("cats_score", "cats_micro_f", "cats_macro_f") if scores.get(name)}
 
 
-def plain(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
+def edit_values(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
     """Return plain values, with at most ``top`` features of each kind."""
     return {
         "n_removed": len(edit.removed),
@@ -156,7 +156,7 @@ def plain(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
     }
 
 
-def renderables(edit: Edit, scores: Scores, top: int) -> Iterator[RenderableType]:
+def edit_tables(edit: Edit, scores: Scores, top: int) -> Iterator[RenderableType]:
     """Yield tables of what went and what came, the certificate, and the scores."""
     for title, features in (("removed", edit.removed), ("added", edit.added)):
         shown = f", {top} shown" if len(features) > top else ""

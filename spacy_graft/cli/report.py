@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..graft.constraints import Constraints
 from .common import (
     CommandError,
     ComponentOption,
@@ -57,6 +56,8 @@ def report_command(
 
 def training_table(values: dict[str, Any]) -> Table:
     """Make a table with a row for each figure; empty ones are left out."""
+    from ..graft.constraints import Constraints
+
     table = make_table(None, "", "report")
     for key, value in values.items():
         if key == "constraints" and value is not None:

@@ -23,7 +23,7 @@ PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
 LARGEST_WEIGHT = 1e6
 #: What weights of a label may be; ``any`` takes back an earlier choice.
 Sign = Literal["positive", "negative", "any"]
-SIGNS = ("positive", "negative", "any")
+SIGNS_OF_LABELS = ("positive", "negative", "any")
 
 
 @dataclass(frozen=True)
@@ -230,11 +230,11 @@ class Constraints:
 
 def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:
     """Labels with their signs; a ValueError if these are none."""
-    pairs = list(signs.items()) if isinstance(signs, Mapping) else rows_of("signs", signs, 2)
+    pairs = list(signs.items()) if isinstance(signs, Mapping) else listed_rows("signs", signs, 2)
     for label, sign in pairs:
-        if not isinstance(label, str) or sign not in SIGNS:
+        if not isinstance(label, str) or sign not in SIGNS_OF_LABELS:
             raise ValueError(
-                f"Constraints: signs must have a label and one of {list(SIGNS)}, but has {label!r} and {sign!r}."
+                f"Constraints: signs must have a label and one of {list(SIGNS_OF_LABELS)}, but has {label!r} and {sign!r}."
             )
     if len(dict(pairs)) < len(pairs):
         raise ValueError(f"Constraints: signs has a label twice: {listed(label for label, _ in pairs)}.")
@@ -250,7 +250,7 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
             )
         rows = [(name, label, weight) for name, by_label in locked.items() for label, weight in by_label.items()]
     else:
-        rows = rows_of("locked", locked, 3)
+        rows = listed_rows("locked", locked, 3)
     for name, label, weight in rows:
         is_weight = weight is None or is_number_in(weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if not isinstance(name, str) or not name or not isinstance(label, str) or not is_weight:
@@ -263,7 +263,7 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
     return tuple((name, label, None if weight is None else float(weight)) for name, label, weight in rows)
 
 
-def rows_of(option: str, value: Any, width: int) -> list[Any]:
+def listed_rows(option: str, value: Any, width: int) -> list[Any]:
     """Rows of a list; a ValueError if it is none."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not all(isinstance(row, list | tuple) and len(row) == width for row in value):

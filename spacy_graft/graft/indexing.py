@@ -19,9 +19,8 @@ from .objective import Objective
 from .parts import CombinationPart, IndexedPart, LockedPart, Part, VertexPart
 from .penalty_weights import inverse_weights, label_weights
 from .space import FeatureSpace, distinct_columns
-from .steering import Lock, LockedPairs, Steering
+from .steering import Index, Lock, LockedPairs, Steering
 
-Index = NgramIndex | ItemIndex
 IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 
 

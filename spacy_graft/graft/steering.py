@@ -25,7 +25,7 @@ from .problems import Problems
 
 Index = NgramIndex | ItemIndex
 #: Nodes that are named at a time.
-CHUNK = 1 << 16
+NAMED_AT_ONCE = 1 << 16
 #: Features of each block, by falling document frequency, among which the nearest name is looked for; patterns that a
 #: message has nearest names of.
 MOST_NEAR, MOST_EXPLAINED = 20_000, 3
@@ -175,8 +175,8 @@ class Steering:
 
     def _texts(self, block: str, index: Index, nodes: np.ndarray) -> Iterator[tuple[int, list[str]]]:
         """Yield the names of nodes in pieces, each with the place of its first."""
-        for begin in range(0, len(nodes), CHUNK):
-            yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + CHUNK]))
+        for begin in range(0, len(nodes), NAMED_AT_ONCE):
+            yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + NAMED_AT_ONCE]))
 
     def _inside(self, block: str, index: NgramIndex, names: set[str]) -> dict[str, tuple[int, int]]:
         """The nodes of n-grams that are not the shortest of theirs, and their lengths.
@@ -186,8 +186,8 @@ class Steering:
         found: dict[str, tuple[int, int]] = {}
         for length in sorted({len(name) for name in names} | {name.count(" ") + 1 for name in names}):
             nodes = np.flatnonzero((index.shortest < length) & (index.longest >= length))
-            for begin in range(0, len(nodes), CHUNK):
-                some = nodes[begin : begin + CHUNK]
+            for begin in range(0, len(nodes), NAMED_AT_ONCE):
+                some = nodes[begin : begin + NAMED_AT_ONCE]
                 texts = self.names.texts(block, index.prefixes(some, np.full(len(some), length)))
                 found.update({text: (int(some[k]), length) for k, text in enumerate(texts) if text in names})
         return found
