@@ -124,6 +124,8 @@ def test_without_documents_features_are_only_removed():
     edit = component.edit(deny=["salt"], examples=make_examples(nlp, RECORDS), nlp=nlp)
     assert edit.report.converged
     assert not {"goal", "salt"} & weights_of(component).keys()
+    with pytest.warns(UserWarning, match="trained on 90 documents, but 60 are given"):
+        component.edit(deny=["violin"], examples=make_examples(nlp, RECORDS[:60]))
 
 
 PAIRS = {

@@ -234,7 +234,8 @@ def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:
     for label, sign in pairs:
         if not isinstance(label, str) or sign not in SIGNS_OF_LABELS:
             raise ValueError(
-                f"Constraints: signs must have a label and one of {list(SIGNS_OF_LABELS)}, but has {label!r} and {sign!r}."
+                f"Constraints: signs must have a label and one of {listed(SIGNS_OF_LABELS)}, but has {label!r} and "
+                f"{sign!r}."
             )
     if len(dict(pairs)) < len(pairs):
         raise ValueError(f"Constraints: signs has a label twice: {listed(label for label, _ in pairs)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -117,6 +118,13 @@ def training_corpus(
     corpus.add(examples if nlp is None else annotated_before(nlp, component, examples))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
+    assert component.report is not None
+    if (n_documents := component.report.n_documents) not in (0, len(corpus)):
+        warnings.warn(
+            f"[{component.name}] The model was trained on {n_documents:,} documents, but {len(corpus):,} are given: "
+            f"its weights will be the best ones for these.",
+            stacklevel=4,
+        )
     return corpus
 
 
