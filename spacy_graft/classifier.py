@@ -108,8 +108,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             labels=tuple(map(str, targets.classes.tolist())),
             exclusive=targets.exclusive,
         )
-        if (constraints := getattr(learner, "constraints", None)) is not None:
-            constraints.check(f"{owner}:", data.labels, [*data.min_df])
         fit = finished_fit(learner, completed(data, documents))
         self._check_report(fit.report)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive

@@ -283,7 +283,9 @@ def n_documents(documents: Any) -> int:
 
 
 def finished_fit(learner: Any, data: TrainingData) -> Fit:
-    """Return the fit of a learner after its last step."""
+    """Return the fit of a learner after its last step; a ValueError if constraints name no label or block of it."""
+    if (constraints := getattr(learner, "constraints", None)) is not None:
+        constraints.check(f"{type(learner).__name__}:", data.labels, [*data.min_df])
     fit = start(learner, data)
     while not fit.finished:
         fit.step()

@@ -264,7 +264,7 @@ def test_vertices_of_a_network_are_denied():
         spacy_graft.fit(nlp, make_examples(nlp, RECORDS), network=network)
 
 
-def test_estimators_take_constraints():
+def test_estimators_take_constraints(tmp_path):
     texts, labels = [record["text"] for record in RECORDS], [record["label"] for record in RECORDS]
     constraints = Constraints(deny=["*goal*", "salt"], signs={"sport": "positive"}, locked={"drums": {"music": 1.5}})
     model = GraftTextClassifier(Grafting(l1=0.5, constraints=constraints)).fit(texts, labels)
@@ -273,8 +273,10 @@ def test_estimators_take_constraints():
     weights = model.coef_.toarray()
     assert weights[model.classes_.tolist().index("music"), names.index("drums")] == 1.5
     assert weights[model.classes_.tolist().index("sport")].min() >= 0.0
+    model.save(tmp_path / "model")
+    assert GraftTextClassifier.load(tmp_path / "model").learner == model.learner
     items = [set(text.split()) for text in texts]
-    with pytest.raises(ValueError, match=r"GraftClassifier: The constraints name the label 'sprot'"):
+    with pytest.raises(ValueError, match=r"Grafting: The constraints name the label 'sprot'"):
         GraftClassifier(Grafting(l1=0.5, constraints=Constraints(signs={"sprot": "positive"}))).fit(items, labels)
     model = GraftClassifier(Grafting(l1=0.5, constraints=Constraints(deny=["goal"])), degree=2).fit(items, labels)
     assert not [name for name in model.get_feature_names_out() if "goal" in name.split(" × ")]
