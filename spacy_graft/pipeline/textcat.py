@@ -59,7 +59,8 @@ class TextCatGraft(TrainablePipe):
     are used only to collect documents that the corpus callback did not return.
 
     Any number of threads may predict, explain and save while one thread trains; each uses one model, that before a
-    training step or that after it. Initialize, add labels, calibrate and load while no other thread uses the component.
+    training step or that after it. Initialize, add labels, edit, calibrate and load while no other thread uses the
+    component.
 
     Parameters
     ----------
@@ -224,7 +225,8 @@ class TextCatGraft(TrainablePipe):
         """Change what the trained model must not use, and what it must, and optimise the weights under that.
 
         The edits are saved with the model, and training obeys them from now on. Parameters and names are described in
-        :class:`~spacy_graft.graft.constraints.Constraints`.
+        :class:`~spacy_graft.graft.constraints.Constraints`. Thresholds of labels do not fit other weights and are
+        removed.
 
         Parameters
         ----------
