@@ -73,7 +73,8 @@ def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, st
     return {
         (part.name, text): (b, node)
         for b, part in enumerate(parts[: len(steering.named)])
-        for text, (node, _) in steering.named[part.name].nodes.items()
+        for text, places in steering.named[part.name].nodes.items()
+        for node, _ in places
         if len(part.missing(np.array([node])))
     }
 

@@ -93,14 +93,14 @@ class NamedNodes:
     ----------
     everywhere, here, exempt : bool (n_nodes)
         Denied by a pattern of all blocks, by one of this block; and matched by an allow pattern.
-    nodes : dict of str to (int, int)
-        The nodes of names that are looked for, and the lengths of these n-grams.
+    nodes : dict of str to list of (int, int)
+        The nodes of names that are looked for, and the lengths of these n-grams. Items may have the same name.
     """
 
     everywhere: np.ndarray
     here: np.ndarray
     exempt: np.ndarray
-    nodes: dict[str, tuple[int, int]]
+    nodes: dict[str, list[tuple[int, int]]]
 
     @property
     def denied(self) -> np.ndarray:
@@ -154,21 +154,21 @@ class Steering:
         ]
         locks = [lock for name, _, _ in self.constraints.locks if (lock := Pattern(name)).is_of(block)]
         exact = [(pattern, hits) for patterns, hits in tables for pattern in patterns if pattern.is_exact]
-        wanted = {pattern.name for pattern, _ in exact} | {lock.name for lock in locks}
-        wanted.update(self.names.wanted.get(block, ()))
-        wanted.update(chain.from_iterable(pattern.members for pattern in self.constraints.denied))
+        own = {pattern.name for pattern, _ in exact} | {lock.name for lock in locks}
+        products = chain.from_iterable(pattern.members for pattern in self.constraints.denied)
+        wanted = own.union(self.names.wanted.get(block, ()), products)
         for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
             joined = JoinedTexts.of(texts)
             for patterns, hits in tables:
                 self._match(patterns, joined, hits[begin : begin + len(texts)])
-            if wanted:
-                found = (begin + k for k, text in enumerate(texts) if text in wanted)
-                named.nodes.update({texts[node - begin]: (node, length_of(index, node)) for node in found})
+            for k, text in enumerate(texts) if wanted else ():
+                if text in wanted:
+                    named.nodes.setdefault(text, []).append((begin + k, length_of(index, begin + k)))
         if isinstance(index, NgramIndex):
-            named.nodes.update(self._inside(block, index, wanted - named.nodes.keys()))
+            named.nodes.update(self._inside(block, index, own - named.nodes.keys()))
         for pattern, hits in exact:
-            if pattern.name in named.nodes:
-                hits[named.nodes[pattern.name][0]] = True
+            for node, _ in named.nodes.get(pattern.name, ()):
+                hits[node] = True
                 self._matched.add(pattern.text)
         self._matched.update(lock.text for lock in locks if lock.name in named.nodes)
         return named
@@ -178,18 +178,18 @@ class Steering:
         for begin in range(0, len(nodes), NAMED_AT_ONCE):
             yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + NAMED_AT_ONCE]))
 
-    def _inside(self, block: str, index: NgramIndex, names: set[str]) -> dict[str, tuple[int, int]]:
+    def _inside(self, block: str, index: NgramIndex, names: set[str]) -> dict[str, list[tuple[int, int]]]:
         """The nodes of n-grams that are not the shortest of theirs, and their lengths.
 
         In characters or in words: others have names from which their number of symbols does not follow.
         """
-        found: dict[str, tuple[int, int]] = {}
+        found: dict[str, list[tuple[int, int]]] = {}
         for length in sorted({len(name) for name in names} | {name.count(" ") + 1 for name in names}):
             nodes = np.flatnonzero((index.shortest < length) & (index.longest >= length))
             for begin in range(0, len(nodes), NAMED_AT_ONCE):
                 some = nodes[begin : begin + NAMED_AT_ONCE]
                 texts = self.names.texts(block, index.prefixes(some, np.full(len(some), length)))
-                found.update({text: (int(some[k]), length) for k, text in enumerate(texts) if text in names})
+                found.update({text: [(int(some[k]), length)] for k, text in enumerate(texts) if text in names})
         return found
 
     def _match(self, patterns: list[Pattern], texts: JoinedTexts, hits: np.ndarray) -> None:
@@ -227,7 +227,8 @@ class Steering:
         """The lengths of n-grams that are allowed where the shortest of their nodes is not, by node."""
         named, lengths = self.named[name], dict[int, int]()
         patterns = [pattern for pattern in self.constraints.allowed if pattern.is_of(name) and pattern.is_exact]
-        for node, length in sorted(named.nodes[pattern.name] for pattern in patterns if pattern.name in named.nodes):
+        found = chain.from_iterable(named.nodes.get(pattern.name, ()) for pattern in patterns)
+        for node, length in sorted(found):
             lengths.setdefault(node, length)
         return {node: length for node, length in lengths.items() if length != length_of(self._indexes[name], node)}
 
@@ -242,7 +243,7 @@ class Steering:
         named = {block: self._read(block, index) for block, index in items.items()}
         for pattern in self.constraints.denied:
             keys = [
-                [items[block].keys[of.nodes[member][0]] for block, of in named.items() if member in of.nodes]
+                [items[block].keys[node] for block, of in named.items() for node, _ in of.nodes.get(member, ())]
                 for member in pattern.members
             ]
             if keys and all(keys):
@@ -266,7 +267,7 @@ class Steering:
             trained = problems.trained_label(labels.index(label))
             if not found or trained is None:
                 continue
-            node, length = self.named[found[0]].nodes[lock.name]
+            node, length = self.named[found[0]].nodes[lock.name][0]
             if self.named[found[0]].denied[node]:
                 raise ValueError(
                     f"Constraints: the weight of {name!r} is locked, but its block {found[0]!r} denies it. Add it to "
