@@ -128,6 +128,22 @@ def test_without_documents_features_are_only_removed():
         component.edit(deny=["violin"], examples=make_examples(nlp, RECORDS[:60]))
 
 
+@pytest.mark.parametrize("path", [False, True])
+def test_stable_features_under_constraints(path):
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 4, "l1_min_ratio": 0.1} if path else L1
+    _, component = trained({**learner, "stability": 0.5, "stability_pairs": 3}, dev=RECORDS[:30] if path else None)
+    edit = component.edit(deny=["goal", "*season*"], lock={"drums": {"music": 1.25}}, signs={"food": "positive"})
+    assert edit.report.stability["threshold"] == 0.5
+    weights = weights_of(component)
+    assert weights["drums"]["music"] == 1.25
+    assert not [name for name in weights if name == "goal" or "season" in name]
+    assert min(of_name["food"] for of_name in weights.values()) >= 0.0
+    (drums,) = [feature for feature in component.features() if feature.text == "drums"]
+    assert (drums.stability, drums.intervals["music"]) == (1.0, (1.25, 1.25))
+    component.edit(deny=["salt"], resolve=False)
+    assert all(feature.stability >= 0.5 for feature in component.features())
+
+
 PAIRS = {
     **WORDS,
     "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"], "degree": 2, "min_df": 2},

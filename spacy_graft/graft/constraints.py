@@ -290,6 +290,8 @@ class FeatureNames:
     texts: Callable[[str, Sequence[np.ndarray]], list[str]]
     required: frozenset[str] = frozenset()
     wanted: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: What has been found in the indexes that several fits share.
+    shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 def forbidden(sign: str) -> tuple[bool, bool]:

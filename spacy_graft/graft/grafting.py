@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .data import TrainingData
+from .model_state import ModelState
 from .report import Report
 from .rounds import Rounds
 from .settings import Grafting
@@ -29,6 +30,10 @@ class GraftingFit:
         return self.rounds.report
 
     @property
+    def state(self) -> ModelState:
+        return self.rounds.state
+
+    @property
     def finished(self) -> bool:
         return self.report.finished
 
@@ -45,4 +50,4 @@ class GraftingFit:
         self.report.finished = True
 
     def solution(self) -> Solution:
-        return self.rounds.state.solution()
+        return self.state.solution()

@@ -88,7 +88,11 @@ def steering_of(objective: Objective, indexes: Mapping[str, Index]) -> Steering 
         return None
     if constraints.locks and objective.network is not None:
         raise ValueError("Constraints: weights cannot be locked in training with a network. Remove one of them.")
-    return Steering(constraints, names, indexes)
+    key = constraints, tuple(map(id, indexes.values()))
+    if objective.data.indexes is None or key not in names.shared:
+        names.shared.clear()  # frees the memory of other indexes
+        names.shared[key] = Steering(constraints, names, indexes)
+    return names.shared[key] if objective.data.indexes is not None else names.shared.pop(key)
 
 
 def by_penalty(data: TrainingData, blocks: Iterable[str]) -> list[str]:

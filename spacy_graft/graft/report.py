@@ -69,6 +69,11 @@ class Report:
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
         in every group, or no other candidate of a group exceeds the correct one in a feature, or none falls below.) The
         weights are then large rather than optimal: those at which gradients are small.
+    stability : dict, optional
+        Where the learner asks for it: the least selection probability (``threshold``), the number of ``half_samples``,
+        features ``selected_per_half`` in the mean, those ``left_out``, and bounds of the expected number of
+        ``false_selections`` (:func:`spacy_graft.graft.stability.false_selections`). The objective and the gap are those
+        before.
     finished : bool
         Whether another step would change nothing.
     """
@@ -98,6 +103,7 @@ class Report:
     network_alpha: float | None = None
     constraints: dict[str, Any] | None = None
     separated: bool = False
+    stability: dict[str, float] | None = None
     finished: bool = False
 
     @property

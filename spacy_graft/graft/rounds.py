@@ -108,11 +108,11 @@ class Rounds:
         self._deepen(l1, n_added)
         self.report.rounds += 1
 
-    def optimise(self, l1: float) -> None:
-        """Rounds at one L1 strength until the certificate holds."""
-        self.start_at(l1)
+    def optimise(self, l1: float, n_best: int | None = None) -> None:
+        """Rounds at one L1 strength until the certificate holds; arguments as of :meth:`round`."""
+        self.start_at(l1, n_best)
         while not self.done():
-            self.round(l1)
+            self.round(l1, n_best)
 
     def resolve(self, l1: float, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
         """The optimum at one L1 strength, from the weights of another model (:meth:`ModelState.start_from`)."""

@@ -187,7 +187,7 @@ def some_features(snapshot: Snapshot, kept: np.ndarray) -> Snapshot:
     columns: dict[str, Any] = {
         name: tuple(compress(getattr(table, name), kept)) for name in ("blocks", "ngrams", "longest", "members")
     }
-    shares = snapshot.length_shares
+    shares, stability = snapshot.length_shares, snapshot.stability
     return Snapshot(
         snapshot.blocks,
         replace(table, **columns, df=table.df[kept]),
@@ -196,6 +196,7 @@ def some_features(snapshot: Snapshot, kept: np.ndarray) -> Snapshot:
         snapshot.mean_scale,
         snapshot.vocabularies,
         length_shares=shares[kept] if len(shares) else shares,
+        stability=None if stability is None else stability.some(kept),
     )
 
 

@@ -169,6 +169,7 @@ class TextCatGraft(TrainablePipe):
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
+            stability=None,
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
@@ -599,8 +600,8 @@ class TextCatGraft(TrainablePipe):
         if self.training is None or "cats_score" not in scores:
             return scores
         self._note_score(scores)
-        # Without a path, the loop chooses.
-        return {**scores, "cats_choice": scores["cats_score"]}
+        # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
+        return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
 
     def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
         scores: dict[str, Any] = super().score(examples, **options)
