@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
     from .classifier import GraftClassifier
+    from .graft.constraints import Constraints
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Constraints",
     "CoordinateAscent",
     "GraftClassifier",
     "GraftRanker",
@@ -64,6 +66,7 @@ MODULES = {
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",
+    "Constraints": ".graft.constraints",
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",

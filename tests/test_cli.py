@@ -39,6 +39,7 @@ COMMANDS = [
     "report",
     "path",
     "diff",
+    "edit",
     "debug-data",
     "distil",
     "test",

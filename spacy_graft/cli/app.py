@@ -8,6 +8,7 @@ from . import (
     debug_data,
     diff,
     distil,
+    edit,
     explain,
     export,
     features,
@@ -34,6 +35,7 @@ add_command(app, "features", features.features_command, features.EXAMPLES)
 add_command(app, "report", report.report_command, report.EXAMPLES)
 add_command(app, "path", path.path_command, path.EXAMPLES)
 add_command(app, "diff", diff.diff_command, diff.EXAMPLES)
+add_command(app, "edit", edit.edit_command, edit.EXAMPLES)
 add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "distil", distil.distil_command, distil.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "test", association.significance_command, association.EXAMPLES)

@@ -280,6 +280,8 @@ def cross_validated(
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        # And for a fold without a name that the constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
         paths = []
         for fold, (kept, part, also) in enumerate(splits, start=1):
             title = f"{name}fold {fold} of {n_folds}: "
