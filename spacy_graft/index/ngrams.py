@@ -73,14 +73,17 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
-        symbols, alphabet, documents = ranked(stream, min_df)
+        symbols, alphabet, run_of, of_runs = ranked(stream, min_df)
+        lengths = run_lengths(symbols, limit)
         suffixes = suffix_array(symbols)
         # So that alphabets of letters or tags share what is compiled for those of words.
         wide = symbols.astype(np.uint16) if symbols.dtype == np.uint8 else symbols
         lcp = kernels.common_prefixes(wide, suffixes, limit)
         del wide
-        runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        documents = documents[suffixes]
+        suffixes, lcp, documents = kernels.leaves(suffixes, lcp, run_of, lengths, *of_runs)
+        del run_of, of_runs
+        runs = lengths[suffixes] if min_df == 1 else np.empty(0, np.int32)
+        del lengths
         nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
@@ -171,8 +174,8 @@ class NgramIndex:
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Dense ranks with breaks, the alphabet, and the document of each position.
+def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Dense ranks of distinct runs with breaks, the alphabet, the run of each position, and the documents of the runs.
 
     The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
     """
@@ -183,18 +186,16 @@ def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndar
             "Train on fewer documents, or give the block a max_length and split the texts."
         )
     alphabet, ranks = alphabet_of(stream.symbols)
-    df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
-    frequent = df >= min_df
-    if alphabet.dtype == np.uint32:
-        frequent &= alphabet != 0
-    new_rank = np.where(frequent, np.cumsum(frequent), 0)
-    lengths = np.diff(stream.starts)
-    documents = np.repeat(np.arange(n, dtype=np.int32), lengths + 1)
-    symbols = np.zeros(len(documents), np.min_scalar_type(int(frequent.sum())))
-    breaks = np.zeros(len(documents), np.bool_)
-    breaks[np.cumsum(lengths + 1) - 1] = True
-    symbols[~breaks] = new_rank.astype(symbols.dtype)[ranks]
-    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), documents
+    has_breaks = alphabet.dtype == np.uint32 and not alphabet[:1].all()
+    most = n + (int(np.count_nonzero(ranks == 0)) if has_breaks else 0)
+    places, lengths, *of_runs = kernels.distinct_runs(ranks, stream.starts, has_breaks, most)
+    frequent = kernels.document_frequencies(ranks, stream.starts, len(alphabet)) >= min_df
+    if has_breaks:
+        frequent[0] = False
+    new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
+    symbols, run_of = kernels.joined_runs(ranks, new_ranks, places, lengths)
+    symbols = symbols.astype(np.min_scalar_type(int(frequent.sum())))
+    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), run_of, tuple(of_runs)
 
 
 def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -227,7 +228,7 @@ def run_lengths(symbols: np.ndarray, max_length: int) -> np.ndarray:
 def interval_nodes(
     suffixes: np.ndarray, lcp: np.ndarray, documents: np.ndarray, runs: np.ndarray, n_documents: int, min_df: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, bounds and events (see the kernel), given back to the system down to what they hold."""
+    """Nodes, bounds and events of leaves (see the kernel), given back to the system down to what they hold."""
     capacity = len(suffixes) * (2 if min_df == 1 else 1)
     nodes = np.empty((capacity, 4), np.int32)
     bounds = np.empty(2 * capacity + 1, np.int64)

@@ -44,15 +44,15 @@ class Chunks:
     """The chunks of a corpus, the pieces of texts between white space, each of which is tokenized once.
 
     spaCy's tokenizer remembers the tokens of a chunk, but of 10,000 at the most, and in a document of none after the
-    first special case ("don't"), so that long texts are mostly tokenized anew. A chunk that has been tokenized by itself
-    is remembered. Tokens are the same: the tokenizer uses what it remembers in all documents.
+    first special case ("don't"), so that long texts are mostly tokenized anew. A chunk that has been tokenized by
+    itself is remembered. Tokens are the same: the tokenizer uses what it remembers in all documents.
     """
 
     def __init__(self) -> None:
-        self._tokenizer: Tokenizer | None = None
+        self._tokenizer: tokenizer.Tokenizer | None = None
         self._known: set[str] = set()
 
-    def learn(self, tokenize: Tokenizer, text: str) -> None:
+    def learn(self, tokenize: Any, text: str) -> None:
         """Tokenize the chunks of a text that are not known yet, if the tokenizer is spaCy's own."""
         if type(tokenize) is not tokenizer.Tokenizer:
             return
