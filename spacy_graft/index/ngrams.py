@@ -185,29 +185,21 @@ def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndar
             f"The stream has {len(stream.symbols):,} symbols in {n:,} documents; an index holds at most 2,147,483,647. "
             "Train on fewer documents, or give the block a max_length and split the texts."
         )
-    alphabet, ranks = alphabet_of(stream.symbols)
-    has_breaks = alphabet.dtype == np.uint32 and not alphabet[:1].all()
-    most = n + (int(np.count_nonzero(ranks == 0)) if has_breaks else 0)
-    places, lengths, *of_runs = kernels.distinct_runs(ranks, stream.starts, has_breaks, most)
-    frequent = kernels.document_frequencies(ranks, stream.starts, len(alphabet)) >= min_df
-    if has_breaks:
-        frequent[0] = False
+    if stream.symbols.dtype == np.uint32:
+        # Code points are small numbers as they are.
+        codes, has_breaks = stream.symbols, True
+        alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
+        most = n + len(codes) - int(np.count_nonzero(codes))
+    else:
+        (alphabet, codes), has_breaks, most = np.unique(stream.symbols, return_inverse=True), False, n
+        codes = codes.astype(np.uint32)
+    frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
+    frequent[:1] &= not has_breaks
     new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
-    symbols, run_of = kernels.joined_runs(ranks, new_ranks, places, lengths)
+    places, lengths, *of_runs = kernels.distinct_runs(codes, stream.starts, has_breaks, most)
+    symbols, run_of = kernels.joined_runs(codes, new_ranks, places, lengths)
     symbols = symbols.astype(np.min_scalar_type(int(frequent.sum())))
     return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), run_of, tuple(of_runs)
-
-
-def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct symbols, and each symbol's rank among them."""
-    if symbols.dtype == np.uint32 and len(symbols):
-        # Code points: counting beats sorting.
-        alphabet = np.flatnonzero(np.bincount(symbols)).astype(np.uint32)
-        table = np.zeros(int(alphabet[-1]) + 1, np.uint32)
-        table[alphabet] = np.arange(len(alphabet), dtype=np.uint32)
-        return alphabet, table[symbols]
-    alphabet, ranks = np.unique(symbols, return_inverse=True)
-    return alphabet, ranks.astype(np.uint32)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
