@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -29,6 +29,9 @@ from .matrices import (
 )
 from .model.item_matching import Members, add_item_scores
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+
+if TYPE_CHECKING:
+    from .associations import Naming
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -88,6 +91,13 @@ class Space(Protocol):
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
+
+
+class NamingSpace(Space, Protocol):
+    """A space that can name features which are in no model."""
+
+    def naming(self, X: Any, /) -> Naming:
+        """Return the names of the features of training documents."""
 
 
 class ItemSpace:
@@ -177,6 +187,26 @@ class ItemSpace:
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
         return ItemModel(solution, self.names)
+
+    def naming(self, X: MatrixOrItems) -> ItemNaming:
+        """Return the names of items."""
+        return ItemNaming(self.names)
+
+
+@dataclass(frozen=True)
+class ItemNaming:
+    """Names of items as features, for a test of them."""
+
+    names: Sequence[str]
+
+    def kind(self, block: str) -> str:
+        return "item"
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.names[int(symbols[0])]
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        return ""
 
 
 class ItemModel:

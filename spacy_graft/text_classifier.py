@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from .classifier import LinearClassifier
 from .estimators import require_fitted
-from .explain.features import Feature, features_of
-from .explain.scores import Explanation
+from .explain.features import Feature, by_effect, features_of
+from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .item_model import by_falling_weight
 from .messages import listed
 from .model.table import damaged_model
-from .text_model import TextModel, TextSpace
+from .text_model import TextModel, TextSpace, documents_of
 from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
+
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
 
 #: What an analyzer may be named.
 ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
@@ -187,6 +189,41 @@ class GraftTextClassifier(LinearClassifier):
         self._fit(TextSpace(self._readers()), X, y, sample_weight)
         return self
 
+    def significance(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        *,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        contexts: int = 0,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which n-grams go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y
+            As those of :meth:`fit`.
+        strata, level, permutations, top, contexts, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+
+        Examples
+        --------
+        >>> from spacy_graft import GraftTextClassifier
+        >>> texts = ["not good", "good", "not for me", "for me"] * 10
+        >>> report = GraftTextClassifier(analyzer="word").significance(texts, ["-", "+"] * 20)
+        >>> [(feature.text, feature.label, round(feature.z, 1)) for feature in report.features]
+        [('not', '-', 6.2), ('not good', '-', 3.6), ('not for', '-', 3.6)]
+        """
+        documents = list(documents_of(X)) if contexts else X
+        options = {"level": level, "permutations": permutations, "top": top, "contexts": contexts, "seed": seed}
+        space = TextSpace(self._readers())
+        return self._significance(space, documents, y, None, strata, {**options, "pairs": pairs})
+
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
             raise ValueError(
@@ -258,26 +295,40 @@ class GraftTextClassifier(LinearClassifier):
         return self._texts.snapshot.features.blocks
 
     def features(self) -> list[Feature]:
-        """Return the features of the model, by falling absolute weight."""
-        snapshot = self._texts.snapshot
-        found = features_of(snapshot, self.classes_.tolist())
-        return [found[k] for k in by_falling_weight(snapshot.weights)]
+        """Return the features of the model, by falling effect: those that decide most come first."""
+        return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
-    def explain(self, X: Iterable[Any]) -> list[Explanation]:
+    def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
         """Explain the prediction for each document.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents.
+        against : label, optional
+            The label that others are compared with, if labels exclude each other; by default the most probable other
+            one.
 
         Returns
         -------
         list of Explanation
             For each label its score, and the contributions of the document's features with their places, in characters
             of the document's text. In a notebook, an explanation is shown as the highlighted text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or ``against`` is given for independent labels.
         """
         model, documents = self._texts, list(self._space.read(X))
-        probabilities = self.predict_proba(documents)
         labels = list(map(str, self.classes_.tolist()))
-        return [
-            explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
-        ]
+        against = None if against is None else str(against)
+        explanations = []
+        for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
+            probabilities = dict(zip(labels, row, strict=True))
+            sides = alternatives_of(probabilities, self._exclusive, None, against)
+            explanations.append(explain_text(model, document, probabilities, sides))
+        return explanations
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier into a file, in plain values and with a digest.

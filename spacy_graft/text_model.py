@@ -12,7 +12,7 @@ import numpy as np
 
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
-from .extract.texts import SequenceReader, Words, document_batches, sequence_length
+from .extract.texts import SequenceReader, Words, displayed_text, document_batches, sequence_length
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .item_model import ItemFeature
@@ -79,10 +79,47 @@ class TextSpace:
             **of_documents,
         )
 
+    def naming(self, X: Sequence[Any]) -> TextNaming:
+        """Return the names of the features of training documents."""
+        return TextNaming(self.readers, self._words, X)
+
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
         blocks = Blocks(cast("Any", self.readers))
         return TextModel(snapshot_of_solution(solution, blocks, cast("Any", self._words)))
+
+
+@dataclass(frozen=True)
+class TextNaming:
+    """Names of n-grams, for a test of them, and the documents that they are shown in.
+
+    Attributes
+    ----------
+    readers : dict of str to SequenceReader
+    words : Words
+        Of the training documents.
+    documents : sequence
+    """
+
+    readers: Mapping[str, SequenceReader]
+    words: Words
+    documents: Sequence[Any]
+
+    def kind(self, block: str) -> str:
+        return self.readers[block].feature_kind
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.readers[block].text(self.readers[block].names(symbols, self.words))
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        from .associations import first_place, text_around  # loads the compiler
+
+        reader, given = self.readers[block], self.documents[document]
+        spans = reader.offsets(given)
+        if spans is None:
+            return text_around(displayed_text(given), np.empty((0, 2)))
+        own = reader.stream([given], self.words, False).symbols
+        return text_around(displayed_text(given), first_place(own, spans, symbols))
 
 
 class TextModel:

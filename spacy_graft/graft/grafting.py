@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .data import TrainingData
+from .model_state import ModelState
 from .report import Report
 from .rounds import Rounds
 from .settings import Grafting
@@ -25,6 +26,10 @@ class GraftingFit:
         return self.rounds.report
 
     @property
+    def state(self) -> ModelState:
+        return self.rounds.state
+
+    @property
     def finished(self) -> bool:
         return self.report.finished
 
@@ -36,4 +41,4 @@ class GraftingFit:
         self.report.finished = self.rounds.done()
 
     def solution(self) -> Solution:
-        return self.rounds.state.solution()
+        return self.state.solution()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..solve.active import Active
+from ..solve.design import Design
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
-from ..solve.restricted import Restricted
 from .objective import Objective
 from .problems import Problem, Problems
 from .solution import Solution
@@ -139,28 +139,23 @@ class ModelState:
         float
             The largest violation that is left.
         """
-        left = self._minimise(self._active, self._intercepts, self._scores, l1, tolerance)
+        features, tolerances = self.space.network_features, [tolerance] * len(self.objective.problems.problems)
+        left = self.objective.minimise(self._active, self._intercepts, self._scores, features, l1, tolerances)
         if not keep_zeros:
             self._active, used = self._active.without_zeros()
             self.space.keep_rows(used)
         self._follow(INTERCEPT_SHARE * tolerance)
         return left
 
-    def _minimise(
-        self, active: Active, intercepts: np.ndarray, scores: np.ndarray, l1: float, tolerance: float
-    ) -> float:
-        left = 0.0
-        for problem in self.objective:
-            part = active.of_labels(problem.first, problem.stop)
-            restricted = self._restricted(problem, part, l1)
-            of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
-            left = max(left, of_problem)
-        return left
-
-    def _restricted(self, problem: Problem, part: Active, l1: float) -> Restricted:
-        penalty = self.objective.penalty(problem, l1)
-        coupling = self.objective.coupling(problem, part, self.space.network_features, penalty.is_smooth)
-        return Restricted(problem.loss, self.objective.scale, penalty, coupling)
+    def keep(self, rows: np.ndarray, l1: float, tolerance: float) -> None:
+        """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
+        dropped = ~rows[self._active.rows]
+        lost = np.where(dropped, self._active.weights, 0.0)
+        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape).spread(lost)
+        self._active.weights[dropped] = 0.0
+        self._active, used = self._active.without_zeros()
+        self.space.keep_rows(used)
+        self.optimise(l1, tolerance)
 
     def _follow(self, residual: float = np.inf) -> None:
         """Make true what depends on the weights; the residuals of a label may sum to ``residual`` at the most."""
@@ -257,6 +252,12 @@ def weights_by_label(
     problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights (features, labels) and intercepts (labels) of all labels; scores are of the training documents."""
-    weights = np.zeros((active.n_rows, problems.n_trained))
-    weights[active.rows, active.labels] = active.weights
-    return problems.weights_by_label(weights), problems.intercepts_by_label(intercepts, scores)
+    by_label = pair_weights_by_label(problems, active, active.weights)
+    return by_label, problems.intercepts_by_label(intercepts, scores)
+
+
+def pair_weights_by_label(problems: Problems, active: Active, weights: np.ndarray) -> np.ndarray:
+    """Weights (features, labels) of all labels from those of active pairs (pairs)."""
+    of_trained = np.zeros((active.n_rows, problems.n_trained))
+    of_trained[active.rows, active.labels] = weights
+    return problems.weights_by_label(of_trained)

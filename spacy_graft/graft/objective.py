@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from ..search.penalty_kinds import PenaltyWeightKind
 from ..solve.active import Active
 from ..solve.coupling import Coupling
 from ..solve.penalties import ElasticNet, Penalty
+from ..solve.restricted import Restricted
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
@@ -78,6 +81,56 @@ class Objective:
             return Coupling.none(len(part))
         couple = self.network.coupling if smooth else self.network.written_coupling
         return couple(features[part.rows], part.labels, problem.ridge_share)
+
+    def minimise(
+        self,
+        active: Active,
+        intercepts: np.ndarray,
+        scores: np.ndarray,
+        features: np.ndarray,
+        l1: float,
+        tolerances: Sequence[float],
+    ) -> float:
+        """Go to the optimum over active pairs: move their weights, ``intercepts`` and ``scores`` in place.
+
+        Parameters
+        ----------
+        active : Active
+        intercepts : float64 (labels)
+        scores : float64 (labels, documents)
+        features : int (rows)
+            As of :meth:`coupling`.
+        l1 : float
+            L1 strength.
+        tolerances : sequence of float
+            For each problem, the violation to stop at, in units of |v| / λ.
+
+        Returns
+        -------
+        float
+            The largest violation that is left.
+        """
+        left = 0.0
+        for problem, tolerance in zip(self, tolerances, strict=True):
+            part = active.of_labels(problem.first, problem.stop)
+            penalty = self.penalty(problem, l1)
+            coupling = self.coupling(problem, part, features, penalty.is_smooth)
+            restricted = Restricted(problem.loss, self.scale, penalty, coupling)
+            of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+            left = max(left, of_problem)
+        return left
+
+    def of_refit(self, strength: float, scale: np.ndarray) -> Objective:
+        """The same with another ridge and document weights ``scale`` (documents)."""
+        other = copy(self)
+        other.settings, other.scale = replace(self.settings, ridge=strength), scale
+        return other
+
+    def resampled(self, counts: np.ndarray) -> Objective:
+        """The same where each document counts as often as ``counts`` (documents) says."""
+        other = copy(self)
+        other.problems = self.problems.resampled(counts)
+        return other
 
     def largest_rare_df(self, l1: float) -> float:
         """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a x, and l1 λ < |v|."""

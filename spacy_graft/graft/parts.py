@@ -57,6 +57,9 @@ class Part(Protocol):
     def df(self, nodes: np.ndarray) -> np.ndarray:
         """Documents of each node."""
 
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        """What tells features apart in every space over the same indexes: int64."""
+
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         """What each node is named by."""
 
@@ -133,6 +136,9 @@ class IndexedPart:
 
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return self.index.df[nodes]
+
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        return nodes
 
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         return [(Term(self.name, ngram),) for ngram in self.index.ngrams(nodes)]
@@ -234,6 +240,10 @@ class CombinationPart:
 
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return np.diff(self.search.of_codes(nodes)[0])
+
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        """Keys of columns: which code names a column depends on what else was found."""
+        return self.search.of_codes(nodes)[3]
 
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         return [tuple(self._term(item) for item in members(node)) for node in nodes.tolist()]

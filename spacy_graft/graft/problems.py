@@ -8,7 +8,8 @@ finite (never positive, or never negative) are left out of training and get the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -95,6 +96,12 @@ class Problems:
             targets = np.where(known > 0.0, self.data.targets[:, label], 0.0)
             problems.append(Problem(i, i + 1, LogisticLoss(targets[None, :], known.copy()), 1.0))
         return problems, self.present
+
+    def resampled(self, counts: np.ndarray) -> Problems:
+        """The same problems where each document counts as often as ``counts`` (documents) says."""
+        other = copy(self)
+        other.problems = [replace(problem, loss=problem.loss.of_documents(counts)) for problem in self.problems]
+        return other
 
     @property
     def n_trained(self) -> int:

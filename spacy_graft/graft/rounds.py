@@ -107,11 +107,11 @@ class Rounds:
         self._deepen(l1, n_added)
         self.report.rounds += 1
 
-    def optimise(self, l1: float) -> None:
-        """Rounds at one L1 strength until the certificate holds."""
-        self.start_at(l1)
+    def optimise(self, l1: float, n_best: int | None = None) -> None:
+        """Rounds at one L1 strength until the certificate holds; arguments as of :meth:`round`."""
+        self.start_at(l1, n_best)
         while not self.done():
-            self.round(l1)
+            self.round(l1, n_best)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
@@ -217,6 +217,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     with report.timed("index"):
         space = feature_space(objective, least_df)
         state = ModelState(objective, space)
+    report.n_documents = objective.data.n_documents
     report.min_df = space.min_df
     report.n_columns = space.n_columns
     with report.timed("search"):

@@ -166,6 +166,10 @@ class FeatureSpace:
         """Documents of each row: int32."""
         return self._by_part(self.blocks, np.int32, lambda part, here: part.df(self.nodes[here]))
 
+    def identities(self) -> np.ndarray:
+        """What each row is, within its block, in every space over the same indexes: int64."""
+        return self._by_part(self.blocks, np.int64, lambda part, here: part.identities(self.nodes[here]))
+
     def _by_part(
         self, blocks: np.ndarray, dtype: type[np.generic], of_part: Callable[[Part, np.ndarray], np.ndarray]
     ) -> np.ndarray:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
     from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    from ..graft.solution import Solution, Stability
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,8 @@ class Snapshot:
         length is the number of distinct words.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
+    stability : Stability, optional
+        How often the features were selected again, and intervals of their weights.
     notes : mapping of str to plain values
         What else is saved with these weights, such as the report of their training.
     matcher : Matcher
@@ -70,6 +72,7 @@ class Snapshot:
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    stability: Stability | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
@@ -77,6 +80,8 @@ class Snapshot:
         object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
         check_shares(self.features, self.length_shares)
+        if self.stability is not None:
+            self.stability.check_shape(self.features.n_features, self.n_labels)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -93,7 +98,8 @@ class Snapshot:
 
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
-        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
+        stability = None if self.stability is None else self.stability.divided(divisor)
+        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor, stability=stability)
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
@@ -251,6 +257,7 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         length_shares=solution.length_shares,
+        stability=solution.stability,
     )
 
 

@@ -12,10 +12,11 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, PenaltySettings
 from .block_choice import leave_out
 from .choice import HeldOut, is_better_network, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
+from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before
 
@@ -98,7 +99,7 @@ def fit(
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with progress_bar(component) as progress:
+    with progress_bar(component.name) as progress:
         if dev is not None:
             train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
@@ -109,7 +110,11 @@ def fit(
 
 
 def begun_training(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], like: Report | None
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    like: Report | None,
+    final: bool = False,
 ) -> Training:
     """Training from scratch, before its first step.
 
@@ -121,10 +126,14 @@ def begun_training(
         Of ``initialize``.
     like : Report, optional
         Its blocks are left out, and the network strength that it names is used.
+    final : bool
+        Whether the model is not only there to choose another one: unstable features are looked for.
     """
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
+    if not final and isinstance(training.learner, PenaltySettings):
+        training.learner = replace(training.learner, stability=False)
     training.add_examples([])
     if like is not None:
         training.left_out, training.network_alpha = tuple(like.left_out), like.network_alpha
@@ -138,9 +147,11 @@ def training_steps(
     progress: Progress,
     name: str = "",
     like: Report | None = None,
+    final: bool = False,
 ) -> Iterator[Model]:
     """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
-    training = begun_training(component, examples, options, like)
+    training = begun_training(component, examples, options, like, final)
+    training.progress = progress
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:
@@ -175,10 +186,11 @@ def train_with_dev(
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
-    for model in training_steps(component, train, options, progress):
+    for model in training_steps(component, train, options, progress, final=True):
         component.set_snapshot(*model)
         score = dev_score(component, dev)
-        if score > best_score:
+        assert component.training is not None
+        if score > best_score or component.training.is_stable:
             best_score, best = score, Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
         component.set_snapshot(*best)
@@ -196,7 +208,7 @@ def train_with_folds(
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
     chosen = cross_validated(component, examples, options, progress)
-    for model in training_steps(component, examples, options, progress, "all documents: ", chosen):
+    for model in training_steps(component, examples, options, progress, "all documents: ", chosen, final=True):
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -413,28 +425,3 @@ def folds(examples: Iterable[Example]) -> np.ndarray:
     fold_of = np.empty(len(order), np.int64)
     fold_of[order] = np.arange(len(order)) % N_FOLDS
     return fold_of
-
-
-def progress_bar(component: TextCatGraft) -> Progress:
-    """A progress bar on stderr, which is shown only if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn(component.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )

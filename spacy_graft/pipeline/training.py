@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
@@ -18,20 +19,22 @@ from spacy.util import minibatch, resolve_dot_names
 from ..extract.unread import unread_text
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
-from ..graft.start import Fit, start
+from ..graft.start import Fit, final_solution, start
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .heap import frozen_heap
+from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.progress import Progress
 
     from ..graft.data import TrainingData
     from ..graft.network import Network
@@ -98,6 +101,10 @@ class Training:
         The network strength that it has; None for that of the learner, 0 for no network.
     concluded : bool
         Whether the last step was that to the chosen model.
+    is_stable : bool
+        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    progress : Progress, optional
+        The bar that shows the work on half samples; by default one of its own.
     n_scored : int
         How often its scores have been asked for.
     losses : dict of str to float
@@ -125,6 +132,8 @@ class Training:
         self.left_out: tuple[str, ...] = ()
         self.network_alpha: float | None = None
         self.concluded = False
+        self.is_stable = False
+        self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
@@ -199,7 +208,7 @@ class Training:
         elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
             return self._conclude(self.choice)
         elif self.fit.finished:
-            return None
+            return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
@@ -252,9 +261,34 @@ class Training:
         model = Model(chosen.snapshot, chosen.report.copy())
         if choice.learner.retrain:
             model = self._retrained(chosen)
+        elif n_samples(choice.learner):
+            self.path_to(chosen.report.points)
+            model = self.refitted(chosen.report)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
+
+    def _stable(self) -> Model:
+        """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
+        fit = self.fit
+        assert fit is not None
+        if isinstance(self.learner, GraftingPath):
+            model = self.refitted(fit.report)
+        else:
+            model = Model(self.named(self._final_solution(fit)), fit.report.copy())
+            self.is_stable = True
+        self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _final_solution(self, fit: Fit) -> Solution:
+        """The solution of a fit that does not go on, with a progress bar over the samples that this takes."""
+        n = n_samples(self.learner)
+        if not n:
+            return fit.solution()
+        name = self.corpus.reader.component
+        with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
+            return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
     def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
         """The network strengths that are tried; none without a network."""
@@ -303,6 +337,8 @@ class Training:
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PointFit", self.fit)
+        fit.refit = like.refit
+        solution = self._final_solution(fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
@@ -312,7 +348,7 @@ class Training:
         )
         if self.network_alpha is not None:
             report.network_alpha = self.network_alpha
-        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
+        return Model(self.named(solution).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -325,7 +361,7 @@ class Training:
         fit = self._begun_fit()
         self.reports = []
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded, self.n_scored = None, False, 0
+        self.held_out, self.concluded, self.is_stable, self.n_scored = None, False, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
@@ -422,7 +458,7 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(fit.solution()), fit.report)
+            return Model(self.named(self._final_solution(fit)), fit.report)
         model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
