@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -17,11 +17,14 @@ from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .graft.solution import Solution
+from .graft.solution import Solution, stability_of
+from .graft.start import final_solution
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
+    ItemModel,
     ItemSpace,
+    NamingSpace,
     ScoringModel,
     Space,
     by_falling_weight,
@@ -34,6 +37,9 @@ from .matrices import MatrixOrItems, documents_at
 from .metrics import logistic, softmax
 from .options import check_flags
 
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
+
 
 @dataclass(frozen=True)
 class NamedFeature(ItemFeature):
@@ -43,9 +49,15 @@ class NamedFeature(ItemFeature):
     ----------
     weights : dict
         The weight for each label.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict, optional
+        For each label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     weights: dict[Hashable, float]
+    stability: float | None = None
+    intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
@@ -103,7 +115,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
         report, solution = self._trained(learner, LabelledDocuments(space, documents, targets, weights, completed))
-        self._check_report(report)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = report
         self._space, self._model = space, space.model(solution, documents)
@@ -111,7 +122,37 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
     def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""
         fit = finished_fit(learner, documents.data())
-        return fit.report, fit.solution()
+        self._check_report(fit.report)
+        return fit.report, final_solution(fit)
+
+    def _significance(
+        self,
+        space: NamingSpace,
+        X: Any,
+        y: Any,
+        names: Sequence[str] | None,
+        strata: Sequence[Hashable] | None,
+        options: dict[str, Any],
+    ) -> SignificanceReport:
+        """Test which features go with which labels.
+
+        Parameters
+        ----------
+        space : NamingSpace
+        X, y, names
+            As those of ``fit``.
+        strata : sequence of hashable, optional
+        options : dict
+            Of :class:`~spacy_graft.associations.SignificanceOptions`.
+        """
+        from .associations import SignificanceOptions, significant_features  # loads the compiler
+
+        checked = SignificanceOptions(**options)
+        targets = ClassTargets.read(y, self.multilabel)
+        documents = space.learn(X, names)
+        require_as_many(n_documents(documents), len(targets))
+        data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
+        return significant_features(data, strata, space.naming(X), checked)
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -234,14 +275,7 @@ class LabelledDocuments:
 
     def data(self) -> TrainingData:
         """The input of a learner."""
-        data = self.space.training_data(
-            self.documents,
-            targets=self.targets.values,
-            known=np.ones(self.targets.values.shape, np.bool_),
-            example_weights=self.weights,
-            labels=tuple(map(str, self.targets.classes.tolist())),
-            exclusive=self.targets.exclusive,
-        )
+        data = self.space.training_data(self.documents, **self.targets.fields(self.weights))
         return self.completed(data, self.documents)
 
     def some(self, rows: np.ndarray) -> LabelledDocuments:
@@ -380,13 +414,45 @@ class GraftClassifier(LinearClassifier):
     def _own_space(self) -> ItemSpace:
         return ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
 
+    def significance(
+        self,
+        X: MatrixOrItems,
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which items go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y, names
+            As those of :meth:`fit`.
+        strata, level, permutations, top, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+        """
+        options = {"level": level, "permutations": permutations, "top": top, "seed": seed, "pairs": pairs}
+        return self._significance(self._own_space(), X, y, names, strata, {**options, "contexts": 0})
+
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
         features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
+        assert isinstance(self._model, ItemModel)
+        stability = self._model.solution.stability
         return [
-            NamedFeature(features[k].names, features[k].df, dict(zip(labels, weights[k].tolist(), strict=True)))
-            for k in by_falling_weight(weights)
+            NamedFeature(
+                features[k].names,
+                features[k].df,
+                dict(zip(labels, weights[k].tolist(), strict=True)),
+                **stability_of(stability, k, labels),
+            )
+            for k in by_falling_weight(weights).tolist()
         ]
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from .estimators import require_fitted
 from .files import writing
+from .graft.constraints import Constraints
 from .graft.report import Report
-from .model.loading import SNAPSHOT_ATTRS, attrs_of, read_snapshot
+from .model.loading import SNAPSHOT_ATTRS, STABILITY, attrs_of, read_snapshot
 from .model.sealing import seal, unseal
 from .model.snapshot import Snapshot
 from .model.table import damaged_model, pack_message, unpack_message
@@ -157,7 +158,7 @@ class SavedEstimator:
         if set(parts) != {ESTIMATOR_PART, MODEL_PART}:
             raise damaged_model("it is not an estimator")
         model = unpack_message(parts[MODEL_PART])
-        if not isinstance(model, dict) or set(model) != {*SNAPSHOT_ATTRS, "W", "b"}:
+        if not isinstance(model, dict) or set(model) - {STABILITY} != {*SNAPSHOT_ATTRS, "W", "b"}:
             raise damaged_model("it does not have the parts of a model")
         try:
             message = json.loads(parts[ESTIMATOR_PART])
@@ -170,7 +171,7 @@ class SavedEstimator:
 
     def snapshot(self, blocks: Mapping[str, Any], strings: Any, n_labels: int) -> tuple[Snapshot, Report]:
         """Read the model over blocks, and the report of its training; a ValueError if it is of something else."""
-        attrs = {name: self.model[name] for name in SNAPSHOT_ATTRS}
+        attrs = {name: self.model[name] for name in (*SNAPSHOT_ATTRS, STABILITY) if name in self.model}
         if not all(isinstance(value, bytes) for value in attrs.values()):
             raise damaged_model("it does not have the parts of a model")
         arrays = {name: self.model[name] for name in ("W", "b")}
@@ -227,7 +228,10 @@ def read_param(saved: Any) -> Any:
     if not isinstance(saved["type"], str) or saved["type"] not in SETTINGS:
         raise damaged_model(f"its settings of {saved['type']!r} are none of this version")
     try:
-        return class_of_settings(saved["type"])(**saved["settings"])
+        settings = dict(saved["settings"])
+        if settings.get("constraints") is not None:
+            settings["constraints"] = Constraints(**settings["constraints"])
+        return class_of_settings(saved["type"])(**settings)
     except (TypeError, ValueError) as error:
         raise damaged_model(f"its settings of {saved['type']!r} are none of this version ({error})") from error
 

@@ -58,11 +58,14 @@ class Judge:
     targets : HeldOutTargets
     exclusive : bool
         Whether labels are mutually exclusive.
+    locked : bool
+        Whether models have locked weights, which no temperature may change.
     """
 
-    def __init__(self, targets: HeldOutTargets, exclusive: bool) -> None:
+    def __init__(self, targets: HeldOutTargets, exclusive: bool, locked: bool = False) -> None:
         self.targets = targets
         self.exclusive = exclusive
+        self.locked = locked
 
     @cached_property
     def doubted(self) -> np.ndarray:
@@ -112,7 +115,9 @@ class Judge:
         return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
 
     def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature for the targets of :attr:`doubted`; 1 if there is none."""
+        """The best temperature for the targets of :attr:`doubted`; 1 if there is none, or weights are locked."""
+        if self.locked:
+            return 1.0
         targets = self.targets
         best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
         return 1.0 if best is None else best
@@ -141,7 +146,7 @@ def numbers_of_folds(label_sets: Iterable[Hashable]) -> np.ndarray:
     return fold_of
 
 
-def splits_of(fold_of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def rows_of_splits(fold_of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The documents that are kept and those that are held out, of as many folds as are needed; none for too few."""
     sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
     n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(fold_of)))) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +16,7 @@ from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
 from .extract.terms import NamedTerm, SymbolTerm, Term
 from .extract.texts import Words
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
 from .graft.solution import Solution
@@ -37,6 +38,9 @@ from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
 from .model.table import damaged_model
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+
+if TYPE_CHECKING:
+    from .associations import Naming
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -99,6 +103,13 @@ class Space(SavedSpace, Protocol):
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
+
+
+class NamingSpace(Space, Protocol):
+    """A space that can name features which are in no model."""
+
+    def naming(self, X: Any, /) -> Naming:
+        """Return the names of the features of training documents."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +228,13 @@ class ItemSpace:
             min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
             penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
             lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of items by their numbers."""
+        return [str(self.names[int(of_item[0])]) for of_item in symbols]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
@@ -256,6 +272,26 @@ class ItemSpace:
 
     def _blocks(self) -> Blocks:
         return Blocks({ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()})
+
+    def naming(self, X: MatrixOrItems) -> ItemNaming:
+        """Return the names of items."""
+        return ItemNaming(self.names)
+
+
+@dataclass(frozen=True)
+class ItemNaming:
+    """Names of items as features, for a test of them."""
+
+    names: Sequence[str]
+
+    def kind(self, block: str) -> str:
+        return "item"
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.names[int(symbols[0])]
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        return ""
 
 
 class ItemModel:
@@ -346,6 +382,7 @@ def solution_of(snapshot: Snapshot, numbers: Words) -> Solution:
         snapshot.intercepts,
         snapshot.mean_scale,
         length_shares=snapshot.length_shares,
+        stability=snapshot.stability,
     )
 
 
@@ -382,9 +419,16 @@ def n_documents(documents: Any) -> int:
     return int(documents.shape[0]) if hasattr(documents, "shape") else len(documents)
 
 
+def started_fit(learner: Any, data: TrainingData) -> Fit:
+    """Return the fit of a learner before its first step; a ValueError if constraints name no label or block of it."""
+    if (constraints := getattr(learner, "constraints", None)) is not None:
+        constraints.check(f"{type(learner).__name__}:", data.labels, [*data.min_df])
+    return start(learner, data)
+
+
 def finished_fit(learner: Any, data: TrainingData, n_points: int | None = None) -> Fit:
     """Return the fit of a learner after its last step, or after a number of points of its path."""
-    fit = start(learner, data)
+    fit = started_fit(learner, data)
     while not fit.finished and (n_points is None or fit.report.points < n_points):
         fit.step()
     return fit

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -11,14 +12,14 @@ import numpy as np
 
 from .classifier import LabelledDocuments, LinearClassifier
 from .estimators import require_fitted
-from .explain.features import Feature, features_of
-from .explain.scores import Explanation
+from .explain.features import Feature, by_effect, features_of
+from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
-from .graft.start import start
+from .graft.start import final_solution
 from .held_out import (
     FoldPoint,
     Judge,
@@ -26,14 +27,15 @@ from .held_out import (
     chosen_of_folds,
     numbers_of_folds,
     points_of_fold,
+    rows_of_splits,
     scored_points,
-    splits_of,
 )
-from .item_model import by_falling_weight, finished_fit
+from .item_model import finished_fit, started_fit
 from .messages import listed
-from .text_model import TextModel, TextSpace
+from .text_model import TextModel, TextSpace, documents_of
 
 if TYPE_CHECKING:
+    from .associations import SignificanceReport
     from .graft.points import PointFit
 
 #: What an analyzer may be named.
@@ -230,10 +232,45 @@ class GraftTextClassifier(LinearClassifier):
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
-        solution, temperature = path.refitted(chosen.refit), chosen.temperature
+        self._check_report(path.report)
+        path.refit = chosen.refit
+        solution, temperature = final_solution(path), 1.0 if learner.locks_weights else chosen.temperature
         report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
-        weights, intercepts = solution.weights / temperature, solution.intercepts / temperature
-        return report, replace(solution, weights=weights, intercepts=intercepts)
+        return report, solution.divided(temperature)
+
+    def significance(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        *,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        contexts: int = 0,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which n-grams go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y
+            As those of :meth:`fit`.
+        strata, level, permutations, top, contexts, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+
+        Examples
+        --------
+        >>> from spacy_graft import GraftTextClassifier
+        >>> texts = ["not good", "good", "not for me", "for me"] * 10
+        >>> report = GraftTextClassifier(analyzer="word").significance(texts, ["-", "+"] * 20)
+        >>> [(feature.text, feature.label, round(feature.z, 1)) for feature in report.features]
+        [('not', '-', 6.2), ('not good', '-', 3.6), ('not for', '-', 3.6)]
+        """
+        documents = list(documents_of(X)) if contexts else X
+        options = {"level": level, "permutations": permutations, "top": top, "contexts": contexts, "seed": seed}
+        return self._significance(self._own_space(), documents, y, None, strata, {**options, "pairs": pairs})
 
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
@@ -306,26 +343,40 @@ class GraftTextClassifier(LinearClassifier):
         return self._texts.snapshot.features.blocks
 
     def features(self) -> list[Feature]:
-        """Return the features of the model, by falling absolute weight."""
-        snapshot = self._texts.snapshot
-        found = features_of(snapshot, self.classes_.tolist())
-        return [found[k] for k in by_falling_weight(snapshot.weights)]
+        """Return the features of the model, by falling effect: those that decide most come first."""
+        return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
-    def explain(self, X: Iterable[Any]) -> list[Explanation]:
+    def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
         """Explain the prediction for each document.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents.
+        against : label, optional
+            The label that others are compared with, if labels exclude each other; by default the most probable other
+            one.
 
         Returns
         -------
         list of Explanation
             For each label its score, and the contributions of the document's features with their places, in characters
             of the document's text. In a notebook, an explanation is shown as the highlighted text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or ``against`` is given for independent labels.
         """
         model, documents = self._texts, list(self._space.read(X))
-        probabilities = self.predict_proba(documents)
         labels = list(map(str, self.classes_.tolist()))
-        return [
-            explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
-        ]
+        against = None if against is None else str(against)
+        explanations = []
+        for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
+            probabilities = dict(zip(labels, row, strict=True))
+            sides = alternatives_of(probabilities, self._exclusive, None, against)
+            explanations.append(explain_text(model, document, probabilities, sides))
+        return explanations
 
     def _own_space(self) -> TextSpace:
         return TextSpace(self._readers())
@@ -333,25 +384,30 @@ class GraftTextClassifier(LinearClassifier):
 
 def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Report | None:
     """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
-    splits = splits_of(numbers_of_folds(row.tobytes() for row in documents.targets.values))
+    splits = rows_of_splits(numbers_of_folds(row.tobytes() for row in documents.targets.values))
     if not splits:
         return None
-    paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
+    learner = replace(learner, stability=False)
+    with warnings.catch_warnings():
+        # A fold need not have all names that constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
+        paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))
-    return chosen_of_folds(learner, judge_of(held_out), paths, tempered=False)
+    return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
 
 
 def path_of_fold(learner: GraftingPath, kept: LabelledDocuments, part: LabelledDocuments) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them."""
-    fit = cast("PointFit", start(learner, kept.data()))
+    fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    return points_of_fold(scored_points(fit, scorer, judge_of(part), tempered=False))
+    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False))
 
 
-def judge_of(documents: LabelledDocuments) -> Judge:
+def judge_of(documents: LabelledDocuments, learner: GraftingPath) -> Judge:
     """Documents as those that are held out."""
     values = documents.targets.values
-    return Judge(Targets(values, np.ones(values.shape, np.bool_), documents.weights), documents.targets.exclusive)
+    targets = Targets(values, np.ones(values.shape, np.bool_), documents.weights)
+    return Judge(targets, documents.targets.exclusive, learner.locks_weights)
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

@@ -161,9 +161,11 @@ def test_python_explains_as_the_estimator(name: str, models: dict[str, GraftText
             ngram = block["ngrams"][part["ngram"]]
             shown = " ".join(ngram) if block["symbols"] == "words" else ngram
             shown = repr(bytes.fromhex(ngram)) if block["symbols"] == "bytes" else shown
-            for label, weight in block["weights"][part["ngram"]]:
-                key = str(scorer.model["labels"][label]), block["name"], shown
-                found[key] = weight * part["value"], part["places"]
+            weights = {str(scorer.model["labels"][label]): weight for label, weight in block["weights"][part["ngram"]]}
+            for label in explanation:
+                weight = weights.get(label.label, 0.0) - weights.get(label.against, 0.0)
+                if weight:
+                    found[label.label, block["name"], shown] = weight * part["value"], part["places"]
         assert found.keys() == parts.keys()
         for key, (contribution, places) in found.items():
             assert places == [(span.start, span.end) for (span,) in parts[key].members[0].places]

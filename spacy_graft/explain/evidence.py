@@ -78,7 +78,8 @@ class Evidence:
             n_places, k, _ = bounds.shape
             spans = self._spans_between(bounds.reshape(-1, 2))
             places = tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
-            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places)
+            relations = tuple(self.doc[place[1].first_token].dep_ for place in places) if k == 2 else ()
+            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places, relations)
         return self._members[term]
 
     def _keys_of(self, block: str) -> np.ndarray:

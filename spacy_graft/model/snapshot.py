@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
     from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    from ..graft.solution import Solution, Stability
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,8 @@ class Snapshot:
         length is the number of distinct words.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
+    stability : Stability, optional
+        How often the features were selected again, and intervals of their weights.
     notes : mapping of str to plain values
         What else is saved with these weights, such as the report of their training.
     matcher : Matcher
@@ -70,6 +72,7 @@ class Snapshot:
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    stability: Stability | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
@@ -77,6 +80,8 @@ class Snapshot:
         object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
         check_shares(self.features, self.length_shares)
+        if self.stability is not None:
+            self.stability.check_shape(self.features.n_features, self.n_labels)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -93,7 +98,8 @@ class Snapshot:
 
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
-        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
+        stability = None if self.stability is None else self.stability.divided(divisor)
+        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor, stability=stability)
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
@@ -251,6 +257,7 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         length_shares=solution.length_shares,
+        stability=solution.stability,
     )
 
 
@@ -277,6 +284,16 @@ def named_terms(
             by_block.setdefault(term.block, []).append(term.symbols)
     names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
     return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
+
+
+def texts_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[str]:
+    """The names of several n-grams or items as one text each, as models show them."""
+    if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
+        # Code points: of the many n-grams of characters each would be taken apart and put together again.
+        joined = np.concatenate([np.empty(0, np.uint32), *symbols]).astype("<u4").tobytes()
+        text = joined.decode("utf-32-le", "surrogatepass")
+        return [text[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
+    return [block.text(names) for names in names_of(block, symbols, strings)] if len(symbols) else []
 
 
 def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import PARSIMONY, GraftingPath
 from ..held_out import Judge, is_exhausted, is_small, lowest_of_parabola, parsimonious
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
@@ -68,12 +68,19 @@ class HeldOut(Judge):
         Those that the corpus has been chosen from.
     judging : sequence of bool
         Which of them it has.
+    locked : bool
+        Whether models have locked weights, which no temperature may change.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, strings: StringStore, examples: Sequence[Example], judging: Sequence[bool]
+        self,
+        corpus: ExtractedCorpus,
+        strings: StringStore,
+        examples: Sequence[Example],
+        judging: Sequence[bool],
+        locked: bool = False,
     ) -> None:
-        super().__init__(corpus.targets(), corpus.reader.exclusive)
+        super().__init__(corpus.targets(), corpus.reader.exclusive, locked)
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
@@ -358,6 +365,18 @@ class Choice:
 def is_better_network(alpha: float, log_loss: float, least: float) -> bool:
     """Whether a network strength is chosen over that with the least log-loss so far; of equal ones, no network is."""
     return log_loss <= least if alpha == 0.0 else log_loss < least
+
+
+def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
+    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
+    if not judged:
+        return {}
+    losses, errors, sizes = (
+        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
+    )
+    values = [-loss for loss in losses]
+    return {rule: judged[parsimonious(rule, values, losses, errors, sizes)] for rule in PARSIMONY}
 
 
 def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:

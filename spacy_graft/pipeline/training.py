@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
@@ -16,21 +17,25 @@ from spacy.training import Corpus, Example
 from spacy.util import minibatch, resolve_dot_names
 
 from ..extract.unread import unread_text
+from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
-from ..graft.start import Fit, start
+from ..graft.start import Fit, final_solution, start
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
+from .heap import frozen_heap
+from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.progress import Progress
 
     from ..graft.data import TrainingData
     from ..graft.network import Network
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
     from .network import NetworkSource
 
 Examples = Iterable[Example]
+#: Names of n-grams or items of a block.
+Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
 Pipe = Callable[[Doc], Doc]
 
 
@@ -78,6 +85,8 @@ class Training:
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
+    texts : callable, optional
+        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
@@ -97,6 +106,10 @@ class Training:
         The network strength that it has; None for that of the learner, 0 for no network.
     concluded : bool
         Whether the last step was that to the chosen model.
+    is_stable : bool
+        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    progress : Progress, optional
+        The bar that shows the work on half samples; by default one of its own.
     n_scored : int
         How often its scores have been asked for.
     losses : dict of str to float
@@ -111,12 +124,14 @@ class Training:
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
+        self.names = None if texts is None else FeatureNames(texts)
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.choice: Choice | None = None
@@ -124,6 +139,8 @@ class Training:
         self.left_out: tuple[str, ...] = ()
         self.network_alpha: float | None = None
         self.concluded = False
+        self.is_stable = False
+        self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
@@ -151,6 +168,7 @@ class Training:
         """The objective of a report, divided by the number of documents."""
         return report.objective / self._n_fitted
 
+    @frozen_heap()
     def add_examples(self, examples: Examples) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
         self._read_source()
@@ -170,6 +188,7 @@ class Training:
         self.fit = None
         self._n_fitted = self._n_at_last_step = 0
 
+    @frozen_heap()
     def step(self) -> Model | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
@@ -196,7 +215,7 @@ class Training:
         elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
             return self._conclude(self.choice)
         elif self.fit.finished:
-            return None
+            return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
@@ -225,6 +244,7 @@ class Training:
         numbers = None if held_out is None else held_out.numbers_of(docs)
         return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
 
+    @frozen_heap()
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None
@@ -248,9 +268,34 @@ class Training:
         model = Model(chosen.snapshot, chosen.report.copy())
         if choice.learner.retrain:
             model = self._retrained(chosen)
+        elif n_samples(choice.learner):
+            self.path_to(chosen.report.points)
+            model = self.refitted(chosen.report)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
+
+    def _stable(self) -> Model:
+        """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
+        fit = self.fit
+        assert fit is not None
+        if isinstance(self.learner, GraftingPath):
+            model = self.refitted(fit.report)
+        else:
+            model = Model(self.named(self._final_solution(fit)), fit.report.copy())
+            self.is_stable = True
+        self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _final_solution(self, fit: Fit) -> Solution:
+        """The solution of a fit that does not go on, with a progress bar over the samples that this takes."""
+        n = n_samples(self.learner)
+        if not n:
+            return fit.solution()
+        name = self.corpus.reader.component
+        with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
+            return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
     def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
         """The network strengths that are tried; none without a network."""
@@ -299,16 +344,18 @@ class Training:
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PointFit", self.fit)
+        fit.refit = like.refit
+        solution = self._final_solution(fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
-            temperature=like.temperature,
+            temperature=1.0 if fit.learner.locks_weights else like.temperature,
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
         if self.network_alpha is not None:
             report.network_alpha = self.network_alpha
-        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
+        return Model(self.named(solution).divided(report.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -321,7 +368,7 @@ class Training:
         fit = self._begun_fit()
         self.reports = []
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded, self.n_scored = None, False, 0
+        self.held_out, self.concluded, self.is_stable, self.n_scored = None, False, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
@@ -337,6 +384,8 @@ class Training:
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        if getattr(learner, "constraints", None) is not None:
+            data = replace(data, names=self.names)
         fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
@@ -397,12 +446,19 @@ class ResumedTraining(Training):
         Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
+    texts : callable
+        As of :class:`Training`.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+        self,
+        corpus: ExtractedCorpus,
+        learner: Any,
+        named: Callable[[Solution], Snapshot],
+        report: Report,
+        texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named)
+        super().__init__(corpus, learner, named, texts=texts)
         self._report = report
         self.left_out = tuple(report.left_out)
         self.network_alpha = report.network_alpha
@@ -418,10 +474,36 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(fit.solution()), fit.report)
+            return Model(self.named(self._final_solution(fit)), fit.report)
         model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
+
+    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
+        """The model of the same documents under other constraints, at the same L1 strength.
+
+        Parameters
+        ----------
+        weights : mapping
+            Those of the model by block and name, to begin with: float64 (labels).
+        required : frozenset of str
+            Patterns and names that must be found.
+        """
+        assert self.names is not None
+        wanted: dict[str, set[str]] = {}
+        for block, text in weights:
+            wanted.setdefault(block, set()).add(text)
+        self.names = replace(self.names, required=required, wanted=wanted)
+        self.fit = None
+        fit = self.fit = self._begun_fit()
+        if (resolve := getattr(fit, "resolve", None)) is not None and self._report.l1 > 0.0:
+            resolve(self._report, weights)
+        while not fit.finished:
+            fit.step()
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(self.named(self._final_solution(fit)), fit.report.copy())
+        return self.refitted(self._report, self._report.n_held_out)
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
@@ -441,13 +523,13 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
     return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
 
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
     """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
     """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)

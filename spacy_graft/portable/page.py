@@ -43,7 +43,8 @@ FORM = """
 <p id="graft-predicted" class="predicted"></p>
 <ul id="graft-bars" class="bars"></ul></section>
 <section aria-labelledby="graft-evidence"><h2 id="graft-evidence">Evidence</h2>
-<p class="choice"><label for="graft-label">Contributions to the score of</label> <select id="graft-label"></select></p>
+<p class="choice"><label for="graft-label">Contributions to the log-odds of</label>
+<select id="graft-label"></select></p>
 <div id="graft-found"></div></section>
 </main>
 """
