@@ -13,6 +13,7 @@ import scipy.sparse
 from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
@@ -181,8 +182,13 @@ class ItemSpace:
             min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
             penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
             lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of items by their numbers."""
+        return [str(self.names[int(of_item[0])]) for of_item in symbols]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
@@ -307,7 +313,9 @@ def n_documents(documents: Any) -> int:
 
 
 def finished_fit(learner: Any, data: TrainingData) -> Fit:
-    """Return the fit of a learner after its last step."""
+    """Return the fit of a learner after its last step; a ValueError if constraints name no label or block of it."""
+    if (constraints := getattr(learner, "constraints", None)) is not None:
+        constraints.check(f"{type(learner).__name__}:", data.labels, [*data.min_df])
     fit = start(learner, data)
     while not fit.finished:
         fit.step()

@@ -13,11 +13,12 @@ import numpy as np
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
 from .extract.texts import SequenceReader, Words, displayed_text, document_batches, sequence_length
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .item_model import ItemFeature
 from .model.matching import Blocks, CompiledFeatures
-from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.snapshot import Snapshot, snapshot_of_solution, texts_of
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,13 @@ class TextSpace:
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of n-grams."""
+        return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
 
     def naming(self, X: Sequence[Any]) -> TextNaming:
         """Return the names of the features of training documents."""

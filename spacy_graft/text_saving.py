@@ -11,6 +11,7 @@ import numpy as np
 
 from .extract.texts import SequenceReader, Words
 from .files import writing
+from .graft.constraints import Constraints
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .model.loading import SNAPSHOT_ATTRS, STABILITY, attrs_of, read_snapshot
@@ -151,7 +152,10 @@ def read_learner(saved: Any) -> Any:
     if not isinstance(saved, dict) or set(saved) != {"type", "settings"} or saved["type"] not in LEARNERS:
         raise damaged_model("its learner is none of this version")
     try:
-        return LEARNERS[saved["type"]](**saved["settings"])
+        settings = dict(saved["settings"])
+        if settings.get("constraints") is not None:
+            settings["constraints"] = Constraints(**settings["constraints"])
+        return LEARNERS[saved["type"]](**settings)
     except (TypeError, ValueError) as error:
         raise damaged_model(f"its learner is none of this version ({error})") from error
 

@@ -92,7 +92,7 @@ def label_of_largest_weight(feature: Feature) -> str:
     return max(feature.weights, key=lambda label: abs(feature.weights[label]))
 
 
-def feature_table(found: list[Feature], label: str | None) -> Table:
+def feature_table(found: list[Feature], label: str | None, title: str | None = None) -> Table:
     """Make a table with one weight of each feature."""
     from ..explain.features import have_stability
 
@@ -100,7 +100,7 @@ def feature_table(found: list[Feature], label: str | None) -> Table:
     stable = have_stability(found)
     columns = ["feature", *([] if stable else ["kind"]), "documents", "label", "weight", "effect"]
     columns += ["stability", "90% interval"] if stable else []
-    table = make_table(f"{len(found):,} features", *columns, numbers={*columns} - {"feature", "kind", "label"})
+    table = make_table(title or f"{len(found):,} features", *columns, numbers={*columns} - {"feature", "kind", "label"})
     for feature in found:
         shown = label or label_of_largest_weight(feature)
         cells = [feature.text, *([] if stable else [feature.kind]), f"{feature.df:,}", shown]

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
+from ..graft.constraints import PRODUCT_SIGN
 from ..graft.solution import stability_of
 from ..model.snapshot import Snapshot, as_reading_block
 
 #: Separates the members of a combination in its text.
-MEMBER_SEPARATOR = " × "
+MEMBER_SEPARATOR = PRODUCT_SIGN
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..extract.streams import Stream
 if TYPE_CHECKING:
     from ..index.items import ItemIndex
     from ..index.ngrams import NgramIndex
+    from .constraints import FeatureNames
     from .network import Network
 
 T = TypeVar("T")
@@ -55,6 +56,8 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
+    names : FeatureNames, optional
+        Where the learner has constraints: how features are named.
     indexes : dict, optional
         Where several fits of these documents share the indexes of blocks: those that have been built.
     """
@@ -73,6 +76,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
+    names: FeatureNames | None = None
     indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None
 
     @property

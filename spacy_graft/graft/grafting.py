@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from .data import TrainingData
 from .model_state import ModelState
 from .report import Report
@@ -39,6 +43,11 @@ class GraftingFit:
             return
         self.rounds.round(self.l1, self.learner.n_best)
         self.report.finished = self.rounds.done()
+
+    def resolve(self, like: Report, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """Go to the optimum from the weights of another model (:meth:`ModelState.start_from`)."""
+        self.rounds.resolve(self.l1, weights)
+        self.report.finished = True
 
     def solution(self) -> Solution:
         return self.state.solution()

@@ -107,6 +107,13 @@ class Problems:
     def n_trained(self) -> int:
         return len(self.trained)
 
+    def trained_label(self, label: int) -> tuple[int, float] | None:
+        """The trained label that a label is, and its weights in units of the label's; None if it is not trained."""
+        if self.data.exclusive and len(self.present) == 2 and label in self.present:
+            return 0, 2.0 if label == self.present[1] else -2.0
+        trained = np.flatnonzero(self.trained == label)
+        return (int(trained[0]), 1.0) if len(trained) else None
+
     def positives(self) -> np.ndarray:
         """Targets of the trained labels where known, 0 elsewhere: float64 (documents, trained labels)."""
         return (self.data.targets * self.data.known)[:, self.trained]

@@ -81,7 +81,8 @@ class Refits:
         """The model of an optimum. Features are named once, for all strengths."""
         active, intercepts, scores = found.active, found.intercepts, found.scores
         for known in self._known.values():
-            weights, intercepts = weights_by_label(self._state.objective.problems, active, intercepts, scores)
+            state = self._state
+            weights, intercepts = weights_by_label(state.space, state.objective.problems, active, intercepts, scores)
             return replace(known, weights=weights, intercepts=intercepts)
         named = self._state.solution_of(active, intercepts, scores)
         return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from .constraints import Constraints
+
 
 @dataclass
 class Report:
@@ -60,6 +62,8 @@ class Report:
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     network_alpha : float, optional
         α of the network; 0 if held-out documents chose to do without one, None if there was none to choose.
+    constraints : dict, optional
+        Those that the weights satisfy: names denied and allowed, signs of labels, locked weights.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
@@ -97,6 +101,7 @@ class Report:
     converged: bool = False
     network: dict[str, Any] | None = None
     network_alpha: float | None = None
+    constraints: dict[str, Any] | None = None
     separated: bool = False
     stability: dict[str, float] | None = None
     finished: bool = False
@@ -134,7 +139,10 @@ class Report:
 
     def lines(self) -> dict[str, str]:
         """The figures as texts, by name; empty ones are left out."""
-        return {name: formatted(value) for name, value in self.to_dict().items() if value not in (None, {}, [])}
+        values = self.to_dict()
+        if self.constraints is not None:
+            values["constraints"] = "; ".join(Constraints(**self.constraints).described())
+        return {name: formatted(value) for name, value in values.items() if value not in (None, {}, [])}
 
     def _repr_html_(self) -> str:
         """The figures as a table, in a notebook."""

@@ -18,6 +18,7 @@ from ..options import (
     is_strength,
 )
 from ..search.penalty_kinds import PenaltyWeightKind
+from .constraints import Constraints
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
@@ -103,6 +104,8 @@ class PenaltySettings(Settings):
     network_unlinked : str
         What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
         the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
+    constraints : Constraints, optional
+        What the model must not use, and what it must. Signs and locked weights need L1.
     stability : bool or float
         Under L1: whether the final model says of each feature in which share of random half samples it is selected
         (:mod:`spacy_graft.graft.stability`), and has only those selected in at least this share, 0.6 if true. 0 leaves
@@ -125,6 +128,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
+    constraints: Constraints | None = None
     stability: float | bool = False
     stability_pairs: int = 25
     stability_seed: int = 0
@@ -147,6 +151,8 @@ class PenaltySettings(Settings):
         self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
+        is_known = self.constraints is None or isinstance(self.constraints, Constraints)
+        self._require(is_known, "constraints", "made with one of @graft_constraints, or null")
         is_share = isinstance(self.stability, bool) or is_number_in(self.stability, 0.0, 1.0)
         self._require(is_share, "stability", "true, false, or a number from 0 to 1")
         self._require_count("stability_pairs", "at least 1", most=MOST_PAIRS)
@@ -158,6 +164,13 @@ class PenaltySettings(Settings):
     def _require_both_signs(self) -> None:
         for option in ("positive_factor", "negative_factor"):
             self._require(getattr(self, option) == 1.0, option, "1 without L1")
+        free = self.constraints is None or not (self.constraints.one_sided or self.constraints.locks)
+        self._require(free, "constraints", "without signs and locked weights where there is no L1")
+
+    @property
+    def locks_weights(self) -> bool:
+        """Whether weights are locked, so that a model must not be divided by a temperature."""
+        return self.constraints is not None and bool(self.constraints.locks)
 
     def _require_ridge(self) -> None:
         self._require(is_strength(self.ridge), "ridge", f"above 0 with penalty = 'l2', {UP_TO}")

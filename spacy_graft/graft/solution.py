@@ -44,6 +44,10 @@ class Stability:
                 f"probabilities and intervals are {shapes[0]} and {shapes[1]}: they do not belong together."
             )
 
+    def some(self, kept: np.ndarray) -> Stability:
+        """That of some of the features (bool)."""
+        return Stability(self.probabilities[kept], self.intervals[kept])
+
     def divided(self, divisor: float) -> Stability:
         """That of the features with their weights divided by a number."""
         return replace(self, intervals=self.intervals / divisor)

@@ -141,7 +141,7 @@ def intervals(state: ModelState, found: Minimum, weights: np.ndarray) -> np.ndar
     """Percentile intervals of weights (samples, pairs), by label: float64 (features, labels, 2)."""
     tail = (1.0 - INTERVAL) / 2.0
     bounds = [
-        pair_weights_by_label(state.objective.problems, found.active, bound)
+        pair_weights_by_label(state.space, state.objective.problems, found.active, bound)
         for bound in np.quantile(weights, [tail, 1.0 - tail], axis=0)
     ]
     # Of two exclusive labels, the first has the weights of the other sign.

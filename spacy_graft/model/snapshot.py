@@ -286,6 +286,16 @@ def named_terms(
     return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
 
 
+def texts_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[str]:
+    """The names of several n-grams or items as one text each, as models show them."""
+    if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
+        # Code points: of the many n-grams of characters each would be taken apart and put together again.
+        joined = np.concatenate([np.empty(0, np.uint32), *symbols]).astype("<u4").tobytes()
+        text = joined.decode("utf-32-le", "surrogatepass")
+        return [text[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
+    return [block.text(names) for names in names_of(block, symbols, strings)] if len(symbols) else []
+
+
 def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
     """The names of the symbols of several n-grams or items."""
     if not is_ngram_block(block):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -17,6 +17,7 @@ from spacy.training import Corpus, Example
 from spacy.util import minibatch, resolve_dot_names
 
 from ..extract.unread import unread_text
+from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, n_samples
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from .network import NetworkSource
 
 Examples = Iterable[Example]
+#: Names of n-grams or items of a block.
+Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
 Pipe = Callable[[Doc], Doc]
 
 
@@ -82,6 +85,8 @@ class Training:
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
+    texts : callable, optional
+        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
@@ -119,12 +124,14 @@ class Training:
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
+        self.names = None if texts is None else FeatureNames(texts)
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.choice: Choice | None = None
@@ -342,13 +349,13 @@ class Training:
         report = replace(
             fit.report.copy(),
             refit=like.refit,
-            temperature=like.temperature,
+            temperature=1.0 if fit.learner.locks_weights else like.temperature,
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
         if self.network_alpha is not None:
             report.network_alpha = self.network_alpha
-        return Model(self.named(solution).divided(like.temperature), report)
+        return Model(self.named(solution).divided(report.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -377,6 +384,8 @@ class Training:
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        if getattr(learner, "constraints", None) is not None:
+            data = replace(data, names=self.names)
         fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
@@ -437,12 +446,19 @@ class ResumedTraining(Training):
         Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
+    texts : callable
+        As of :class:`Training`.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+        self,
+        corpus: ExtractedCorpus,
+        learner: Any,
+        named: Callable[[Solution], Snapshot],
+        report: Report,
+        texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named)
+        super().__init__(corpus, learner, named, texts=texts)
         self._report = report
         self.left_out = tuple(report.left_out)
         self.network_alpha = report.network_alpha
@@ -463,6 +479,32 @@ class ResumedTraining(Training):
         self.reports[-1] = model.report
         return model
 
+    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
+        """The model of the same documents under other constraints, at the same L1 strength.
+
+        Parameters
+        ----------
+        weights : mapping
+            Those of the model by block and name, to begin with: float64 (labels).
+        required : frozenset of str
+            Patterns and names that must be found.
+        """
+        assert self.names is not None
+        wanted: dict[str, set[str]] = {}
+        for block, text in weights:
+            wanted.setdefault(block, set()).add(text)
+        self.names = replace(self.names, required=required, wanted=wanted)
+        self.fit = None
+        fit = self.fit = self._begun_fit()
+        if (resolve := getattr(fit, "resolve", None)) is not None and self._report.l1 > 0.0:
+            resolve(self._report, weights)
+        while not fit.finished:
+            fit.step()
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(self.named(self._final_solution(fit)), fit.report.copy())
+        return self.refitted(self._report, self._report.n_held_out)
+
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
     """The documents of examples with the annotation that they have in ``update``.
@@ -481,13 +523,13 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
     return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
 
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
     """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
     """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)

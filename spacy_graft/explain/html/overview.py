@@ -11,6 +11,7 @@ from typing import Any
 
 from spacy.tokens import Doc
 
+from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
@@ -105,6 +106,7 @@ def overview(
         f"<h3>{name_html(title)} <small>{count(len(features), 'feature')}, "
         f"{count(len(intercepts), 'label')}</small></h3>"
         f'<p class="note">{by_kind or "The model has intercepts only."}{explained}</p>'
+        + constraints_note(snapshot)
         + data
         + directory({side.label: link for side, link in zip(sides, links, strict=True)})
         + "".join(
@@ -112,6 +114,14 @@ def overview(
             for side, link, rows in zip(sides, links, top, strict=True)
         )
     )
+
+
+def constraints_note(snapshot: Snapshot) -> str:
+    """What the model must not use, and what it must, if there is anything."""
+    saved = (snapshot.notes.get("report") or {}).get("constraints")
+    if not saved:
+        return ""
+    return f'<p class="note">Constraints: {"; ".join(map(escaped, Constraints(**saved).described()))}</p>'
 
 
 def points_view(points: Mapping[str, Mapping[str, Any]]) -> str:
