@@ -13,6 +13,7 @@ from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
 
 if TYPE_CHECKING:
+    from .document_vectors import DocumentVectors
     from .network import Network
 
 T = TypeVar("T")
@@ -51,6 +52,8 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
+    vectors : DocumentVectors, optional
+        Dense columns, made of the vectors of the words of each document.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -67,6 +70,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
+    vectors: DocumentVectors | None = None
 
     @property
     def n_documents(self) -> int:
@@ -86,6 +90,7 @@ class TrainingData:
             min_df=others(self.min_df),
             max_length=others(self.max_length),
             penalty_factors=others(self.penalty_factors),
+            vectors=None if self.vectors is not None and self.vectors.block in blocks else self.vectors,
         )
 
     def balanced(self, power: float) -> TrainingData:

@@ -9,6 +9,7 @@ import numpy as np
 from ..search.penalty_kinds import PenaltyWeightKind
 from ..solve.active import Active
 from ..solve.coupling import Coupling
+from ..solve.dense import Dense
 from ..solve.penalties import ElasticNet, Penalty
 from .data import TrainingData
 from .network import NetworkPenalty
@@ -33,6 +34,7 @@ class Objective:
     scale : float64 (documents)
         Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1.
     network : NetworkPenalty, optional
+    dense : DenseColumns, optional
     """
 
     def __init__(self, data: TrainingData, settings: PenaltySettings, one_vs_all: bool = False) -> None:
@@ -41,6 +43,7 @@ class Objective:
         self.problems = Problems(self.data, one_vs_all)
         self.mean_scale, self.scale = document_weights(data.lengths, settings.length_normalisation)
         self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings)
+        self.dense = None if data.vectors is None else data.vectors.columns
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self.problems.problems)
@@ -71,6 +74,17 @@ class Objective:
             return Coupling.none(len(part))
         couple = self.network.coupling if smooth else self.network.written_coupling
         return couple(features[part.rows], part.labels, problem.ridge_share)
+
+    def dense_of(self, problem: Problem, weights: np.ndarray) -> Dense:
+        """The dense columns with the weights of a problem, a view of those of all labels (labels, n_columns)."""
+        if self.dense is None:
+            return Dense.none(problem.stop - problem.first, self.data.n_documents)
+        return Dense(self.dense, self.settings.vectors_ridge * problem.ridge_share, weights[problem.labels])
+
+    @property
+    def n_dense(self) -> int:
+        """Dense columns."""
+        return 0 if self.dense is None else len(self.dense.values)
 
     def largest_rare_df(self, l1: float) -> float:
         """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and l1 λ < |v|."""

@@ -38,8 +38,8 @@ class Refits:
         self._state = state
         self._active = state.completed()
         self._mean_scale, self._scale, self._shares = self._document_weights()
-        intercepts = state.intercepts[:, None]
-        self._scores = intercepts + (state.scores - intercepts) * (self._scale / objective.scale)
+        others = state.scores_without_weights()
+        self._scores = others + (state.scores - others) * (self._scale / objective.scale)
         self._known: dict[float, Solution] = {}
 
     def at(self, strength: float) -> Solution:
@@ -48,28 +48,31 @@ class Refits:
             self._known[strength] = self._solution(*self._minimum(strength))
         return self._known[strength]
 
-    def _minimum(self, strength: float) -> tuple[Active, np.ndarray, np.ndarray]:
-        """Pairs with their weights, intercepts, and scores of the training documents."""
+    def _minimum(self, strength: float) -> tuple[Active, np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs with their weights, intercepts, weights of dense columns, and scores of the training documents."""
         objective = self._state.objective
         active = replace(self._active, weights=self._active.weights.copy())
         intercepts, scores = self._state.intercepts.copy(), self._scores.copy()
+        dense = self._state.dense.copy()
         for problem in objective:
             part = active.of_labels(problem.first, problem.stop)
             # A sign that is forbidden stays so.
             penalty = ElasticNet(0.0, strength * problem.ridge_share, *objective.settings.sign_factors)
             coupling = objective.coupling(problem, part, self._state.space.network_features, penalty.is_smooth)
             tolerance = ACCURACY * problem.loss.importance.sum()
-            Restricted(problem.loss, self._scale, penalty, coupling).minimise(
+            of_dense = objective.dense_of(problem, dense)
+            Restricted(problem.loss, self._scale, penalty, coupling, of_dense).minimise(
                 part, intercepts[problem.labels], scores[problem.labels], tolerance
             )
-        return active, intercepts, scores
+        return active, intercepts, dense, scores
 
-    def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+    def _solution(self, active: Active, intercepts: np.ndarray, dense: np.ndarray, scores: np.ndarray) -> Solution:
         """Features are named once, for all strengths."""
         for known in self._known.values():
             weights, intercepts = weights_by_label(self._state.objective.problems, active, intercepts, scores)
-            return replace(known, weights=weights, intercepts=intercepts)
-        found = self._state.solution_of(active, intercepts, scores)
+            word_scores = self._state.word_scores(dense)
+            return replace(known, weights=weights, intercepts=intercepts, word_scores=word_scores)
+        found = self._state.solution_of(active, intercepts, dense, scores)
         return replace(found, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else found
 
     def _document_weights(self) -> tuple[float, np.ndarray, np.ndarray]:

@@ -38,7 +38,7 @@ class SelectionFit:
             )
         self.report = Report(network=None if data.network is None else data.network.graph.report)
         self.state = indexed(Objective(data, learner), self.min_gradient or 0.0, self.report)
-        self._initial = self.state.loss()
+        self._initial = self.state.initial
         self._degree = 1
         self._found: SpaceViolations | None = None
         self._search()

@@ -97,6 +97,8 @@ class PenaltySettings(Settings):
     network_unlinked : str
         What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
         the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
+    vectors_ridge : float
+        ρ of the penalty ρ Σ_y ‖u_y‖² of the weights of document vectors, if ``initialize`` is given word vectors.
     """
 
     ridge: float = 0.0
@@ -111,6 +113,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
+    vectors_ridge: float = 0.3
 
     def __post_init__(self) -> None:
         for option in ("ridge", "network_alpha", "network_gamma"):
@@ -128,6 +131,7 @@ class PenaltySettings(Settings):
         self._require_flag("length_normalisation")
         self._require(is_number_in(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
         self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
+        self._require(is_strength(self.vectors_ridge), "vectors_ridge", f"above 0, {UP_TO}")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 

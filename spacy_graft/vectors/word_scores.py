@@ -1,0 +1,192 @@
+"""What words add to the scores of documents: vectors times weights, a number for each word and label.
+
+Document i gets Σ_t s_t c_t / Σ_t s_t, over all tokens t that have a vector, as often as they occur. c_t are the scores
+of the word, and s_t is its share: frequent words have small ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..extract.hashing import empty_slots, signed
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Words with a vector.
+
+    Attributes
+    ----------
+    words : tuple of str
+        All different.
+    symbols : uint64 (n_words)
+        What the block that reads documents has for them.
+    shares : float32 (n_words)
+        s, above 0 and at most 1.
+    known : int32 (n_words)
+        Training documents with the word.
+    """
+
+    words: tuple[str, ...]
+    symbols: np.ndarray
+    shares: np.ndarray
+    known: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def _slots(self) -> np.ndarray:
+        return slots_of(self.symbols)
+
+    def rows(self, symbols: np.ndarray) -> np.ndarray:
+        """The row of each symbol (uint64), −1 for those without a vector: int32."""
+        return rows_of(symbols, self._slots, self.symbols)
+
+    def some(self, rows: np.ndarray) -> Lexicon:
+        """Some of the words (int)."""
+        words = tuple(self.words[row] for row in rows.tolist())
+        return Lexicon(words, self.symbols[rows], self.shares[rows], self.known[rows])
+
+
+def slots_of(symbols: np.ndarray) -> np.ndarray:
+    """The slots of a hash table (:mod:`spacy_graft.extract.hashing`) whose keys are these symbols (uint64)."""
+    from ..extract import kernels
+
+    slots = empty_slots(len(symbols))
+    kernels.insert_rows(slots, signed(symbols), 0, len(symbols))
+    return slots
+
+
+def rows_of(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """The row of each symbol among the keys (uint64, both), −1 if it is not there: int32."""
+    from . import kernels
+
+    rows = np.empty(len(symbols), np.int32)
+    kernels.find_rows(signed(symbols), slots, signed(keys), rows)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The scores of words as they follow from their vectors: c_t = (v_t − mean) · weights, kept as float32.
+
+    Attributes
+    ----------
+    vectors : float32 (n_words, n_columns)
+    mean : float64 (n_columns)
+    weights : float64 (n_columns, n_labels)
+    """
+
+    vectors: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def n_labels(self) -> int:
+        return self.weights.shape[1]
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """The scores of some words (int): float32 (n, n_labels)."""
+        from . import kernels
+
+        scores = np.empty((len(rows), self.n_labels), np.float32)
+        kernels.fold(self.vectors, rows.astype(np.int64), self.mean, self.weights, scores)
+        return scores
+
+    def divided(self, divisor: float) -> Fold:
+        return replace(self, weights=self.weights / divisor)
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenScores:
+    """The scores of words, written down: float32 (n_words, n_labels)."""
+
+    table: np.ndarray
+
+    @property
+    def n_labels(self) -> int:
+        return self.table.shape[1]
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.table[rows])
+
+    def divided(self, divisor: float) -> WrittenScores:
+        return WrittenScores((self.table / divisor).astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class WordScores:
+    """The scores of all words with a vector.
+
+    Attributes
+    ----------
+    block : str
+        The block that reads the words of documents.
+    lexicon : Lexicon
+    scores : Fold or WrittenScores
+        Both have the same bits. During training they follow from the vectors, which saves to write them down for each
+        trial.
+    """
+
+    block: str
+    lexicon: Lexicon
+    scores: Fold | WrittenScores
+
+    @property
+    def n_labels(self) -> int:
+        return self.scores.n_labels
+
+    def written(self) -> WordScores:
+        """The same without the vectors."""
+        if isinstance(self.scores, WrittenScores):
+            return self
+        return replace(self, scores=WrittenScores(self.scores.of(np.arange(len(self.lexicon)))))
+
+    def divided(self, divisor: float) -> WordScores:
+        """All scores divided by a number."""
+        return replace(self, scores=self.scores.divided(divisor))
+
+    def add_scores(self, symbols: np.ndarray, starts: np.ndarray, totals: np.ndarray) -> None:
+        """Add to the scores of documents, float64 (n_documents, n_labels), those of their words.
+
+        Parameters
+        ----------
+        symbols : uint64 (n_symbols)
+            The words of document ``i`` are at ``starts[i] : starts[i + 1]``.
+        starts : int64 (n_documents + 1)
+        totals : float64 (n_documents, n_labels)
+        """
+        from . import kernels
+
+        rows = self.lexicon.rows(symbols)
+        if isinstance(self.scores, WrittenScores):
+            kernels.add_scores(rows, starts, None, self.lexicon.shares, self.scores.table, totals)
+            return
+        distinct = np.unique(rows[rows >= 0])
+        places = np.zeros(len(self.lexicon), np.int32)
+        places[distinct] = np.arange(len(distinct))
+        kernels.add_scores(rows, starts, places, self.lexicon.shares, self.scores.of(distinct), totals)
+
+    def contributions(self, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the words of one document add to its scores: the sum of ``values[:, None] * scores``.
+
+        Parameters
+        ----------
+        symbols : uint64 (n_symbols)
+
+        Returns
+        -------
+        rows : int64 (n)
+            Its words with a vector, ascending.
+        values : float64 (n)
+            The part of each in the shares of all; these sum to 1.
+        scores : float64 (n, n_labels)
+        """
+        found = self.lexicon.rows(symbols)
+        rows, counts = np.unique(found[found >= 0], return_counts=True)
+        shares = counts * self.lexicon.shares[rows].astype(np.float64)
+        return rows.astype(np.int64), shares / shares.sum(), self.scores.of(rows).astype(np.float64)
