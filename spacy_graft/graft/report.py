@@ -55,6 +55,9 @@ class Report:
         scores have converged.
     network : dict, optional
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
+    vectors : dict, optional
+        Of word vectors: their words, columns, those words that are in the training documents, and the share of tokens
+        that these cover.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
@@ -85,6 +88,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     converged: bool = False
     network: dict[str, Any] | None = None
+    vectors: dict[str, Any] | None = None
     separated: bool = False
     finished: bool = False
 

@@ -14,8 +14,7 @@ from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
 from .problems import Problem
-from .report import Report
-from .rounds import NO_GRADIENT, indexed, n_added
+from .rounds import NO_GRADIENT, indexed, n_added, report_of
 from .settings import Grafting
 from .solution import Solution
 from .space import SpaceViolations
@@ -36,7 +35,7 @@ class SelectionFit:
                 f"combinations of {', '.join(map(repr, data.combinations))} are not enumerated. Give min_gradient, or "
                 f"leave them out."
             )
-        self.report = Report(network=None if data.network is None else data.network.graph.report)
+        self.report = report_of(data)
         self.state = indexed(Objective(data, learner), self.min_gradient or 0.0, self.report)
         self._initial = self.state.initial
         self._degree = 1

@@ -15,6 +15,7 @@ from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
 from .table import FeatureTable, Vocabularies, damaged_model, unpack_message
+from .word_scores import unpack_word_scores
 
 #: The parts of a serialised thinc model, with one entry a node.
 MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
@@ -23,6 +24,8 @@ MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 TRANSIENT = {"blocks", "snapshot"}
 #: What a snapshot is saved as, beside its arrays.
 SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes", "length_shares")
+#: The same of a model with scores of words.
+WORD_SCORES = "word_scores"
 
 
 def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:
@@ -59,11 +62,20 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
     vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
     check_params(params, features)
     check_features(features, vocabularies, blocks)
-    others = {attr: value for attr, value in attrs.items() if attr not in SNAPSHOT_ATTRS}
+    word_scores = unpack_word_scores(values[WORD_SCORES], blocks) if WORD_SCORES in values else None
+    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, WORD_SCORES)}
     if params["W"] is None:
         return name, None, others
     snapshot = Snapshot(
-        blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes, length_shares=shares
+        blocks,
+        features,
+        params["W"],
+        params["b"],
+        mean_scale,
+        vocabularies,
+        notes,
+        length_shares=shares,
+        word_scores=word_scores,
     )
     return name, snapshot, others
 

@@ -12,10 +12,11 @@ from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
 from ..extract.terms import NamedTerm, Term
-from .loading import TRANSIENT, read_message
+from .loading import TRANSIENT, WORD_SCORES, read_message
 from .matching import Blocks
 from .snapshot import Snapshot, as_reading_block
 from .table import FeatureTable, Vocabularies, pack_message, unpack_message
+from .word_scores import pack_word_scores
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -90,6 +91,8 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
         attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
         attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
+        if snapshot is not None and snapshot.word_scores is not None:
+            attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
         attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
@@ -121,7 +124,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
 
 @registry.architectures("spacy_graft.SparseLinear.v1")
 def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
-    """Linear model over the features of documents: f_i = b + a_i Σ_k W_k x_ik.
+    """Linear model over the features of documents: f_i = b + a_i Σ_k W_k x_ik, and what words add by their vectors.
 
     x_ik is 1 if the document has the n-gram k and else 0; for an item it is its value there, for a combination the
     product of the values of its members. a_i is the document weight.
@@ -207,6 +210,7 @@ def snapshot_of_solution(
         Vocabularies(solution.vocabularies),
         dict(notes or {}),
         length_shares=solution.length_shares,
+        word_scores=solution.word_scores,
     )
 
 

@@ -375,7 +375,9 @@ def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[flo
     @cache
     def trial_of(strength: float | None) -> Trial:
         solution = fit.refitted(strength)
-        snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+        snapshot = replace(
+            named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
+        )
         scores = held_out.scores(snapshot)
         return Trial(strength, snapshot, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
 

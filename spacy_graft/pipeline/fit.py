@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..graft.network import NetworkBuilder
     from ..graft.path import PathFit
+    from .vectors import VectorsReader
 
 #: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
 #: fewer than MIN_HELD_OUT documents there is no cross-validation.
@@ -40,6 +42,7 @@ def fit(
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | None = None,
+    vectors: VectorsReader | None = None,
     checkpoints: str | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
@@ -65,6 +68,9 @@ def fit(
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, optional
         Additional documents for the network; their labels are not used.
+    vectors : callable, optional
+        A source of word vectors for the block ``spacy_graft.Vectors.v1``, from ``@graft_vectors``, as for
+        ``initialize``. It is called once.
     checkpoints : str, optional
         A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
 
@@ -88,12 +94,15 @@ def fit(
     component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
     # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
-    component.initialize(lambda: train)
+    # They are read once for all folds.
+    given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors)}
+    component.initialize(lambda: train, **given)
     options: dict[str, Any] = {
         "labels": component.labels,
         "network": network,
         "network_max_length": network_max_length,
         "checkpoints": checkpoints,
+        **given,
     }
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))

@@ -40,6 +40,7 @@ from .training import Examples, ResumedTraining, Training, annotated, whole_corp
 
 if TYPE_CHECKING:
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
@@ -163,6 +164,7 @@ class TextCatGraft(TrainablePipe):
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
+            word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
@@ -197,6 +199,10 @@ class TextCatGraft(TrainablePipe):
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
         self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
+        snapshot = snapshot_of(self.model)
+        if snapshot.word_scores is not None:
+            # The vectors are not needed any more.
+            self.model.attrs[SNAPSHOT] = replace(snapshot, word_scores=snapshot.word_scores.written())
 
     def initialize(
         self,
@@ -209,6 +215,7 @@ class TextCatGraft(TrainablePipe):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
@@ -231,6 +238,9 @@ class TextCatGraft(TrainablePipe):
         unlabelled : callable, optional
             A reader from ``@readers`` that returns additional documents, called with ``nlp``. They are passed to the
             builder, and their features can be vertices, which get their weights from the network.
+        vectors : callable, optional
+            A source of word vectors from ``@graft_vectors``, for the block ``spacy_graft.Vectors.v1``. It is called
+            with the vocab of the pipeline. By default they are the vectors of the pipeline.
         checkpoints : str, optional
             A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
             that was interrupted goes on from the last one when the same command is run again, to the same model. You
@@ -243,8 +253,8 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
             of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
-            network, ``checkpoints`` for a learner that has none, or training needs more memory than there is. The
-            component stays what it was.
+            network, word vectors without a block for them or that cannot be read, ``checkpoints`` for a
+            learner that has none, or training needs more memory than there is. The component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -257,6 +267,7 @@ class TextCatGraft(TrainablePipe):
         self._check_labels(all_labels)
         self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
+        vectors_source = self._vectors_source(vectors)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
         # Until here nothing has changed.
         self.cfg["labels"] = []
@@ -268,7 +279,26 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
+        self.training = self._new_training(
+            source if corpus.names else None, network_source, checkpoint_folder, vectors_source
+        )
+
+    def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
+        """Where word vectors come from; they are read here, so that what is wrong with them is told early."""
+        from .vectors import VectorsSource, vectors_block, vectors_of_vocab
+
+        found = vectors_block(self.blocks)
+        if found is None:
+            if read is not None:
+                raise ValueError(
+                    f"[{self.name}] Word vectors are used by a block of vectors only, and there is none. Add a block "
+                    f'with @graft_features = "spacy_graft.Vectors.v1", or remove vectors from '
+                    f"[initialize.components.{self.name}]."
+                )
+            return None
+        source = VectorsSource(self.name, *found, vectors_of_vocab if read is None else read, self.vocab)
+        source.require()
+        return source
 
     def _network_source(
         self,
@@ -336,10 +366,11 @@ class TextCatGraft(TrainablePipe):
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        vectors: VectorsSource | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
         corpus = ExtractedCorpus(self.blocks, reader)
-        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder)
+        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder, vectors)
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         if folder is not None and not isinstance(self.learner, GraftingPath):
@@ -413,6 +444,11 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(
                 f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
                 f"Nothing is changed. Initialize it again with old and new documents."
+            )
+        if self.report.vectors is not None:
+            raise ValueError(
+                f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
+                f"changed. Initialize it again with old and new documents."
             )
         return ResumedTraining(self.kept_corpus, self.learner, self._named, self.report)
 
@@ -807,6 +843,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
@@ -817,6 +854,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             network=network,
             network_max_length=network_max_length,
             unlabelled=unlabelled,
+            vectors=vectors,
             checkpoints=checkpoints,
         )
 

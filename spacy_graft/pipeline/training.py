@@ -32,6 +32,7 @@ from .targets import TargetReader
 if TYPE_CHECKING:
     from ..graft.path import PathFit
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
@@ -68,6 +69,7 @@ class Training:
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
+    vectors : VectorsSource, optional
 
     Attributes
     ----------
@@ -96,12 +98,14 @@ class Training:
         source: Callable[[], Examples] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
+        self.vectors = vectors
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.choice: Choice | None = None
@@ -285,6 +289,8 @@ class Training:
         data = self.corpus.training_data().without(self.left_out)
         if self.network is not None:
             data = replace(data, network=self.network(data))
+        if self.vectors is not None and self.vectors.block_name not in self.left_out:
+            data = replace(data, vectors=self.vectors(self.corpus.streams()))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)

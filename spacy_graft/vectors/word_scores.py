@@ -97,6 +97,9 @@ class Fold:
         kernels.fold(self.vectors, rows.astype(np.int64), self.mean, self.weights, scores)
         return scores
 
+    def with_label(self) -> Fold:
+        return replace(self, weights=np.pad(self.weights, ((0, 0), (0, 1))))
+
     def divided(self, divisor: float) -> Fold:
         return replace(self, weights=self.weights / divisor)
 
@@ -113,6 +116,9 @@ class WrittenScores:
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.table[rows])
+
+    def with_label(self) -> WrittenScores:
+        return WrittenScores(np.pad(self.table, ((0, 0), (0, 1))))
 
     def divided(self, divisor: float) -> WrittenScores:
         return WrittenScores((self.table / divisor).astype(np.float32))
@@ -145,6 +151,10 @@ class WordScores:
         if isinstance(self.scores, WrittenScores):
             return self
         return replace(self, scores=WrittenScores(self.scores.of(np.arange(len(self.lexicon)))))
+
+    def with_label(self) -> WordScores:
+        """The same with one more label, to whose score words add nothing."""
+        return replace(self, scores=self.scores.with_label())
 
     def divided(self, divisor: float) -> WordScores:
         """All scores divided by a number."""
