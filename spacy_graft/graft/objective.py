@@ -14,6 +14,7 @@ from ..solve.penalties import ElasticNet, Penalty
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
+from .report import Report
 from .settings import PenaltySettings
 
 
@@ -52,6 +53,15 @@ class Objective:
     def n_labels(self) -> int:
         """Trained labels."""
         return self.problems.n_trained
+
+    def new_report(self) -> Report:
+        """An empty report, with what is known of the network and of word vectors."""
+        report = Report()
+        if self.data.network is not None:
+            report.network, report.network_alpha = self.data.network.graph.report, self.settings.network_alpha
+        if self.data.vectors is not None:
+            report.vectors, report.vectors_ridge = self.data.vectors.report, self.settings.vectors_ridge
+        return report
 
     def penalty(self, problem: Problem, l1: float) -> Penalty:
         """The penalty of one problem at an L1 strength."""

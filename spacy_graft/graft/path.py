@@ -8,42 +8,29 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .data import TrainingData
-from .model_state import Checkpoint
-from .refits import Refits
+from .model_state import Checkpoint, ModelState
+from .points import PointFit
 from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
-from .solution import Solution
 
 #: Where the path meets ``max_features``: optima tried between two points, and the share of features that is enough.
 TRIES, NEAR = 4, 0.94
 
 
-class PathFit:
-    """A fit of :class:`GraftingPath` on one corpus; a step is a point.
-
-    Attributes
-    ----------
-    report : Report
-        Of the present point.
-    refit : float, optional
-        The strength of the refit that models of this and the next points have; None for the weights of the path.
-    """
+class PathFit(PointFit):
+    """A fit of :class:`GraftingPath` under L1 on one corpus; a step is a point of the path."""
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
-        self.learner = learner
         self.rounds = Rounds(data, learner)
-        self.report = self.rounds.report.copy()
+        super().__init__(learner, self.rounds.report.copy())
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
         self._kept = self.rounds.state.checkpoint()
-        self.refit = learner.first_refit
-        #: Of the present point, once one is asked for.
-        self._refits: Refits | None = None
 
     @property
-    def finished(self) -> bool:
-        return self.report.finished
+    def state(self) -> ModelState:
+        return self.rounds.state
 
     def step(self) -> None:
         """The next point of the path; nothing after the last."""
@@ -80,19 +67,6 @@ class PathFit:
         live_report = replace(self.report, refit=None, points=0, finished=False)
         self.rounds.resume(self._kept, saved["progress"], live_report)
         self._refits = None
-
-    def solution(self) -> Solution:
-        """The model of the present point, under :attr:`refit`."""
-        return self.refitted(self.refit)
-
-    def refitted(self, strength: float | None) -> Solution:
-        """The present point under a refit of this strength; with the weights of the path if it is None."""
-        if strength is None:
-            return self.rounds.state.solution()
-        if self._refits is None:
-            self._refits = Refits(self.rounds.state)
-        with self.report.timed("refit"):
-            return self._refits.at(strength)
 
     def _next_point(self, number: int) -> bool:
         """Go to a point; return whether it fills the model up, so that it is the last."""

@@ -52,8 +52,9 @@ class Rounds:
 
     def __init__(self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0) -> None:
         self.settings = settings
-        self.report = report_of(data)
-        self.state = indexed(Objective(data, settings), smallest_l1, self.report)
+        objective = Objective(data, settings)
+        self.report = objective.new_report()
+        self.state = indexed(objective, smallest_l1, self.report)
         self._certificate = Certificate(self.state.initial)
         self._found: SpaceViolations | None = None
         self._degree = 1
@@ -201,14 +202,6 @@ class Rounds:
         self._certificate.forget()
         self._without_progress = 0
         self._accuracy = float("inf")
-
-
-def report_of(data: TrainingData) -> Report:
-    """The report of a fit that begins."""
-    return Report(
-        network=None if data.network is None else data.network.graph.report,
-        vectors=None if data.vectors is None else data.vectors.report,
-    )
 
 
 def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelState:

@@ -14,7 +14,7 @@ from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
 from .problems import Problem
-from .rounds import NO_GRADIENT, indexed, n_added, report_of
+from .rounds import NO_GRADIENT, indexed, n_added
 from .settings import Grafting
 from .solution import Solution
 from .space import SpaceViolations
@@ -35,8 +35,9 @@ class SelectionFit:
                 f"combinations of {', '.join(map(repr, data.combinations))} are not enumerated. Give min_gradient, or "
                 f"leave them out."
             )
-        self.report = report_of(data)
-        self.state = indexed(Objective(data, learner), self.min_gradient or 0.0, self.report)
+        objective = Objective(data, learner)
+        self.report = objective.new_report()
+        self.state = indexed(objective, self.min_gradient or 0.0, self.report)
         self._initial = self.state.initial
         self._degree = 1
         self._found: SpaceViolations | None = None

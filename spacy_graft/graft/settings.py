@@ -31,6 +31,8 @@ UNLINKED = ("free", "to_zero")
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES = ("l1", "l2", "none")
+#: Those of :class:`GraftingPath`.
+PATH_PENALTIES = ("l1", "l2")
 #: A factor of a sign that no weight may have.
 FORBIDDEN = "forbidden"
 SignFactor = float | Literal["forbidden"]
@@ -135,6 +137,13 @@ class PenaltySettings(Settings):
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
 
+    def _require_both_signs(self) -> None:
+        for option in ("positive_factor", "negative_factor"):
+            self._require(getattr(self, option) == 1.0, option, "1 without L1")
+
+    def _require_ridge(self) -> None:
+        self._require(is_strength(self.ridge), "ridge", f"above 0 with penalty = 'l2', {UP_TO}")
+
     @property
     def sign_factors(self) -> tuple[float, float]:
         """The factors of positive and of negative weights; infinite where the sign is forbidden."""
@@ -186,15 +195,14 @@ class Grafting(PenaltySettings):
             self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
         self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
-        for option in ("positive_factor", "negative_factor"):
-            self._require(getattr(self, option) == 1.0, option, f"1 {under}")
+        self._require_both_signs()
         self._require(
             self.min_gradient is None or is_strength(self.min_gradient),
             "min_gradient",
             f"above 0, or null, {under}, {UP_TO}",
         )
         if self.penalty == "l2":
-            self._require(is_strength(self.ridge), "ridge", f"above 0 {under}, {UP_TO}")
+            self._require_ridge()
         else:
             self._require(self.ridge == 0.0, "ridge", f"0 {under}")
 
@@ -244,13 +252,16 @@ class CoordinateAscent(Settings):
 class GraftingPath(PenaltySettings):
     """Optima over the whole space for an L1 strength that falls geometrically from ``l1_max``, with warm starts.
 
-    Evaluation on held-out documents chooses among them, so that the strength needs no tuning.
+    Evaluation on held-out documents chooses among them, so that the strength needs no tuning. Under L2 alone there is
+    one point with all features instead, for which held-out documents choose the rest.
 
     The defaults are those that did best over many data sets without tuning (``docs/accuracy.md``): an elastic net with
     enough ridge that some thousands of features share the work, which are then fitted again under a weaker one.
 
     Attributes
     ----------
+    penalty : str
+        ``l1``; or ``l2``: all features in one point, the optimum under ``ridge``. Combinations cannot be among them.
     l1_min_ratio : float
         The last L1 strength in units of ``l1_max``, the smallest one whose model is empty.
     steps : int
@@ -269,6 +280,11 @@ class GraftingPath(PenaltySettings):
     parsimony : str or int
         Which point is chosen: ``best``; ``one_se``, the first whose log-loss is within one standard error of that of
         the best; or the best of those with no more than this number of features.
+    network_choices : sequence of float
+        Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
+        least log-loss on held-out documents is taken. 0 stands for training without the network.
+    vectors_choices : sequence of float
+        The same for ``vectors_ridge``. 0 stands for training without word vectors.
     optional_blocks : sequence of str
         Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
         need them.
@@ -282,17 +298,24 @@ class GraftingPath(PenaltySettings):
     length_normalisation: bool = True
     balance: float = 0.5
     tol: float = 1e-4
+    penalty: Literal["l1", "l2"] = "l1"
     l1_min_ratio: float = 0.0001
     steps: int = 16
     max_features: int | None = 20_000
     refit: float | Literal["auto"] | None = "auto"
     metric: str = "log_loss"
     parsimony: Literal["best", "one_se"] | int = "best"
+    network_choices: Sequence[float] = ()
+    vectors_choices: Sequence[float] = ()
     optional_blocks: Sequence[str] = ()
     retrain: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._require(self.penalty in PATH_PENALTIES, "penalty", f"one of {list(PATH_PENALTIES)}")
+        if self.penalty == "l2":
+            self._require_both_signs()
+            self._require_ridge()
         ratio = is_number_in(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
         self._require_count("steps", "at least 1")
@@ -303,8 +326,24 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
+        for option in ("network_choices", "vectors_choices"):
+            object.__setattr__(self, option, self._strengths(option))
+        first = self.network_alpha > 0.0 or not self.network_choices
+        self._require(first, "network_alpha", "above 0 with network_choices, which may have the 0")
         object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
         self._require_flag("retrain")
+
+    def _strengths(self, option: str) -> tuple[float, ...]:
+        choices: Any = getattr(self, option)
+        is_list = isinstance(choices, Sequence) and not isinstance(choices, str)
+        holds = is_list and all(is_number_in(alpha, 0.0, LARGEST_STRENGTH) for alpha in choices)
+        self._require(holds, option, f"a list of numbers of at least 0, {UP_TO}")
+        return tuple(map(float, choices))
+
+    @property
+    def n_points(self) -> int:
+        """The most points that there can be."""
+        return self.steps if self.penalty == "l1" else 1
 
     @property
     def first_refit(self) -> float | None:

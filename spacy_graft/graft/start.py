@@ -71,6 +71,10 @@ def _(learner: Grafting, data: TrainingData) -> Fit:
 @start.register
 def _(learner: GraftingPath, data: TrainingData) -> Fit:
     require_memory(data)
+    if learner.penalty == "l2":
+        from .whole import WholeFit
+
+        return WholeFit(learner, data)
     from .path import PathFit
 
     return PathFit(learner, data)

@@ -20,7 +20,7 @@ from .corpus import ExtractedCorpus
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
-    from ..graft.path import PathFit
+    from ..graft.points import PointFit
 
 #: Points without a lower log-loss after which a path ends.
 PATIENCE = 2
@@ -199,7 +199,8 @@ class Choice:
         self.baseline = 0.0
         #: The least log-loss so far, and whether another refit has not lowered it at the last point.
         self._least, self._is_stuck = math.inf, False
-        self._leaner: JudgedPoint | None = None
+        #: The chosen point with another network, or without blocks that it does not need.
+        self._instead: JudgedPoint | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -213,8 +214,8 @@ class Choice:
 
     @property
     def chosen(self) -> JudgedPoint:
-        """The point that ``parsimony`` asks for; without the blocks that it does not need, once that is known."""
-        return self._of_point() if self._leaner is None else self._leaner
+        """The point that ``parsimony`` asks for; once that is known, with the network and the blocks that it needs."""
+        return self._of_point() if self._instead is None else self._instead
 
     def _of_point(self) -> JudgedPoint:
         columns = [
@@ -238,12 +239,12 @@ class Choice:
         f1 = float(point.scores.get("cats_macro_f", 0.0))
         return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
 
-    def judge(self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+    def judge(self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
         """Judge the present point of a path.
 
         Parameters
         ----------
-        fit : PathFit
+        fit : PointFit
         named : Snapshot
             Of its solution.
         held_out : HeldOut
@@ -256,7 +257,9 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        point, log_loss = self._judged(fit, named, held_out, scorer, math.inf if self._is_stuck else self._least)
+        # A path looks for another refit where its points do not get better; a single point has the one chance.
+        least = -math.inf if self.learner.penalty == "l2" else math.inf if self._is_stuck else self._least
+        point, log_loss = self._judged(fit, named, held_out, scorer, least)
         self._is_stuck = log_loss >= self._least
         self._least = min(self._least, log_loss)
         self.points.append(point)
@@ -266,7 +269,7 @@ class Choice:
         return point
 
     def take_without(
-        self, blocks: Sequence[str], fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
+        self, blocks: Sequence[str], fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
     ) -> bool:
         """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
 
@@ -287,12 +290,49 @@ class Choice:
         chosen = self.chosen
         point, _ = self._judged(fit, named, held_out, scorer)
         point.report.left_out = list(blocks)
-        if is_small(point.report.n_active, self.learner.parsimony) and point.log_loss <= chosen.log_loss:
-            self._leaner = point
-        return self._leaner is point
+        return self._take(point, point.log_loss <= chosen.log_loss)
+
+    def take_strength(
+        self,
+        strengths: Mapping[str, float],
+        option: str,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+    ) -> bool:
+        """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
+
+        Without the network, or without word vectors, it is chosen if the log-loss is no higher. Its refit is looked
+        for, beginning with that of the chosen point: what shrinks weights is refit and network together.
+
+        Parameters
+        ----------
+        strengths : mapping of str to float
+            Those of the fit, by option of the learner.
+        option : str
+            The one that is tried: 0 for a fit without a network, or without word vectors.
+        fit, named, held_out, scorer
+            As of :meth:`judge`.
+
+        Returns
+        -------
+        bool
+            Whether it has been chosen.
+        """
+        chosen = self.chosen
+        point, _ = self._judged(fit, named, held_out, scorer, -math.inf)
+        point = replace(point, report=point.report.with_strengths(strengths))
+        return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
+
+    def _take(self, point: JudgedPoint, is_good: bool) -> bool:
+        if is_good and is_small(point.report.n_active, self.learner.parsimony):
+            self._instead = point
+            return True
+        return False
 
     def _judged(
-        self, fit: PathFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+        self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
     ) -> tuple[JudgedPoint, float]:
         """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
         trial_of = trials_of(fit, named, held_out)
@@ -321,6 +361,11 @@ class Choice:
                 f"GraftingPath: metric = {metric!r}, but the scorer of the component has no such number. It has: "
                 f"{', '.join(numbers) or 'none'}; or use 'log_loss'."
             )
+
+
+def is_better_strength(strength: float, log_loss: float, least: float) -> bool:
+    """Whether a strength is chosen over that with the least log-loss so far; of equal ones, 0 is."""
+    return log_loss <= least if strength == 0.0 else log_loss < least
 
 
 def is_exhausted(losses: Sequence[float]) -> bool:
@@ -361,12 +406,12 @@ def is_small(n_features: float, parsimony: str | int) -> bool:
     return isinstance(parsimony, str) or n_features <= parsimony
 
 
-def trials_of(fit: PathFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
+def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
     """The trials of the present point of a path, by the strength of their refit.
 
     Parameters
     ----------
-    fit : PathFit
+    fit : PointFit
     named : Snapshot
         Of its solution: all refits have its features.
     held_out : HeldOut

@@ -175,6 +175,11 @@ def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) ->
             f"enumerated. Set min_gradient, or remove the block of combinations."
         )
     if isinstance(learner, GraftingPath):
+        if learner.penalty == "l2" and any(map(is_combination_block, blocks.values())):
+            raise ValueError(
+                f"[{name}] With penalty = 'l2', GraftingPath takes all features at once, but combinations cannot be "
+                f"enumerated. Set penalty = 'l1', or remove the block of combinations."
+            )
         check_optional_blocks(name, blocks, learner.optional_blocks)
     if not is_learner(learner):
         raise ValueError(f"[{name}] The learner is {learner!r}. Make it with one of @graft_learners.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -15,16 +15,17 @@ from spacy.training import Example
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from .block_choice import leave_out
-from .choice import HeldOut, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
+from .choice import HeldOut, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before
+from .training import Model, Training, annotated_before, choices_of
+from .vectors import vectors_block
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..graft.network import NetworkBuilder
-    from ..graft.path import PathFit
+    from ..graft.points import PointFit
     from .vectors import VectorsReader
 
 #: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
@@ -118,14 +119,25 @@ def fit(
 
 
 def begun_training(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], left_out: Sequence[str]
+    component: TextCatGraft, examples: list[Example], options: dict[str, Any], like: Report | None
 ) -> Training:
-    """Training from scratch without some blocks, before its first step; ``options`` are those of ``initialize``."""
+    """Training from scratch, before its first step.
+
+    Parameters
+    ----------
+    component : TextCatGraft
+    examples : list of Example
+    options : dict
+        Of ``initialize``.
+    like : Report, optional
+        Its blocks are left out, and the strengths that it names are used.
+    """
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
     training.add_examples([])
-    training.left_out = tuple(left_out)
+    if like is not None:
+        training.left_out, training.strengths = tuple(like.left_out), like.strengths
     return training
 
 
@@ -135,10 +147,10 @@ def training_steps(
     options: dict[str, Any],
     progress: Progress,
     name: str = "",
-    left_out: Sequence[str] = (),
+    like: Report | None = None,
 ) -> Iterator[Model]:
     """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
-    training = begun_training(component, examples, options, left_out)
+    training = begun_training(component, examples, options, like)
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:
@@ -154,7 +166,7 @@ def training_steps(
 
 def n_steps(learner: Any) -> int | None:
     """The number of steps of a path, the last one to the chosen model; None for learners without a fixed number."""
-    return learner.steps + 1 if isinstance(learner, GraftingPath) else None
+    return learner.n_points + 1 if isinstance(learner, GraftingPath) else None
 
 
 def progress_text(report: Report) -> str:
@@ -194,8 +206,7 @@ def train_with_folds(
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
     chosen = cross_validated(component, examples, options, progress)
-    left_out = () if chosen is None else chosen.left_out
-    for model in training_steps(component, examples, options, progress, "all documents: ", left_out):
+    for model in training_steps(component, examples, options, progress, "all documents: ", chosen):
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -236,6 +247,7 @@ def cross_validated(
             paths.append(scores_along_path(component, path, part))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths)
+        chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
@@ -272,10 +284,10 @@ def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: 
     return points
 
 
-def without_needless_blocks(
+def with_best_strengths(
     component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> Report:
-    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
+    """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
 
     Parameters
     ----------
@@ -287,27 +299,57 @@ def without_needless_blocks(
     options : dict
         As of :func:`begun_training`.
     """
-    grid = refit_grid(component.learner)
+    has_vectors = vectors_block(component.blocks) is not None
+    for option, strength in choices_of(component.learner, options.get("network") is not None, has_vectors):
+        like = chosen.with_strengths({option: strength})
+        report, is_allowed = judged_again(component, like, splits, held_out, options)
+        if is_allowed and is_better_strength(strength, loss_of(report), loss_of(chosen)):
+            chosen = report
+    return chosen
+
+
+def without_needless_blocks(
+    component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
+) -> Report:
+    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
+
+    Parameters are those of :func:`with_best_strengths`.
+    """
 
     def is_needless(blocks: tuple[str, ...]) -> bool:
         nonlocal chosen
-        scores, sizes = [], []
-        for kept, part in splits:
-            training = begun_training(component, kept, options, blocks)
-            fit = training.path_to(chosen.points)
-            trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
-            scores.append(np.array([trial_of(strength).scores for strength in grid]))
-            sizes.append(fit.report.n_active)
-        report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
-        assert report.log_loss is not None
-        assert chosen.log_loss is not None
-        if report.log_loss > chosen.log_loss or not is_small(float(np.mean(sizes)), component.learner.parsimony):
+        like = replace(chosen, left_out=list(blocks))
+        report, is_allowed = judged_again(component, like, splits, held_out, options)
+        if loss_of(report) > loss_of(chosen) or not is_allowed:
             return False
-        chosen = replace(report, points=chosen.points, left_out=list(blocks))
+        chosen = report
         return True
 
     leave_out(component.learner.optional_blocks, component.blocks, is_needless)
     return chosen
+
+
+def judged_again(
+    component: TextCatGraft, like: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
+) -> tuple[Report, bool]:
+    """The point of a report with its blocks and strengths in all folds, and whether it is small enough."""
+    grid = refit_grid(component.learner)
+    scores, sizes = [], []
+    for kept, part in splits:
+        training = begun_training(component, kept, options, like)
+        fit = training.path_to(like.points)
+        trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+        scores.append(np.array([trial_of(strength).scores for strength in grid]))
+        sizes.append(fit.report.n_active)
+    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
+    return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
+
+
+def loss_of(report: Report) -> float:
+    """The log-loss that held-out documents have given."""
+    assert report.log_loss is not None
+    return report.log_loss
 
 
 def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
@@ -358,9 +400,9 @@ def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut
     return report, losses
 
 
-def path_of(training: Training) -> PathFit:
+def path_of(training: Training) -> PointFit:
     """Return the fit of a training by :class:`GraftingPath`, typed as such."""
-    return cast("PathFit", training.fit)
+    return cast("PointFit", training.fit)
 
 
 def folds(examples: Iterable[Example]) -> np.ndarray:

@@ -30,7 +30,10 @@ from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
+    from ..graft.data import TrainingData
+    from ..graft.network import Network
     from ..graft.path import PathFit
+    from ..graft.points import PointFit
     from .network import NetworkSource
     from .vectors import VectorsSource
 
@@ -82,6 +85,9 @@ class Training:
         These documents.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
+    strengths : dict of str to float
+        Options of the learner that it has other values of: ``network_alpha`` and ``vectors_ridge``. At 0 it has no
+        network, or no word vectors.
     concluded : bool
         Whether the last step was that to the chosen model.
     n_scored : int
@@ -111,12 +117,15 @@ class Training:
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
+        self.strengths: dict[str, float] = {}
         self.concluded = False
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
+        #: The network, and the corpus and number of documents that it is of.
+        self._built: tuple[tuple[ExtractedCorpus, int], Network] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -175,7 +184,7 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out = ()
+                self.left_out, self.strengths = (), {}
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -210,14 +219,17 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks:
+        if self.choice.learner.optional_blocks or self._choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
-        point = self.choice.judge(cast("PathFit", self.fit), self._snapshot, held_out, scorer)
+        point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
         self.reports[-1] = point.report
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        for option, strength in self._choices(choice.learner):
+            self._try_strength(choice, option, strength)
+            self.strengths = choice.chosen.report.strengths
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
@@ -229,14 +241,32 @@ class Training:
         self.reports.append(model.report)
         return model
 
+    def _choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
+        """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
+        return choices_of(learner, self.network is not None, self.vectors is not None)
+
+    def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
+        """Choose another strength at the chosen point if it is better."""
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.strengths = {**choice.chosen.report.strengths, option: strength}
+        fit = self._path_like(choice.chosen.report)
+        snapshot = self.named(fit.solution())
+        choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
+
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.left_out, like = blocks, choice.chosen.report
-        fit = self.path_to(like.points)
-        fit.refit = like.refit
+        self.left_out = blocks
+        fit = self._path_like(choice.chosen.report)
         return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+
+    def _path_like(self, report: Report) -> PointFit:
+        """A new fit at the point of a report, under its refit."""
+        fit = self.path_to(report.points)
+        fit.refit = report.refit
+        return fit
 
     def _retrained(self, chosen: JudgedPoint) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
@@ -246,19 +276,19 @@ class Training:
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen.report, len(self.held_out.corpus))
 
-    def path_to(self, n_points: int) -> PathFit:
-        """A new fit, of the present documents and without the blocks that are left out, at a point of its path."""
+    def path_to(self, n_points: int) -> PointFit:
+        """A new fit, of the present documents, network strength and blocks, at a point of its path."""
         self.fit = None  # frees its memory before the next fit allocates
         fit = self.fit = self._begun_fit()
         n_steps = len(self.reports)
         while not fit.finished and fit.report.points < n_points:
             self._step(fit)
         del self.reports[n_steps:]
-        return cast("PathFit", fit)
+        return cast("PointFit", fit)
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
-        fit = cast("PathFit", self.fit)
+        fit = cast("PointFit", self.fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
@@ -266,6 +296,7 @@ class Training:
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
+        report = report.with_strengths(self.strengths)
         return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
 
     def _must_start(self) -> bool:
@@ -287,16 +318,34 @@ class Training:
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
         data = self.corpus.training_data().without(self.left_out)
-        if self.network is not None:
-            data = replace(data, network=self.network(data))
-        if self.vectors is not None and self.vectors.block_name not in self.left_out:
+        learner = self.learner
+        if self.strengths:
+            given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
+            learner = replace(learner, **given, network_choices=(), vectors_choices=())
+        if self.network is not None and self.strengths.get("network_alpha") != 0.0:
+            data = replace(data, network=self._network_of(self.network, data))
+        if self._has_vectors():
+            assert self.vectors is not None
             data = replace(data, vectors=self.vectors(self.corpus.streams()))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, self.learner, data)
-        fit = start(self.learner, data)
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
+
+    def _has_vectors(self) -> bool:
+        """Whether a fit that begins has word vectors."""
+        is_chosen = self.strengths.get("vectors_ridge") != 0.0
+        return self.vectors is not None and is_chosen and self.vectors.block_name not in self.left_out
+
+    def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
+        """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
+        documents = self.corpus, len(self.corpus)
+        if self._built is None or self._built[0] != documents:
+            self._built = None  # frees its memory before the next one is built
+            self._built = documents, source(data)
+        return self._built[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
@@ -341,6 +390,7 @@ class ResumedTraining(Training):
         super().__init__(corpus, learner, named)
         self._report = report
         self.left_out = tuple(report.left_out)
+        self.strengths = report.strengths
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
@@ -357,6 +407,12 @@ class ResumedTraining(Training):
         model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
+
+
+def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
+    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
+    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
+    return of_network + [("vectors_ridge", strength) for strength in learner.vectors_choices if vectors]
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:

@@ -1,0 +1,247 @@
+"""Few labelled documents and many without labels, on reviews and topics: the configs that ship, and tf-idf and LR.
+
+    python benchmarks/few_labels.py --data DATA [--task reviews] [--draws 3]
+
+A draw has as many documents of each label. Ours takes a quarter of them as dev, as ``spacy train`` does, and trains
+again on all of them; the peer has all of them, and its C by cross-validation. The settings of the configs were chosen on
+documents of ``multidomain_sentiment``. Results are kept, and only what is missing is measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from common import beside, load_results, pin_threads, print_rows, replace_file, texts_and_labels, updated_results
+
+HERE = Path(__file__).parent
+CONFIGS = HERE.parent / "configs"
+#: The set of each task, and the numbers of labelled documents.
+TASKS = {"reviews": ("imdb_5k", (50, 100, 200, 500)), "topics": ("20newsgroups_bydate", (100, 200, 500))}
+#: Documents without labels, and test documents.
+UNLABELLED, TESTED = 1500, 1500
+#: Of the labelled ones, one in so many is dev.
+DEV_PART = 4
+#: Of the peer.
+STRENGTHS, FOLDS = [0.1, 1.0, 10.0, 100.0], 4
+PEER = "tf-idf + LR"
+METHODS = (PEER, "ngrams.cfg", "network.cfg", "wordnet.cfg", "sentiwordnet.cfg")
+Result = dict[str, Any]
+
+INTRODUCTION = f"""# Few labels
+
+`python benchmarks/few_labels.py --data DATA`: accuracy in % on {TESTED:,} test documents, mean ± standard error over
+draws of labelled documents, as many of each label. The configs that take documents without labels get
+{UNLABELLED:,}. Ours chooses on a quarter of the labelled documents and trains again on all of them.
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Documents of one set.
+
+    Attributes
+    ----------
+    data : Path
+    name : str
+    """
+
+    data: Path
+    name: str
+
+    @cached_property
+    def nlp(self) -> Any:
+        import spacy
+
+        return spacy.blank("en")
+
+    @cached_property
+    def train(self) -> tuple[list[str], np.ndarray]:
+        texts, labels = texts_and_labels(self.data, self.name, "train")
+        return texts, np.array(labels)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        return sorted(set(self.train[1].tolist()))
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        return np.random.default_rng(0).permutation(len(self.train[0]))
+
+    @cached_property
+    def tested(self) -> tuple[list[str], np.ndarray]:
+        texts, labels = texts_and_labels(self.data, self.name, "test")
+        chosen = np.random.default_rng(0).permutation(len(texts))[:TESTED]
+        return [texts[i] for i in chosen], np.array(labels)[chosen]
+
+    @cached_property
+    def unlabelled_examples(self) -> list[Any]:
+        return self.examples(self.order[:UNLABELLED])
+
+    @cached_property
+    def tested_docs(self) -> list[Any]:
+        return [self.nlp.make_doc(text) for text in self.tested[0]]
+
+    def examples(self, chosen: np.ndarray) -> list[Any]:
+        """Of training documents."""
+        from spacy.training import Example
+
+        texts, labels = self.train
+        return [
+            Example.from_dict(
+                self.nlp.make_doc(texts[i]), {"cats": {label: float(label == labels[i]) for label in self.labels}}
+            )
+            for i in chosen
+        ]
+
+    def draw(self, size: int, number: int) -> np.ndarray:
+        """Labelled documents, none of those without labels: label after label, as many of each."""
+        rest = np.random.default_rng(number + 1).permutation(self.order[UNLABELLED:])
+        each = size // len(self.labels)
+        return np.concatenate([rest[self.train[1][rest] == label][:each] for label in self.labels])
+
+
+def peer(task: Task, drawn: np.ndarray) -> Result:
+    """Tf-idf and logistic regression."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegressionCV
+
+    texts, labels = task.train
+    vectors = TfidfVectorizer(sublinear_tf=True)
+    values = vectors.fit_transform([texts[i] for i in drawn])
+    start = time.process_time()
+    model = LogisticRegressionCV(Cs=STRENGTHS, cv=FOLDS, max_iter=1000).fit(values, labels[drawn])
+    accuracy = float(np.mean(model.predict(vectors.transform(task.tested[0])) == task.tested[1]))
+    return {"accuracy": accuracy, "seconds": time.process_time() - start}
+
+
+def ours(task: Task, drawn: np.ndarray, config: str) -> Result:
+    """A config that ships."""
+    import spacy_graft
+
+    options, arguments = settings(config)
+    if arguments:
+        arguments["unlabelled"] = task.unlabelled_examples
+    labelled = task.examples(drawn)
+    train = [example for i, example in enumerate(labelled) if i % DEV_PART]
+    component = task.nlp.add_pipe("textcat_graft", config=options)
+    start = time.process_time()
+    report = spacy_graft.fit(task.nlp, train, labelled[::DEV_PART], **arguments)
+    seconds = time.process_time() - start
+    probabilities = component.predict(task.tested_docs)
+    predicted = np.array(component.labels)[probabilities.argmax(axis=1)]
+    task.nlp.remove_pipe("textcat_graft")
+    return {
+        "accuracy": float(np.mean(predicted == task.tested[1])),
+        "seconds": seconds,
+        "alpha": report.network_alpha,
+        "features": report.n_active,
+    }
+
+
+def settings(config: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the component, and the network that ``fit`` takes."""
+    from spacy.util import load_config, registry
+
+    from spacy_graft.pipeline.registration import register_with_spacy
+
+    register_with_spacy()
+    found = load_config(CONFIGS / config, interpolate=True)
+    block = found["components"]["textcat_graft"]
+    options = {name: block[name] for name in ("features", "learner")}
+    network = found["initialize"]["components"]["textcat_graft"].get("network")
+    return options, {} if network is None else registry.resolve({"network": network})
+
+
+def measure(path: Path, task: Task, name: str, size: int, draw: int, method: str) -> None:
+    """One model, unless its result is kept."""
+    key = f"{name}; {size}; {draw}; {method}"
+    if key in load_results(path):
+        return
+    drawn = task.draw(size, draw)
+    result = peer(task, drawn) if method == PEER else ours(task, drawn, method)
+    with updated_results(path) as kept:
+        kept[key] = result
+
+
+def columns(kept: dict[str, Result], name: str, size: int, method: str) -> list[Result]:
+    """The results of all draws that are kept for all methods."""
+    draws = range(sum(key.startswith(f"{name}; {size}; ") and key.endswith(PEER) for key in kept))
+    keys = [[f"{name}; {size}; {draw}; {other}" for other in METHODS] for draw in draws]
+    whole = [draw for draw, of_draw in zip(draws, keys, strict=True) if all(key in kept for key in of_draw)]
+    return [kept[f"{name}; {size}; {draw}; {method}"] for draw in whole]
+
+
+def rows(kept: dict[str, Result], name: str, sizes: Sequence[int]) -> Iterator[list[str]]:
+    for method in METHODS:
+        cells = []
+        for size in sizes:
+            values = 100.0 * np.array([result["accuracy"] for result in columns(kept, name, size, method)])
+            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+            cells.append(f"{values.mean():.1f} ± {error:.1f}" if len(values) else "")
+        yield [method, *cells]
+
+
+def difference_rows(kept: dict[str, Result], name: str, sizes: Sequence[int]) -> Iterator[list[str]]:
+    """Paired differences to the peer, and what was chosen."""
+    for method in METHODS[1:]:
+        cells = []
+        for size in sizes:
+            pairs = zip(columns(kept, name, size, method), columns(kept, name, size, PEER), strict=True)
+            found = np.array([100.0 * (one["accuracy"] - other["accuracy"]) for one, other in pairs])
+            alphas = [result["alpha"] for result in columns(kept, name, size, method)]
+            chosen = "" if None in alphas else f" (α {', '.join(f'{alpha:g}' for alpha in alphas)})"
+            cells.append(f"{found.mean():+.1f}{chosen}" if len(found) else "")
+        yield [method, *cells]
+
+
+def write(path: Path) -> None:
+    """The page."""
+    from common import machine
+
+    kept = load_results(path)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        print(f"{INTRODUCTION}\n{machine()}")
+        for name, (data_set, sizes) in TASKS.items():
+            n_draws = {size: len(columns(kept, name, size, PEER)) for size in sizes}
+            heads = [f"{size} ({n} draws)" for size, n in n_draws.items()]
+            print(f"\n## {name.capitalize()}: `{data_set}`\n")
+            print_rows(["method", *heads], rows(kept, name, sizes))
+            print("\nDifference to tf-idf + LR in points, and the network strengths that dev chose:\n")
+            print_rows(["config", *map(str, sizes)], difference_rows(kept, name, sizes))
+    replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.")],
+    draws: Annotated[int, typer.Option(help="Draws of each size.", min=1)] = 3,
+    task: Annotated[str, typer.Option(help="reviews, topics, or both, separated by commas.")] = ",".join(TASKS),
+    results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "few_labels.json.gz",
+) -> None:
+    """Measure what is missing, and write the page."""
+    pin_threads()
+    warnings.simplefilter("ignore")
+    os.environ["NLTK_DATA"] = str(data / "nltk_data")
+    for name in task.split(","):
+        data_set, sizes = TASKS[name]
+        documents = Task(data, data_set)
+        for draw in range(draws):
+            for size in sizes:
+                for method in METHODS:
+                    measure(results, documents, name, size, draw, method)
+    write(results)
+
+
+if __name__ == "__main__":
+    typer.run(main)

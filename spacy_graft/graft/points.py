@@ -1,0 +1,57 @@
+"""A fit whose steps are points that held-out documents can judge, each under refits of several strengths."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from .model_state import ModelState
+from .refits import Refits
+from .report import Report
+from .settings import GraftingPath
+from .solution import Solution
+
+
+class PointFit(ABC):
+    """A fit of :class:`GraftingPath` on one corpus.
+
+    Attributes
+    ----------
+    learner : GraftingPath
+    report : Report
+        Of the present point.
+    refit : float, optional
+        The strength of the refit that models of this and the next points have; None for the weights of the point.
+    """
+
+    def __init__(self, learner: GraftingPath, report: Report) -> None:
+        self.learner = learner
+        self.report = report
+        self.refit = learner.first_refit
+        #: Of the present point, once one is asked for.
+        self._refits: Refits | None = None
+
+    @property
+    @abstractmethod
+    def state(self) -> ModelState:
+        """The model of the present point, before a refit."""
+
+    @property
+    def finished(self) -> bool:
+        return self.report.finished
+
+    @abstractmethod
+    def step(self) -> None:
+        """Go to the next point; do nothing after the last."""
+
+    def solution(self) -> Solution:
+        """The model of the present point, under :attr:`refit`."""
+        return self.refitted(self.refit)
+
+    def refitted(self, strength: float | None) -> Solution:
+        """The present point under a refit of this strength; with its own weights if it is None."""
+        if strength is None:
+            return self.state.solution()
+        if self._refits is None:
+            self._refits = Refits(self.state)
+        with self.report.timed("refit"):
+            return self._refits.at(strength)
