@@ -54,7 +54,9 @@ class Evidence:
         assert self.word_scores is not None
         name, lexicon = self.word_scores.block, self.word_scores.lexicon
         block = as_reading_block(self.blocks[name])
-        places = self._places_of(name, block.symbols(self.doc) == lexicon.symbols[row])
+        if name not in self._symbols:
+            self._symbols[name] = block.symbols(self.doc)
+        places = self._places_of(name, self._symbols[name] == lexicon.symbols[row])
         text = block.text([lexicon.words[row]])
         return text, name, block.feature_kind, (member(text, name, block.feature_kind, places),)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
 from ..model.snapshot import Snapshot, as_reading_block
@@ -27,7 +29,8 @@ class Feature:
     block : str
         Name of its block.
     kind : str
-        "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute" or "combination".
+        "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute", "combination" or, for
+        a word that the model knows by its vector, "word vector".
     df : int
         Number of training documents with the feature.
     weights : dict of str to float
@@ -55,6 +58,44 @@ def features_of(snapshot: Snapshot, labels: Sequence[str]) -> list[Feature]:
             weights=dict(zip(labels, row, strict=True)),
         )
         for k, row in enumerate(snapshot.weights.tolist())
+    ]
+
+
+def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: str | None = None) -> list[Feature]:
+    """The words that the model knows by their vectors and that can move a score most, strongest first.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    labels : sequence of str
+        All labels of the model, in the order of its weights.
+    n : int
+    label : str, optional
+        The label whose score is meant; by default that of any label.
+
+    Returns
+    -------
+    list of Feature
+        Their weights are the scores of the word, and ``df`` is 0 for a word that no training document has. What counts
+        is the score times the word's share, which is small for frequent words.
+    """
+    if snapshot.word_scores is None:
+        return []
+    lexicon, block = snapshot.word_scores.lexicon, snapshot.word_scores.block
+    scores = snapshot.word_scores.scores.of(np.arange(len(lexicon))).astype(np.float64)
+    moved = np.abs(scores) * lexicon.shares[:, None]
+    strength = moved.max(axis=1) if label is None else moved[:, labels.index(label)]
+    return [
+        Feature(
+            text=lexicon.words[row],
+            longest=lexicon.words[row],
+            block=block,
+            kind=snapshot.blocks[block].feature_kind,
+            df=int(lexicon.known[row]),
+            weights=dict(zip(labels, scores[row].tolist(), strict=True)),
+        )
+        for row in np.argsort(-strength, kind="stable")[:n].tolist()
+        if strength[row] > 0.0
     ]
 
 

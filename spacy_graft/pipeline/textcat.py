@@ -21,7 +21,7 @@ from thinc.api import Model, Optimizer
 
 from ..explain.contributions import LabelExplanation
 from ..explain.explanation import Explanation, explain_document
-from ..explain.features import Feature, features_of
+from ..explain.features import Feature, features_of, strongest_words
 from ..extract.blocks import Block
 from ..graft.memory import require_memory_for
 from ..graft.report import Report
@@ -769,6 +769,30 @@ class TextCatGraft(TrainablePipe):
         """Return the features of the model, in the order of the rows of its weights."""
         return features_of(snapshot_of(self.model), self.labels)
 
+    def strongest_words(self, n: int = 100, label: str | None = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : str, optional
+            The label whose score is meant; by default that of any label.
+
+        Returns
+        -------
+        list of Feature
+            None if the model has no word vectors. The weights are the scores of a word: what it adds to a document is
+            its score times its share of the document's words. Its ``df`` is 0 if no training document has it.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label.
+        """
+        self.selected_labels(label)
+        return strongest_words(snapshot_of(self.model), self.labels, n, label)
+
     def explain(self, doc: Doc, label: str | None = None) -> Explanation:
         """Explain the prediction for a document.
 
@@ -782,7 +806,8 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         Explanation
-            For each label, the intercept and the contributions of the matched features, which sum to the score.
+            For each label, the intercept and the contributions of the matched features and of the words with a
+            vector, which sum to the score.
 
         Raises
         ------

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of
+from ..features import Feature, features_of, strongest_words
 from .markup import (
     anchor_prefix,
     count,
@@ -68,8 +68,24 @@ def overview(
         f"{count(len(intercepts), 'label')}</small></h3>"
         f'<p class="note">{by_kind or "The model has intercepts only."}</p>'
         + directory(links)
-        + "".join(section(name, links[name], intercepts[name], features, top[name], contexts) for name in labels)
+        + "".join(
+            section(name, links[name], intercepts[name], features, top[name], contexts)
+            + words_table(snapshot, all_labels, name)
+            for name in labels
+        )
     )
+
+
+def words_table(snapshot: Snapshot, all_labels: Sequence[str], label: str) -> str:
+    """The table of the strongest words that the model knows by their vectors; empty if it has none."""
+    words = strongest_words(snapshot, all_labels, 2 * MAX_FEATURES_SHOWN, label)
+    if not words:
+        return ""
+    largest = max(abs(word.weights[label]) for word in words)
+    ranked = sorted(words, key=lambda word: -word.weights[label])
+    n_new = sum(not word.df for word in words)
+    caption = f"Words by their vectors, from outside the training texts; {n_new} of them are in no training document"
+    return table(caption, OVERVIEW_COLUMNS, [feature_row(word, label, largest, None) for word in ranked])
 
 
 def directory(links: Mapping[str, str]) -> str:
