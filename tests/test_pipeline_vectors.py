@@ -297,7 +297,7 @@ def test_what_is_refused(train_records: list[Record]) -> None:
         ({"features": {**WORDS, "v": {**VECTORS["vectors"], "words": "some"}}}, "'some' is not"),
         ({"features": {**WORDS, **VECTORS}, "learner": {**PATH, "vectors_ridge": 0.0}}, "vectors_ridge = 0.0"),
         ({"features": {**WORDS, **VECTORS}, "learner": {**PATH, "vectors_choices": [-1.0]}}, "vectors_choices"),
-        ({"features": {**WORDS, **VECTORS}, "learner": {**PATH, "optional_blocks": ["words"]}}, "all blocks with"),
+        ({"features": {**WORDS, **VECTORS}, "learner": {**PATH, "optional_blocks": ["words"]}}, "all blocks that read"),
     ],
 )  # fmt: skip
 def test_configs_that_are_refused(config: dict[str, Any], problem: str) -> None:

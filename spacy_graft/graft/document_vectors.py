@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 
 from ..solve.dense import DenseColumns
-from ..vectors.word_scores import Fold, Lexicon, WordScores, rows_of, slots_of
+from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows, slots_of
 from ..vectors.word_vectors import WordVectors
 
 #: Norm of document vectors, in units of that of word vectors, under which nothing but rounding is left of them.
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE_SPREAD = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class DocumentVectors:
         ValueError
             If no word of the corpus has a vector, or all documents have the same.
         """
-        found = rows_of(symbols, slots_of(given_symbols), given_symbols)
+        found = found_rows(symbols, slots_of(given_symbols), given_symbols)
         has_vector = found >= 0
         if not has_vector.any():
             raise ValueError(
@@ -131,7 +131,7 @@ def document_columns(
     mean = means[filled].mean(axis=0)
     means[filled] -= mean
     spread = float(np.sqrt((means**2).sum() / filled.sum()))
-    if not spread > NEGLIGIBLE * float(np.sqrt((vectors**2).sum(axis=1).mean())):
+    if not spread > NEGLIGIBLE_SPREAD * float(np.sqrt((vectors**2).sum(axis=1).mean())):
         raise ValueError(f"{source}: all training documents have the same vector, which distinguishes none of them.")
     _, axes = np.linalg.eigh(means.T @ means)
     axes = np.ascontiguousarray(axes[:, ::-1]) / spread

@@ -194,7 +194,8 @@ def check_optional_blocks(name: str, blocks: dict[str, Any], optional: Sequence[
         )
     if not any(has_features(block) for block_name, block in blocks.items() if block_name not in optional):
         raise ValueError(
-            f"[{name}] optional_blocks of the learner has all blocks with features: {listed(optional)}. Remove "
+            f"[{name}] optional_blocks of the learner has all blocks that read documents for features: "
+            f"{listed(optional)}. Remove "
             f"one of them, so that something is left."
         )
 

@@ -29,7 +29,7 @@ def fold(vectors, rows, mean, weights, scores):
 
 
 @njit
-def add_scores(rows, starts, places, shares, scores, totals):
+def add_word_scores(rows, starts, places, shares, scores, totals):
     """Add to ``totals[i]`` the mean of the scores of document i's words, each with its share.
 
     ``rows[starts[i] : starts[i + 1]]`` are its words, EMPTY for those without scores. The scores of a row are

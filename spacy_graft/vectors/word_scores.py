@@ -44,7 +44,7 @@ class Lexicon:
 
     def rows(self, symbols: np.ndarray) -> np.ndarray:
         """The row of each symbol (uint64), −1 for those without a vector: int32."""
-        return rows_of(symbols, self._slots, self.symbols)
+        return found_rows(symbols, self._slots, self.symbols)
 
     def some(self, rows: np.ndarray) -> Lexicon:
         """Some of the words (int)."""
@@ -61,7 +61,7 @@ def slots_of(symbols: np.ndarray) -> np.ndarray:
     return slots
 
 
-def rows_of(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def found_rows(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """The row of each symbol among the keys (uint64, both), −1 if it is not there: int32."""
     from . import kernels
 
@@ -174,12 +174,12 @@ class WordScores:
 
         rows = self.lexicon.rows(symbols)
         if isinstance(self.scores, WrittenScores):
-            kernels.add_scores(rows, starts, None, self.lexicon.shares, self.scores.table, totals)
+            kernels.add_word_scores(rows, starts, None, self.lexicon.shares, self.scores.table, totals)
             return
         distinct = np.unique(rows[rows >= 0])
         places = np.zeros(len(self.lexicon), np.int32)
         places[distinct] = np.arange(len(distinct))
-        kernels.add_scores(rows, starts, places, self.lexicon.shares, self.scores.of(distinct), totals)
+        kernels.add_word_scores(rows, starts, places, self.lexicon.shares, self.scores.of(distinct), totals)
 
     def contributions(self, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the words of one document add to its scores: the sum of ``values[:, None] * scores``.
