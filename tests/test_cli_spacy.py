@@ -85,11 +85,12 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
     assert len(scores) <= scores.index(max(scores)) + 2 + 1
 
 
-@pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg"])
+@pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg", "vectors.cfg"])
 def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
     more = {
         "default.cfg": ("--paths.syntax", unpacked),
         "network.cfg": ("--paths.unlabelled", corpus / "train.jsonl.gz"),
+        "vectors.cfg": ("--paths.words", "words.txt"),
     }
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *more.get(name, ()))
     result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)

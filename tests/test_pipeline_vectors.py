@@ -13,7 +13,19 @@ from spacy.language import Language
 from spacy.vocab import Vocab
 
 import spacy_graft
-from conftest import COMMON, PATH, TELLING, WORDS, Record, forged, make_examples, make_nlp, make_records
+from conftest import (
+    COMMON,
+    PATH,
+    REPOSITORY,
+    TELLING,
+    WORDS,
+    Record,
+    forged,
+    make_examples,
+    make_nlp,
+    make_records,
+    run,
+)
 from spacy_graft.model.table import unpack_message
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.vectors import vectors_of_vocab
@@ -258,6 +270,24 @@ def test_labels_are_added_while_it_is_trained(train_records: list[Record]) -> No
     assert_allclose(list(after.values()), [before[label] for label in after])
     component.end_training()
     assert nlp("a trombone").cats["art"] == 0.0
+
+
+@pytest.mark.slow
+def test_the_shipped_config_trains_with_a_text_file(corpus: Path, tmp_path: Path) -> None:
+    given = word_vectors()
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(given.words, given.vectors.tolist(), strict=True)]
+    (tmp_path / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(
+        *("-m", "spacy", "train", REPOSITORY / "configs" / "vectors.cfg", "--output", tmp_path / "out"),
+        *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"),
+        *("--paths.words", tmp_path / "words.txt", "--components.textcat_graft.learner.steps", 3),
+    )
+    (tmp_path / "words.txt").unlink()
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.vectors_ridge in (0.0, 0.3, 3.0, 30.0)
+    assert nlp("the soup of the day").cats["food"] > 0.5
 
 
 # Refusals
