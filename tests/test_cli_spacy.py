@@ -15,6 +15,7 @@ from spacy.tokens import DocBin
 from thinc.api import Config
 
 from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
+from lexicons import write_sentiwordnet, write_wordnet
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 pytestmark = pytest.mark.slow
@@ -85,11 +86,16 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
     assert len(scores) <= scores.index(max(scores)) + 2 + 1
 
 
-@pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg", "vectors.cfg"])
+@pytest.mark.parametrize(
+    "name", ["default.cfg", "network.cfg", "ngrams.cfg", "sentiwordnet.cfg", "vectors.cfg", "wordnet.cfg"]
+)
 def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
+    unlabelled = ("--paths.unlabelled", corpus / "train.jsonl.gz")
     more = {
         "default.cfg": ("--paths.syntax", unpacked),
-        "network.cfg": ("--paths.unlabelled", corpus / "train.jsonl.gz"),
+        "network.cfg": unlabelled,
+        "sentiwordnet.cfg": unlabelled,
+        "wordnet.cfg": unlabelled,
         "vectors.cfg": ("--paths.words", "words.txt"),
     }
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *more.get(name, ()))
@@ -115,22 +121,36 @@ def test_the_default_config_trains_with_the_syntax_that_ships(corpus: Path, unpa
     assert nlp.meta["performance"]["cats_score"] > 0.9
 
 
-def test_the_network_config_learns_from_few_labels_and_more_texts(
-    train_records: list[Record], corpus: Path, tmp_path: Path
+@pytest.mark.parametrize("name", ["network", "wordnet", "sentiwordnet"])
+def test_the_network_configs_learn_from_few_labels_and_more_texts(
+    name: str, train_records: list[Record], corpus: Path, tmp_path: Path
 ) -> None:
-    few = write_jsonl(tmp_path / "few.jsonl", train_records[:24])
-    more = write_jsonl(tmp_path / "more.jsonl", [{"text": record["text"]} for record in train_records[24:]])
-    run(
-        *("-m", "spacy", "train", REPOSITORY / "configs" / "network.cfg", "--output", tmp_path / "model"),
+    """Words of the tests' lexicons are in some texts, for either label."""
+    words = "boat canoe" if name == "wordnet" else "grand grim"
+    records = [
+        {**record, "text": f"{record['text']} {words if number % 3 else ''}"}
+        for number, record in enumerate(train_records)
+    ]
+    few = write_jsonl(tmp_path / "few.jsonl", records[:24])
+    more = write_jsonl(tmp_path / "more.jsonl", [{"text": record["text"]} for record in records[24:]])
+    lexicon = {"network": (), "wordnet": (write_wordnet(tmp_path),), "sentiwordnet": (write_sentiwordnet(tmp_path),)}
+    result = run(
+        *("-m", "spacy", "train", REPOSITORY / "configs" / f"{name}.cfg", "--output", tmp_path / "model"),
         *("--paths.train", few, "--paths.dev", corpus / "dev.jsonl", "--paths.unlabelled", more),
+        *(option for path in lexicon[name] for option in ("--paths.lexicon", path)),
     )
     nlp = spacy.load(tmp_path / "model" / "model-best")
     assert nlp.meta["performance"]["cats_score"] > 0.6
     graft = nlp.get_pipe("textcat_graft")
     assert isinstance(graft, TextCatGraft)
     assert graft.report is not None
-    assert graft.report.network is not None
-    assert graft.report.network["edges"]["similar"] > 0
+    assert graft.report.n_held_out == 30
+    assert graft.report.network_alpha is not None
+    if graft.report.network is None:
+        assert "without the network. Trained again" in result.stdout
+    else:
+        assert graft.report.network["edges"]["similar"] > 0
+        assert f"network {graft.report.network_alpha:g}. Trained again" in result.stdout
 
 
 def test_debug_data(corpus: Path) -> None:

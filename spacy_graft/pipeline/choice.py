@@ -136,7 +136,8 @@ class Trial:
         The best one for them.
     log_loss : float
         Their mean log-loss without it, for targets that are not quite certain (:attr:`HeldOut.doubted`): a refit whose
-        probabilities need no temperature is preferred to one that does.
+        probabilities need no temperature is preferred to one that does. With a network, that with the temperature: what
+        a network shrinks, a weaker refit would make up for at the expense of the choice.
     """
 
     strength: float | None
@@ -424,7 +425,9 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
             named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
         )
         scores = held_out.scores(snapshot)
-        return Trial(strength, snapshot, scores, held_out.temperature(scores), held_out.doubting_loss(scores))
+        temperature = held_out.temperature(scores)
+        judged = scores / temperature if fit.state.objective.network is not None else scores
+        return Trial(strength, snapshot, scores, temperature, held_out.doubting_loss(judged))
 
     return trial_of
 

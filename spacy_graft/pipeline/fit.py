@@ -246,7 +246,7 @@ def cross_validated(
             path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
             paths.append(scores_along_path(component, path, part))
         held_out = component.held_out([example for split in splits for example in split.held_out])
-        chosen = chosen_of_folds(learner, held_out, paths)
+        chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
         chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
@@ -341,7 +341,8 @@ def judged_again(
         trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
-    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out)
+    tempered = options.get("network") is not None and like.network_alpha != 0.0
+    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
 
@@ -357,8 +358,8 @@ def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
     return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
 
 
-def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[FoldPoint]]) -> Report:
-    """What the held-out documents of all folds choose, in a report.
+def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[FoldPoint]], tempered: bool) -> Report:
+    """What the held-out documents of all folds choose, in a report; ``tempered`` as of :func:`judged`.
 
     A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
     last point.
@@ -367,7 +368,7 @@ def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[F
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
         report, losses = judged(
-            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out
+            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
         )
         report.points = number + 1
         reports.append(report)
@@ -377,7 +378,9 @@ def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[F
     return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
 
 
-def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut) -> tuple[Report, np.ndarray]:
+def judged(
+    scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut, tempered: bool
+) -> tuple[Report, np.ndarray]:
     """The best refit of a point, its temperature and log-loss, and the losses of documents.
 
     Parameters
@@ -386,10 +389,16 @@ def judged(scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut
     grid : tuple of float
         The strengths of the refits.
     held_out : HeldOut
+    tempered : bool
+        Whether refits are judged with their temperature, as with a network (:class:`.choice.Trial`).
     """
-    means = [held_out.doubting_loss(of_refit) for of_refit in scores]
+    temperatures = [held_out.temperature(of_refit) for of_refit in scores]
+    means = [
+        held_out.doubting_loss(of_refit / temperature if tempered else of_refit)
+        for of_refit, temperature in zip(scores, temperatures, strict=True)
+    ]
     k = int(np.argmin(means))
-    report = Report(refit=grid[k], temperature=held_out.temperature(scores[k]))
+    report = Report(refit=grid[k], temperature=temperatures[k])
     if 0 < k < len(grid) - 1:
         # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
         place, _ = lowest_of_parabola(means[k - 1 : k + 2])

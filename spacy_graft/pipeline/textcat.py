@@ -377,8 +377,8 @@ class TextCatGraft(TrainablePipe):
         if folder is not None and not (is_path and self.learner.penalty == "l1"):
             under = " with penalty = 'l2'" if is_path else ""
             raise ValueError(
-                f"[{self.name}] Checkpoints are of the points of spacy_graft.GraftingPath.v1 under L1, but the learner "
-                f"is {type(self.learner).__name__}{under}. Remove checkpoints from [initialize.components.{self.name}]."
+                f"[{self.name}] Checkpoints are of the steps of spacy_graft.GraftingPath.v1, but the learner is "
+                f"{type(self.learner).__name__}{under}. Remove checkpoints from [initialize.components.{self.name}]."
             )
         return None if folder is None else Path(folder)
 
