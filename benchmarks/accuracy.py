@@ -21,7 +21,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,12 +29,14 @@ import typer
 from common import (
     beside,
     load_results,
+    need,
     peak_megabytes,
     pin_threads,
     print_table,
     replace_file,
     texts_and_labels,
     updated_results,
+    versions,
 )
 from peers import METHODS, SIZES, Model, Part, Task, counts, f1_scores, listed, one_hot, size_on_disk
 
@@ -54,6 +55,8 @@ DRAWS = 3
 #: From so many documents on, a learning curve's settings are chosen on a tenth of them.
 FEWEST_TO_CHOOSE = 200
 RESAMPLES = 1000
+#: Groups of test items that are resampled where results of each item would take too much room.
+GROUPS = 100
 OURS = ("ours", "ours-5000", "ours-syntax")
 #: Sets that "ours, with syntax" is measured on: parsing the others takes too long, or they are not English.
 SYNTAX_SETS = tuple(name for name in EXCLUSIVE if not name.startswith(("imdb", "20news", "zh")))
@@ -160,6 +163,11 @@ def shuffled_evenly(part: Part, seed: int) -> np.ndarray:
 def resamples(n: int) -> np.ndarray:
     """How often each of n documents is in each resample; always the same, so that methods can be paired."""
     return np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float32)
+
+
+def grouped_sums(values: np.ndarray) -> list[float]:
+    """Sums over :data:`GROUPS` groups of test items, dealt out in turn: enough to resample, and compact to keep."""
+    return np.bincount(np.arange(len(values)) % GROUPS, values, GROUPS).tolist()
 
 
 def interval(values: np.ndarray) -> list[float]:
@@ -551,11 +559,7 @@ def machine() -> str:
     """Processor and versions of the peers that the tables do not name."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
-    packages = []
-    for package in ("vowpalwabbit", "fasttext-wheel", "scipy"):
-        with contextlib.suppress(PackageNotFoundError):
-            packages.append(f"{package} {version(package)}")
-    return f"Processor: {model}; {', '.join(packages)}."
+    return f"Processor: {model}; {versions('vowpalwabbit', 'fasttext-wheel', 'scipy')}."
 
 
 def render(path: Path) -> str:
@@ -609,6 +613,7 @@ def main(
     pin_threads()
     chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
     chosen_methods = names_of(methods, tuple(METHODS | SIZES), "method")
+    need(*(module for method in chosen_methods for module in (METHODS | SIZES)[method].modules))
     kind = "curves" if curves else "results"
     if curves:
         chosen_sets = [name for name in chosen_sets if name in CURVE_SETS]

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import measured, one_hot, pin_threads, print_table, texts_and_labels
+from common import measured, need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Gap at which fits end, in units of the objective at zero weights; least documents of a word.
 TOL, MIN_DF = 1e-3, 5
@@ -153,6 +153,8 @@ def main(
     repeat: Annotated[int, typer.Option(help="Runs of ours; the median is printed.")] = 3,
 ) -> None:
     """Print the table."""
+    if peers:
+        need("sklearn")
     pin_threads()
     rows = [
         row(f"degree {degree}, l1 = {l1:g}", measured(one_strength, data, degree, l1, repeat=repeat))

@@ -1,20 +1,24 @@
 """Combinations of words in document classification: the claim of Okanohara & Tsujii (2009), Table 2, on other data.
 
-    python benchmarks/combinations_documents.py --data DATA [--newsgroups 100] [--reuters 40] [--limit 30]
+    python benchmarks/combinations_documents.py --data DATA [--newsgroups 100] [--reuters 40] [--long 8] [--reviews 10]
 
 They compare L1-regularised logistic regression over words and all products of words with the same over words alone and
-with a linear SVM, over the 300 small binary tasks of techTC-300 (pairs of categories of a web directory, some 150 to
-200 documents each), with tf-idf values and a fifth of the documents as the test part. That collection could not be had,
-so that the tasks are pairs of groups of 20 newsgroups and pairs of topics of Reuters-21578 (documents of exactly one of
-the two), with at most 100 documents of either side drawn at random.
+with a linear SVM, over the 295 binary tasks of TechTC-300 (pairs of categories of a web directory), with 25,389 words a
+task on average, tf-idf values, and a fifth of the documents as the test part. That collection could not be had. Here
+are two kinds of tasks of at most 200 documents, a fifth of them the test part:
+
+* *long*: pairs of groups of 20 newsgroups, 100 of the 150 longest messages of either drawn three times; and
+  movie_reviews, whose 2,000 reviews are ten parts of 200. No word is left out beforehand.
+* *short*: pairs of groups of 20 newsgroups and pairs of topics of Reuters-21578 (documents of exactly one of the two).
 
 Their measure is called F2. That is the F-measure with β = 2 in most texts, in some that of two equally weighted parts:
 both are here, F1 (β = 1) and F2 (β = 2). Neither class of a pair is *the* positive one, so each is in turn, and the
 mean of the two counts.
 
-Whether products have a chance depends on the scale of the values, since the penalty is the same for all features: of
-two words of value 0.06 the product has the value 0.004. So three kinds of values are tried (:data:`KINDS`): tf-idf with
-documents of length 1, as is usual; tf-idf with the largest value of each document 1; presence.
+Whether products have a chance depends on the scale of the values, if the penalty is the same for all features: of two
+words of value 0.06 the product has the value 0.004. So four kinds are tried (:data:`KINDS`): tf-idf with documents of
+length 1, as is usual; the same with columns divided by their standard deviation (``penalty_weights = "standard"``);
+tf-idf with the largest value of each document 1; presence.
 
 Each method chooses its strength (C of the SVM, or L1 strength) by cross-validation on the training part; the test part
 is scored once. Results are stored task by task in combinations_documents.json.gz beside this file, so that a second run
@@ -39,11 +43,12 @@ from common import (
     TooLong,
     cpu_limit,
     load_results,
+    need,
     pin_threads,
     print_table,
     read_jsonl,
-    save_results,
     texts_and_labels,
+    updated_results,
 )
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import fbeta_score
@@ -55,12 +60,20 @@ from spacy_graft import GraftClassifier, Grafting
 #: Documents of either side of a pair: at the most, and at the least.
 MOST, FEWEST = 100, 30
 TEST_SHARE, FOLDS, MIN_DF = 0.2, 5, 2
-#: What the names of tasks begin with, and the kinds of values.
-SOURCES = ("newsgroups", "reuters")
-KINDS = {"length": "tf-idf, length 1", "largest": "tf-idf, largest value 1", "presence": "presence"}
+#: Draws of each long pair of groups, from how many of the longest messages of either; documents of a part of reviews.
+DRAWS, LONGEST, REVIEWS = 3, 150, 200
+#: Values, with the penalty weights of ours.
+KINDS = {
+    "length": ("tf-idf, length 1", "none"),
+    "standard": ("tf-idf, length 1, λ = σ", "standard"),
+    "largest": ("tf-idf, largest value 1", "none"),
+    "presence": ("presence", "none"),
+}
 #: C of the SVM (scikit-learn's); L1 strengths in units of ``l1_max`` of the items.
 SVM_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 L1_GRID = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
+#: Bounds of 1 / λ of ``standard``, in units of a column's largest value.
+SMALLEST, LARGEST = 0.05, 20.0
 RESAMPLES = 10_000
 HERE = Path(__file__).parent
 Values = scipy.sparse.csr_array
@@ -82,7 +95,7 @@ class Svm:
     title = "linear SVM"
     grid = SVM_GRID
 
-    def fit(self, values: Values, labels: np.ndarray, c: float) -> LinearSVC:
+    def fit(self, values: Values, labels: np.ndarray, c: float, weights: str) -> LinearSVC:
         return LinearSVC(C=c, random_state=0, max_iter=20_000).fit(values, labels)
 
     def figures(self, model: Any) -> Result:
@@ -95,11 +108,13 @@ class L1:
 
     title: str
     degree: int
+    factor: float = 1.0
     grid: tuple[float, ...] = L1_GRID
 
-    def fit(self, values: Values, labels: np.ndarray, c: float) -> GraftClassifier:
-        learner = Grafting(l1=c * largest_gradient(values, labels))
-        return GraftClassifier(learner, degree=self.degree, min_df=MIN_DF).fit(values, labels.tolist())
+    def fit(self, values: Values, labels: np.ndarray, c: float, weights: str) -> GraftClassifier:
+        learner = Grafting(l1=c * largest_gradient(values, labels, weights), penalty_weights=weights)
+        model = GraftClassifier(learner, degree=self.degree, min_df=MIN_DF, combination_penalty_factor=self.factor)
+        return model.fit(values, labels.tolist())
 
     def figures(self, model: Any) -> Result:
         sizes = np.bincount([len(feature.names) for feature in model.features()], minlength=4)
@@ -111,15 +126,39 @@ METHODS: dict[str, Svm | L1] = {
     "words": L1("L1, words", 1),
     "pairs": L1("L1, words + pairs", 2),
     "triples": L1("L1, words + pairs + triples", 3),
+    "dear": L1("L1, words + pairs of factor 3", 2, 3.0),
 }
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kind of tasks, whose names begin with its own: methods, kinds of values, folds, and how many L1 strengths."""
+
+    methods: tuple[str, ...]
+    kinds: tuple[str, ...]
+    folds: int
+    strengths: int
+
+
+SHORT = Source(("svm", "words", "pairs", "triples"), ("length", "largest", "presence"), FOLDS, len(L1_GRID))
+LONG = Source(("svm", "words", "pairs", "dear"), ("length", "standard", "presence"), 3, 5)
+SOURCES = {"newsgroups": SHORT, "reuters": SHORT, "long newsgroups": LONG, "reviews": LONG}
 #: Which differences are told.
-COMPARED = (("pairs", "words"), ("triples", "words"), ("pairs", "svm"), ("words", "svm"))
+COMPARED = (("pairs", "words"), ("dear", "words"), ("triples", "words"), ("pairs", "svm"), ("words", "svm"))
+#: The paper's Table 2.
+PAPER = {"triples": "0.949", "words": "0.917", "svm": "0.896"}
 MEASURES = {"f1": "F1", "f2": "F2", "accuracy": "accuracy"}
 
 
-def largest_gradient(values: Values, labels: np.ndarray) -> float:
+def largest_gradient(values: Values, labels: np.ndarray, weights: str) -> float:
     """``l1_max`` of the items: the smallest L1 strength whose model is empty."""
-    return float(np.abs(values.T @ (labels - labels.mean())).max())
+    gradients = np.abs(values.T @ (labels - labels.mean()))
+    if weights == "standard":
+        largest = values.max(axis=0).toarray().ravel()
+        deviations = np.sqrt(np.maximum(values.power(2).mean(axis=0) - values.mean(axis=0) ** 2, 0.0))
+        inverse = np.clip(largest / np.maximum(deviations, 1e-12), SMALLEST, LARGEST) / largest
+        gradients = gradients * inverse
+    return float(gradients.max())
 
 
 def newsgroup_pairs(data: Path, wanted: int) -> Iterator[Pair]:
@@ -129,6 +168,31 @@ def newsgroup_pairs(data: Path, wanted: int) -> Iterator[Pair]:
     of_group = {group: [t for t, label in zip(texts, labels, strict=True) if label == group] for group in groups}
     for one, other in chosen(list(itertools.combinations(groups, 2)), wanted):
         yield drawn(f"newsgroups: {one} / {other}", of_group[one], of_group[other])
+
+
+def long_pairs(data: Path, wanted: int) -> Iterator[Pair]:
+    """Pairs of groups, some of the longest messages of either; the draws of a pair come one after the other."""
+    records = [texts_and_labels(data, "20newsgroups_bydate", split) for split in ("train", "test")]
+    of_group: dict[str, list[str]] = {}
+    for texts, labels in records:
+        for text, label in zip(texts, labels, strict=True):
+            of_group.setdefault(label, []).append(text)
+    longest = {group: sorted(texts, key=len)[-LONGEST:] for group, texts in of_group.items()}
+    pairs = chosen(list(itertools.combinations(sorted(longest), 2)), wanted)
+    for draw, (one, other) in itertools.product(range(DRAWS), pairs):
+        yield drawn(f"long newsgroups: {one} / {other}; draw {draw}", longest[one], longest[other])
+
+
+def review_parts(data: Path, wanted: int) -> Iterator[Pair]:
+    """Disjoint parts of movie_reviews, as many of either label."""
+    records = [texts_and_labels(data, "movie_reviews", split) for split in ("train", "dev", "test")]
+    texts = [text for its, _ in records for text in its]
+    labels = np.array([label for _, its in records for label in its])
+    rng = np.random.default_rng(0)
+    by_label = [rng.permutation(np.flatnonzero(labels == label)) for label in ("neg", "pos")]
+    for part in range(wanted):
+        sides = [places[part * REVIEWS // 2 : (part + 1) * REVIEWS // 2] for places in by_label]
+        yield Pair(f"reviews: part {part}", [texts[i] for side in sides for i in side], np.repeat([0, 1], REVIEWS // 2))
 
 
 def reuters_pairs(data: Path, wanted: int) -> Iterator[Pair]:
@@ -173,9 +237,9 @@ def values_of(kind: str, counts: Values, train: np.ndarray, test: np.ndarray) ->
     parts = [scipy.sparse.csr_array(counts[part][:, kept]) for part in (train, test)]
     if kind == "presence":
         return present(parts[0]), present(parts[1])
-    idf = TfidfTransformer(norm="l2" if kind == "length" else None).fit(parts[0])
+    idf = TfidfTransformer(norm=None if kind == "largest" else "l2").fit(parts[0])
     weighted = [scipy.sparse.csr_array(idf.transform(part)) for part in parts]
-    return (weighted[0], weighted[1]) if kind == "length" else (largest_one(weighted[0]), largest_one(weighted[1]))
+    return (largest_one(weighted[0]), largest_one(weighted[1])) if kind == "largest" else (weighted[0], weighted[1])
 
 
 def present(matrix: Values) -> Values:
@@ -191,17 +255,21 @@ def largest_one(matrix: Values) -> Values:
 
 @dataclass(frozen=True)
 class Fold:
-    """What to train on, and what is held out."""
+    """What to train on, what is held out, and penalty weights."""
 
     train: Values
     known: np.ndarray
     held_out: Values
     asked: np.ndarray
+    weights: str
 
     @classmethod
     def of(cls, kind: str, counts: Values, labels: np.ndarray, train: np.ndarray, test: np.ndarray) -> Fold:
         values = values_of(kind, counts, train, test)
-        return cls(values[0], labels[train], values[1], labels[test])
+        return cls(values[0], labels[train], values[1], labels[test], KINDS[kind][1])
+
+    def fit(self, method: Svm | L1, c: float) -> Any:
+        return method.fit(self.train, self.known, c, self.weights)
 
 
 def score(gold: np.ndarray, predicted: np.ndarray, beta: float) -> float:
@@ -209,13 +277,13 @@ def score(gold: np.ndarray, predicted: np.ndarray, beta: float) -> float:
     return float(fbeta_score(gold, predicted, beta=beta, average="macro", zero_division=0.0))
 
 
-def chosen_c(method: Svm | L1, folds: Sequence[Fold], limit: float) -> tuple[float, list[float]]:
+def chosen_c(method: Svm | L1, grid: Sequence[float], folds: Sequence[Fold], limit: float) -> tuple[float, list[float]]:
     """The strength of the best F1 over all folds, of equal ones the strongest; and those that took too long."""
-    best, best_score, skipped = method.grid[0], -1.0, []
-    for c in method.grid:
+    best, best_score, skipped = grid[0], -1.0, []
+    for c in grid:
         try:
             with cpu_limit(limit * len(folds)):
-                found = [np.asarray(method.fit(fold.train, fold.known, c).predict(fold.held_out)) for fold in folds]
+                found = [np.asarray(fold.fit(method, c).predict(fold.held_out)) for fold in folds]
         except TooLong:
             skipped.append(c)
             continue
@@ -226,26 +294,32 @@ def chosen_c(method: Svm | L1, folds: Sequence[Fold], limit: float) -> tuple[flo
 
 
 def measure(pair: Pair, kind: str, limit: float) -> Result:
-    """All methods on one task."""
+    """All methods of its source on one task."""
+    source = SOURCES[pair.name.split(":")[0]]
     counts, seed = counted(pair.texts), seed_of(pair.name)
     train, test = train_test_split(
         np.arange(len(pair.texts)), test_size=TEST_SHARE, stratify=pair.labels, random_state=seed
     )
     whole = Fold.of(kind, counts, pair.labels, train, test)
-    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    splitter = StratifiedKFold(source.folds, shuffle=True, random_state=seed)
     folds = [
         Fold.of(kind, counts, pair.labels, train[inner], train[outer])
         for inner, outer in splitter.split(train, pair.labels[train])
     ]
-    return {name: outcome(method, whole, folds, limit) for name, method in METHODS.items()}
+    found: Result = {"vocabulary": int(counts.shape[1])}
+    for name in source.methods:
+        method = METHODS[name]
+        grid = method.grid if isinstance(method, Svm) else method.grid[: source.strengths]
+        found[name] = outcome(method, grid, whole, folds, limit)
+    return found
 
 
-def outcome(method: Svm | L1, whole: Fold, folds: Sequence[Fold], limit: float) -> Result:
+def outcome(method: Svm | L1, grid: Sequence[float], whole: Fold, folds: Sequence[Fold], limit: float) -> Result:
     """One method: strength chosen, trained on the whole training part, scored on test."""
     start = time.process_time()
-    c, skipped = chosen_c(method, folds, limit)
+    c, skipped = chosen_c(method, grid, folds, limit)
     chosen_at = time.process_time()
-    model = method.fit(whole.train, whole.known, c)
+    model = whole.fit(method, c)
     end = time.process_time()
     predicted = np.asarray(model.predict(whole.held_out))
     found: Result = {
@@ -268,12 +342,15 @@ def mean_rows(rows: Sequence[Result]) -> list[list[str]]:
     """Means over tasks, a row a method."""
     table = []
     for name, method in METHODS.items():
+        if name not in rows[0]:
+            continue
         sizes = np.array([row[name]["features"] for row in rows])
         with_products = f"{(sizes[:, 1:] > 0).any(axis=1).sum()}" if sizes.shape[1] > 1 else ""
         gap = f"{column(rows, name, 'relative_gap').max():.0e}" if isinstance(method, L1) else ""
         table.append(
             [
                 method.title,
+                PAPER.get(name, ""),
                 *(f"{column(rows, name, measure).mean():.3f}" for measure in MEASURES),
                 " + ".join(f"{size:,.1f}" for size in sizes.mean(axis=0)),
                 with_products,
@@ -286,9 +363,9 @@ def mean_rows(rows: Sequence[Result]) -> list[list[str]]:
     return table
 
 
-def difference(ours: np.ndarray, theirs: np.ndarray) -> str:
-    """The mean of paired differences, with the middle 95% of resamples of the tasks."""
-    gained = ours - theirs
+def difference(ours: np.ndarray, theirs: np.ndarray, pairs: np.ndarray) -> str:
+    """The mean of paired differences over pairs, each by its draws, with the middle 95% of resamples of the pairs."""
+    gained = np.bincount(pairs, ours - theirs) / np.bincount(pairs)
     rng = np.random.default_rng(0)
     means = gained[rng.integers(len(gained), size=(RESAMPLES, len(gained)))].mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))
@@ -299,12 +376,14 @@ def wins(ours: np.ndarray, theirs: np.ndarray) -> str:
     return f"{(ours > theirs).sum()} / {(ours == theirs).sum()} / {(ours < theirs).sum()}"
 
 
-def difference_rows(rows: Sequence[Result]) -> list[list[str]]:
-    """Paired differences over tasks."""
+def difference_rows(rows: Sequence[Result], pairs: np.ndarray) -> list[list[str]]:
+    """Paired differences over tasks; ``pairs`` are the numbers of theirs."""
     table = []
     for one, other in COMPARED:
+        if one not in rows[0]:
+            continue
         sides = {measure: (column(rows, one, measure), column(rows, other, measure)) for measure in MEASURES}
-        told = [difference(*sides[measure]) for measure in ("f1", "f2")]
+        told = [difference(*sides[measure], pairs) for measure in ("f1", "f2")]
         table.append([f"{METHODS[one].title} − {METHODS[other].title}", *told, wins(*sides["f1"])])
     return table
 
@@ -312,13 +391,15 @@ def difference_rows(rows: Sequence[Result]) -> list[list[str]]:
 def print_tables(results: Result) -> None:
     """Means and paired differences by kind of values and source."""
     means, differences = [], []
-    for (kind, title), source in itertools.product(KINDS.items(), SOURCES):
-        rows = [row for key, row in results.items() if key.startswith(f"{kind}; {source}: ")]
+    for source, (kind, (title, _)) in itertools.product(SOURCES, KINDS.items()):
+        keys = [key for key in results if key.startswith(f"{kind}; {source}: ")]
+        rows = [results[key] for key in keys]
         if rows:
+            pairs = np.unique([key.partition("; draw")[0] for key in keys], return_inverse=True)[1]
             told = [title, f"{source} ({len(rows)})"]
             means += [[*told, *row] for row in mean_rows(rows)]
-            differences += [[*told, *row] for row in difference_rows(rows)]
-    measures = [*MEASURES.values(), "features", "with products", "l1 / l1_max or C, median"]
+            differences += [[*told, *row] for row in difference_rows(rows, pairs)]
+    measures = ["F2, paper", *MEASURES.values(), "features", "with products", "l1 / l1_max or C, median"]
     costs = ["ms a fit", "CPU s with choice", "largest gap / F(0)"]
     print_table("Combinations of words: means over tasks", ["values", "tasks", "method", *measures, *costs], means)
     header = ["values", "tasks", "difference", "F1", "F2", "better / same / worse (F1)"]
@@ -329,16 +410,23 @@ def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
     newsgroups: Annotated[int, typer.Option(help="Pairs of 20newsgroups_bydate; at most 190.")] = 100,
     reuters: Annotated[int, typer.Option(help="Pairs of topics of reuters_modapte.")] = 40,
+    long: Annotated[int, typer.Option(help="Pairs of groups, of their longest messages.")] = 8,
+    reviews: Annotated[int, typer.Option(help="Parts of movie_reviews; at most 10.")] = 10,
     limit: Annotated[float, typer.Option(help="CPU seconds that a fit may take, on average over the folds.")] = 30.0,
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "combinations_documents.json.gz",
 ) -> None:
     """Measure what is missing, and print the tables."""
+    need("sklearn")
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
     stored = load_results(results)
-    pairs = [*newsgroup_pairs(data, newsgroups), *reuters_pairs(data, reuters)]
-    jobs = [(pair, kind) for pair in pairs for kind in KINDS if f"{kind}; {pair.name}" not in stored]
+    pairs = [
+        *newsgroup_pairs(data, newsgroups), *reuters_pairs(data, reuters),
+        *long_pairs(data, long), *review_parts(data, reviews),
+    ]  # fmt: skip
+    kinds = {pair.name: SOURCES[pair.name.split(":")[0]].kinds for pair in pairs}
+    jobs = [(pair, kind) for pair in pairs for kind in kinds[pair.name] if f"{kind}; {pair.name}" not in stored]
     if jobs:
         measure(pairs[0], "largest", limit)  # compiles everything
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -346,8 +434,9 @@ def main(
         bar = progress.add_task("", total=len(jobs))
         for pair, kind in jobs:
             progress.update(bar, description=f"{kind}; {pair.name}")
-            stored[f"{kind}; {pair.name}"] = {"date": str(date.today()), **measure(pair, kind, limit)}
-            save_results(results, stored)
+            found = {"date": str(date.today()), **measure(pair, kind, limit)}
+            with updated_results(results) as stored:
+                stored[f"{kind}; {pair.name}"] = found
             progress.advance(bar)
     print_tables(load_results(results))
 

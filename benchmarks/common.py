@@ -14,10 +14,11 @@ import signal
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,23 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 KEPT = ".json.gz"
 #: Significant digits of kept numbers: more than tables show, so that what is rounded twice is the same.
 DIGITS = 8
+#: Packages that bring the modules of peers and of plots: those of the extras ``bench`` and ``plots``.
+PACKAGES = {
+    "celer": "celer", "fasttext": "fasttext-wheel", "matplotlib": "matplotlib", "sklearn": "scikit-learn",
+    "vowpalwabbit": "vowpalwabbit",
+}  # fmt: skip
 #: Dots an inch of plots, and how many colours they have.
 RESOLUTION, COLOURS = 130, 64
+
+
+def need(*modules: str) -> None:
+    """End the script before it begins if modules of :data:`PACKAGES` that it imports later are not installed."""
+    missing = [PACKAGES[module] for module in sorted(set(modules)) if find_spec(module) is None]
+    if missing:
+        raise SystemExit(
+            f"This benchmark needs packages that are not installed: {', '.join(missing)}. "
+            f"Install them with: python -m pip install {' '.join(missing)}"
+        )
 
 
 def pin_threads() -> None:
@@ -210,11 +226,19 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 def machine() -> str:
     """When and where a figure was measured."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scikit-learn", "spacy"))
     return (
         f"{date.today()}, {platform.machine()}, {os.cpu_count()} shared cores, one thread; "
-        f"Python {platform.python_version()}, {packages}."
+        f"Python {platform.python_version()}, {versions('numpy', 'numba', 'scikit-learn', 'spacy')}."
     )
+
+
+def versions(*packages: str) -> str:
+    """Of the packages that are installed."""
+    found = []
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return ", ".join(found)
 
 
 def print_rows(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -14,7 +14,7 @@ import io
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from common import (
     beside,
     load_results,
     machine,
+    need,
     pin_threads,
     print_rows,
     replace_file,
@@ -35,23 +36,42 @@ from common import (
 
 HERE = Path(__file__).parent
 CONFIGS = HERE.parent / "configs"
-#: The set of each task, and the numbers of labelled documents.
-TASKS = {"reviews": ("imdb_5k", (50, 100, 200, 500)), "topics": ("20newsgroups_bydate", (100, 200, 500))}
-#: Documents without labels, and test documents.
-UNLABELLED, TESTED = 1000, 1000
+#: Test documents.
+TESTED = 1000
 #: Of the labelled ones, one in so many is dev.
 DEV_PART = 4
 #: Of the peer.
 STRENGTHS, FOLDS = [0.1, 1.0, 10.0, 100.0], 4
 PEER = "tf-idf + LR"
-METHODS = (PEER, "ngrams.cfg", "network.cfg", "wordnet.cfg", "sentiwordnet.cfg")
 Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A task: its set, the numbers of labelled documents and that of others, and what is compared."""
+
+    data_set: str
+    sizes: tuple[int, ...]
+    unlabelled: int = 1000
+    methods: tuple[str, ...] = (PEER, "ngrams.cfg", "network.cfg", "wordnet.cfg", "sentiwordnet.cfg")
+
+
+#: What follows the name of a config: another ``min_df`` of its words.
+MIN_DF = ", min_df "
+TASKS = {
+    "reviews": Experiment("imdb_5k", (50, 100, 200, 500)),
+    "topics": Experiment("20newsgroups_bydate", (100, 200, 500)),
+    "many texts": Experiment(
+        "20newsgroups_bydate", (100, 200), 10_000, (PEER, "network.cfg", f"network.cfg{MIN_DF}20")
+    ),
+}
 
 INTRODUCTION = f"""# Few labels
 
 `python benchmarks/few_labels.py --data DATA`: accuracy in % on {TESTED:,} test documents, mean ± standard error over
 draws of labelled documents (their number in brackets), as many of each label. The configs that take documents without
-labels get {UNLABELLED:,}. Ours chooses on a quarter of the labelled documents and trains again on all of them.
+labels get as many as the title says. Ours chooses on a quarter of the labelled documents and trains again on all of
+them.
 """
 
 
@@ -63,10 +83,13 @@ class Task:
     ----------
     data : Path
     name : str
+    unlabelled : int
+        How many are taken without their labels.
     """
 
     data: Path
     name: str
+    unlabelled: int
 
     @cached_property
     def nlp(self) -> Any:
@@ -95,7 +118,7 @@ class Task:
 
     @cached_property
     def unlabelled_examples(self) -> list[Any]:
-        return self.examples(self.order[:UNLABELLED])
+        return self.examples(self.order[: self.unlabelled])
 
     @cached_property
     def tested_docs(self) -> list[Any]:
@@ -115,7 +138,7 @@ class Task:
 
     def draw(self, size: int, number: int) -> np.ndarray:
         """Labelled documents, none of those without labels: label after label, as many of each."""
-        rest = np.random.default_rng(number + 1).permutation(self.order[UNLABELLED:])
+        rest = np.random.default_rng(number + 1).permutation(self.order[self.unlabelled :])
         each = size // len(self.labels)
         return np.concatenate([rest[self.train[1][rest] == label][:each] for label in self.labels])
 
@@ -160,6 +183,7 @@ def ours(task: Task, drawn: np.ndarray, config: str) -> Result:
 
 def settings(config: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the component, and the network that ``fit`` takes."""
+    config, _, min_df = config.partition(MIN_DF)
     from spacy.util import load_config, registry
 
     from spacy_graft.pipeline.registration import register_with_spacy
@@ -168,6 +192,8 @@ def settings(config: str) -> tuple[dict[str, Any], dict[str, Any]]:
     found = load_config(CONFIGS / config, interpolate=True)
     block = found["components"]["textcat_graft"]
     options = {name: block[name] for name in ("features", "learner")}
+    if min_df:
+        options["features"]["words"]["min_df"] = int(min_df)
     network = found["initialize"]["components"]["textcat_graft"].get("network")
     return options, {} if network is None else registry.resolve({"network": network})
 
@@ -190,8 +216,9 @@ def pairs(kept: dict[str, Result], name: str, size: int, method: str) -> list[tu
     return [(kept[one], kept[other]) for one, other in keys if one in kept and other in kept]
 
 
-def rows(kept: dict[str, Result], name: str, sizes: Sequence[int]) -> Iterator[list[str]]:
-    for method in METHODS:
+def rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
+    sizes = TASKS[name].sizes
+    for method in TASKS[name].methods:
         accuracies = (
             np.array([100.0 * one["accuracy"] for one, _ in pairs(kept, name, size, method)]) for size in sizes
         )
@@ -205,11 +232,11 @@ def cell(values: np.ndarray) -> str:
     return f"{values.mean():.1f} ± {values.std(ddof=1) / np.sqrt(len(values)):.1f} ({len(values)})"
 
 
-def difference_rows(kept: dict[str, Result], name: str, sizes: Sequence[int]) -> Iterator[list[str]]:
+def difference_rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
     """Paired differences to the peer, and what was chosen."""
-    for method in METHODS[1:]:
+    for method in TASKS[name].methods[1:]:
         cells = []
-        for size in sizes:
+        for size in TASKS[name].sizes:
             found = pairs(kept, name, size, method)
             differences = [100.0 * (one["accuracy"] - other["accuracy"]) for one, other in found]
             alphas = [one["alpha"] for one, _ in found if one["alpha"] is not None]
@@ -224,32 +251,34 @@ def write(path: Path) -> None:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         print(f"{INTRODUCTION}\n{machine()}")
-        for name, (data_set, sizes) in TASKS.items():
-            heads = [str(size) for size in sizes]
-            print(f"\n## {name.capitalize()}: `{data_set}`\n")
-            print_rows(["method", *heads], rows(kept, name, sizes))
+        for name, experiment in TASKS.items():
+            heads = [str(size) for size in experiment.sizes]
+            title = f"{name.capitalize()}: `{experiment.data_set}`, {experiment.unlabelled:,} texts without labels"
+            print(f"\n## {title}\n")
+            print_rows(["method", *heads], rows(kept, name))
             print("\nDifference to tf-idf + LR in points, and the network strengths that dev chose:\n")
-            print_rows(["config", *heads], difference_rows(kept, name, sizes))
+            print_rows(["config", *heads], difference_rows(kept, name))
     replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
 
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.")],
     draws: Annotated[int, typer.Option(help="Draws of each size.", min=1)] = 3,
-    task: Annotated[str, typer.Option(help="reviews, topics, or both, separated by commas.")] = ",".join(TASKS),
+    task: Annotated[str, typer.Option(help="Names of tasks, separated by commas.")] = ",".join(TASKS),
     sizes: Annotated[str, typer.Option(help="Numbers of labelled documents, separated by commas.")] = "50,100,200,500",
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "few_labels.json.gz",
 ) -> None:
     """Measure what is missing, and write the page."""
+    need("sklearn")
     pin_threads()
     warnings.simplefilter("ignore")
     os.environ["NLTK_DATA"] = str(data / "nltk_data")
     for name in task.split(","):
-        data_set, of_task = TASKS[name]
-        documents = Task(data, data_set)
+        experiment = TASKS[name]
+        documents = Task(data, experiment.data_set, experiment.unlabelled)
         for draw in range(draws):
-            for size in (size for size in of_task if str(size) in sizes.split(",")):
-                for method in METHODS:
+            for size in (size for size in experiment.sizes if str(size) in sizes.split(",")):
+                for method in experiment.methods:
                     measure(results, documents, name, size, draw, method)
     write(results)
 

@@ -32,7 +32,7 @@ from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
 from spacy_graft.model.matching import compile_features
-from spacy_graft.model.sparse_linear import SparseLinear, set_solution
+from spacy_graft.model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of_solution
 
 #: The shipped ones, but for penalties, which do not matter here.
 BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True)}
@@ -72,7 +72,7 @@ def main(
     nlp = spacy.blank("en")
     docs = list(nlp.pipe(texts))
     model = SparseLinear(BLOCKS)
-    set_solution(model, drawn(docs), nlp.vocab.strings)
+    model.attrs[SNAPSHOT] = snapshot_of_solution(drawn(docs), model.attrs["blocks"], nlp.vocab.strings)
     model.predict(docs)
 
     alone, both = alternately(lambda: list(nlp.pipe(texts)), lambda: model.predict(list(nlp.pipe(texts))))

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from common import need
 
 HERE = Path(__file__).parent
 #: The scripts of each paper, with their options.
 SCRIPTS = {
-    "okanohara": [["combinations_documents.py"], ["dependency.py", "--minutes", "2"]],
-    "riezler": [["incremental_selection.py"]],
+    "okanohara": [["combinations_documents.py"], ["dependency.py", "--minutes", "2"], ["combinations.py", "--peers"]],
+    "riezler": [["parse_choice.py"], ["heads.py"]],
     "ifrim": [["variable_length.py"]],
     "sandler": [["network_newsgroups.py"], ["network_sentiment.py"]],
 }
@@ -31,6 +32,7 @@ def main(
     paper: Annotated[Paper, typer.Argument(help="Which experiments to run.")],
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
 ) -> None:
+    need("matplotlib", "sklearn")
     chosen = SCRIPTS if paper == "all" else {paper.value: SCRIPTS[paper.value]}
     for script, *options in (script for scripts in chosen.values() for script in scripts):
         print(script, flush=True)

@@ -154,6 +154,9 @@ class Model(ABC):
 class Peer(ABC):
     """A method: the settings it tries, and how it is trained with given ones."""
 
+    #: What it imports that is not installed with us.
+    modules: ClassVar[tuple[str, ...]] = ()
+
     title: ClassVar[str]
     #: Whether the settings of the least log-loss on dev are kept as well.
     by_log_loss: ClassVar[bool] = False
@@ -400,6 +403,7 @@ class ScikitModel(Model):
 class Scikit(Peer):
     """n-grams of words (1, 2), of Chinese characters (1, 3), and a linear model; C is chosen last."""
 
+    modules = ("sklearn",)
     vectorizer: ClassVar[Settings] = {}
     choices: ClassVar[dict[str, Sequence[Any]]] = {
         "min_df": (1, 2), "sublinear_tf": (True, False), "tokens": TOKENS,
@@ -622,6 +626,7 @@ class Vowpal(Peer):
     """Vowpal Wabbit: n-grams to 3, ten passes, L1 chosen."""
 
     title = "Vowpal Wabbit"
+    modules = ("vowpalwabbit",)
 
     def prepare(self, task: Task) -> None:
         import vowpalwabbit  # noqa: F401
@@ -678,6 +683,7 @@ class FastText(Peer):
     """fastText: word bigrams, epochs chosen."""
 
     title = "fastText"
+    modules = ("fasttext",)
     buckets: ClassVar[int] = 200_000
 
     def prepare(self, task: Task) -> None:

@@ -27,12 +27,9 @@ from typing import Annotated, Any
 import numpy as np
 import scipy
 import typer
+from common import need
 from rich.console import Console
 from rich.table import Table
-from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
-from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import load_config, load_model_from_config
@@ -84,11 +81,16 @@ def split_corpus(module: types.ModuleType, salt: str) -> dict[str, Split]:
 
 def macro_f1(gold: list[str], predicted: Any) -> float:
     """Return the macro-averaged F1."""
+    from sklearn.metrics import f1_score  # type: ignore[import-untyped]
+
     return float(f1_score(gold, predicted, average="macro", zero_division=0))
 
 
 def peer_scores(features: str, splits: dict[str, Split]) -> Scores:
     """Return test macro-F1 of a peer by its class weights, each with the settings that are best on dev."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
     best: dict[str, tuple[float, float]] = dict.fromkeys(CLASS_WEIGHTS, (-1.0, 0.0))
     for min_df, sublinear in itertools.product(MIN_DF, SUBLINEAR):
         vectorizer = TfidfVectorizer(**FEATURES[features], min_df=min_df, sublinear_tf=sublinear)
@@ -152,6 +154,9 @@ def main(
     ours_only: Annotated[bool, typer.Option("--ours-only", help="Leave the peers out.")] = False,
 ) -> None:
     """Print macro-F1 of ours and of the peers."""
+    need("sklearn")
+    from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+
     warnings.simplefilter("ignore", ConvergenceWarning)
     console, module = Console(), corpus_module()
     rows: list[Scores] = []

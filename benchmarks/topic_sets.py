@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse as sparse
 import typer
-from common import one_hot, pin_threads, print_table, texts_and_labels
+from common import need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Words and punctuation marks.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
@@ -283,6 +283,7 @@ def main(
     variants: Annotated[str, typer.Option(help="Names of variants, separated by semicolons.")] = ";".join(VARIANTS),
 ) -> None:
     """Print a table for each set."""
+    need("sklearn")
     pin_threads()
     warnings.simplefilter("ignore")
     for name in sets.split(","):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import measured, one_hot, pin_threads, print_table, texts_and_labels
+from common import measured, need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Gap at which fits end, in units of the objective at zero weights.
 TOL = 1e-4
@@ -95,6 +95,8 @@ def main(
     repeat: Annotated[int, typer.Option(help="Runs of ours; the median is printed.")] = 3,
 ) -> None:
     """Print the tables of point 3."""
+    if peers:
+        need("celer", "sklearn")
     pin_threads()
     rows = []
     for unit, l1, longest in (("characters", 10.0, 8), ("characters", 1.0, 8), ("words", 10.0, 5), ("words", 1.0, 5)):

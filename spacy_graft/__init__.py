@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .checks.association import significance
     from .checks.corpus import check_corpus
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
     from .ranker import GraftRanker
+    from .text_classifier import GraftTextClassifier
 
 __version__ = "0.1.0"
 __all__ = [
     "CoordinateAscent",
     "GraftClassifier",
     "GraftRanker",
+    "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
     "__version__",
@@ -36,6 +39,7 @@ __all__ = [
     "fit",
     "label_errors",
     "render",
+    "significance",
 ]
 
 #: The module of each public name; it is imported at the first access.
@@ -43,12 +47,14 @@ MODULES = {
     "check_corpus": ".checks.corpus",
     "estimate_memory": ".checks.memory",
     "label_errors": ".checks.labels",
+    "significance": ".checks.association",
     "calibrate": ".pipeline.calibrate",
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
     "render": ".pipeline.render",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
+    "GraftTextClassifier": ".text_classifier",
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",

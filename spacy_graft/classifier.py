@@ -1,29 +1,34 @@
-"""The classifier without spaCy: named items with values in [0, 1], and their combinations."""
+"""The classifiers without spaCy: what they have in common, and the one over items and their combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import compress
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
-from .graft.memory import require_memory_for
+from .class_targets import ClassTargets
+from .estimators import BaseEstimator, ClassifierMixin, require_fitted, weighted_mean
+from .graft.data import TrainingData
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
-    ItemModel,
     ItemSpace,
+    ScoringModel,
+    Space,
     by_falling_weight,
+    checked_learner,
     example_weights,
     finished_fit,
+    n_documents,
 )
-from .matrices import MatrixOrItems
-from .messages import listed
+from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
 from .metrics import logistic, softmax
 from .options import check_flags
 
@@ -41,11 +46,173 @@ class NamedFeature(ItemFeature):
     weights: dict[Hashable, float]
 
 
-class GraftClassifier:
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """What the classifiers have in common: targets, training, and all that follows from scores."""
+
+    #: The learner if none is given.
+    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
+
+    learner: Any
+    multilabel: bool
+    classes_: np.ndarray
+    report_: Report
+    _space: Space
+    _model: ScoringModel
+    #: The type of the matrix of targets, if they were one.
+    _matrix_dtype: np.dtype[Any] | None
+    _exclusive: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _fit(
+        self,
+        space: Space,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        names: Sequence[str] | None = None,
+        completed: Callable[[TrainingData, Any], TrainingData] = lambda data, documents: data,
+    ) -> None:
+        """Train until the learner's tolerance is met.
+
+        Parameters
+        ----------
+        space : Space
+            How documents are read.
+        X, y, sample_weight, names
+            As those of ``fit``.
+        completed : callable
+            What is added to the data of the documents that have been read.
+        """
+        owner = type(self).__name__
+        check_flags(owner, multilabel=self.multilabel)
+        learner = checked_learner(owner, self.learner, self._default_learner)
+        targets = ClassTargets.read(y, self.multilabel)
+        weights = example_weights(sample_weight, len(targets))
+        if len(rows := np.flatnonzero(weights)) < len(weights):
+            # Documents without weight are as if they were not there.
+            X = X if hasattr(X, "shape") else list(X)
+            require_as_many(n_documents(X), len(targets))
+            X, targets, weights = documents_at(X, rows), targets.some(rows), weights[rows]
+        documents = space.learn(X, names)
+        require_as_many(n_documents(documents), len(targets))
+        targets.require_labels()
+        data = space.training_data(
+            documents,
+            targets=targets.values,
+            known=np.ones(targets.values.shape, np.bool_),
+            example_weights=weights,
+            labels=tuple(map(str, targets.classes.tolist())),
+            exclusive=targets.exclusive,
+        )
+        fit = finished_fit(learner, completed(data, documents))
+        self._check_report(fit.report)
+        self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
+        self.report_ = fit.report
+        self._space, self._model = space, space.model(fit.solution(), documents)
+
+    def _check_report(self, report: Report) -> None:
+        """Raise a ValueError if nothing could be learnt."""
+
+    @property
+    def report(self) -> Report:
+        """``report_`` by the name that it has in components."""
+        require_fitted(self, "report_")
+        return self.report_
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """The scores of all labels: float64 (n_documents, n_labels)."""
+        require_fitted(self, "_model")
+        return self._model.scores(self._space.read(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores.
+
+        Returns
+        -------
+        float64 (n_documents, n_labels), or (n_documents,)
+            Of two labels that exclude each other, the score of the second minus that of the first. Of more, only
+            differences count: those whose intercepts sum to 0.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if self._is_binary else scores - self._common_intercept
+
+    @property
+    def _is_binary(self) -> bool:
+        """Whether there are two labels that exclude each other."""
+        return self._exclusive and len(self.classes_) == 2
+
+    @property
+    def _common_intercept(self) -> float:
+        """What all intercepts share without an effect, where labels exclude each other."""
+        return float(self._model.intercepts.mean()) if self._exclusive else 0.0
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
+        scores = self._scores(X)
+        return softmax(scores) if self._exclusive else logistic(scores)
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable label of each document: an array.
+
+        Trained on a matrix of targets, the labels of at least ½ in a matrix like it; trained on collections of labels,
+        a list of them for each document.
+        """
+        probabilities = self.predict_proba(X)
+        if self._exclusive:
+            return self.classes_[probabilities.argmax(axis=1)]
+        has_label = probabilities >= 0.5
+        if self._matrix_dtype is not None:
+            return has_label.astype(self._matrix_dtype)
+        labels = self.classes_.tolist()
+        return [list(compress(labels, row)) for row in has_label]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of documents whose labels are predicted, all of them and no others."""
+        predicted = self.predict(X)
+        if self._exclusive:
+            labels_of = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else y
+            right = np.array([label == own for label, own in zip(predicted.tolist(), labels_of, strict=True)])
+        elif self._matrix_dtype is not None:
+            right = (predicted == (y.toarray() if scipy.sparse.issparse(y) else np.asarray(y))).all(axis=1)
+        else:
+            right = np.array([set(row) == set(labels) for row, labels in zip(predicted, y, strict=True)])
+        return weighted_mean(right, sample_weight)
+
+    @property
+    def coef_(self) -> scipy.sparse.csr_array:
+        """Weights (n_labels, n_features), or (1, n_features) of two labels that exclude each other, as scores are.
+
+        The columns are the features of the model, those of ``get_feature_names_out``.
+        """
+        require_fitted(self, "_model")
+        weights = self._model.weights
+        return scipy.sparse.csr_array((weights[:, 1:] - weights[:, :1] if self._is_binary else weights).T)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts (n_labels,), or (1,) of two labels that exclude each other."""
+        require_fitted(self, "_model")
+        intercepts = self._model.intercepts
+        return intercepts[1:] - intercepts[:1] if self._is_binary else intercepts - self._common_intercept
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the model's features, in the order of ``coef_``: array of str."""
+        require_fitted(self, "_model")
+        return np.array([str(feature) for feature in self._model.features()], object)
+
+
+class GraftClassifier(LinearClassifier):
     """Sparse logistic regression over items and all combinations of two or three of them.
 
     Combinations are searched implicitly: their matrix is never built. Labels exclude each other, and there are at
     least two. With ``multilabel``, a document has any number of labels, and there is at least one.
+
+    With scikit-learn (``python -m pip install "spacy-graft[sklearn]"``) this is one of its estimators, with ``clone``,
+    pipelines and searches over parameters.
 
     Parameters
     ----------
@@ -59,14 +226,23 @@ class GraftClassifier:
     combination_penalty_factor : float
         Factor of the penalty weights of combinations: above 1, items are preferred to them.
     multilabel : bool
-        Whether ``y`` has a collection of labels for each document.
+        Whether ``y`` has a collection of labels for each document. A matrix of zeros and ones with a column for each
+        label needs no flag.
 
     Attributes
     ----------
-    labels : tuple
-        The labels of the fitted model, sorted.
-    report : Report
-        The training report: objective, duality gap over the whole space, seconds.
+    classes_ : array (n_labels,)
+        The labels, sorted. Trained on a matrix of targets, the numbers of its columns.
+    coef_ : sparse array (n_labels, n_features), or (1, n_features)
+        Weights of the features of the model; of two labels that exclude each other, those of the second minus those of
+        the first.
+    intercept_ : array (n_labels,), or (1,)
+    report_ : Report
+        The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
+    n_features_in_ : int
+        Columns of the matrix, if the model was trained on one.
+    feature_names_in_ : array of str
+        Names of its columns, if it was a DataFrame with names.
 
     Examples
     --------
@@ -74,7 +250,7 @@ class GraftClassifier:
     >>> documents = [{"not", "good"}, {"good"}, {"not", "long"}, {"long"}] * 10
     >>> model = GraftClassifier(Grafting(l1=1.0), degree=2).fit(documents, ["-", "+", "+", "+"] * 10)
     >>> model.predict([{"not", "good", "film"}, {"good"}])
-    ['-', '+']
+    array(['-', '+'], dtype='<U1')
     >>> [str(feature) for feature in model.features()]
     ['good × not']
     """
@@ -88,21 +264,22 @@ class GraftClassifier:
         combination_penalty_factor: float = 1.0,
         multilabel: bool = False,
     ) -> None:
-        self._space = ItemSpace("GraftClassifier", degree, min_df, combination_penalty_factor)
-        check_flags("GraftClassifier", multilabel=multilabel)
-        self.learner = Grafting(l1=1.0) if learner is None else learner
+        self.learner = learner
         self.degree = degree
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.multilabel = multilabel
-        self.labels: tuple[Hashable, ...] = ()
-        self.report = Report()
-        self._model: ItemModel | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.degree != 1
+        return tags
 
     def fit(
         self,
         X: MatrixOrItems,
-        y: Iterable[Any],
+        y: Any,
         *,
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
@@ -113,14 +290,15 @@ class GraftClassifier:
         Parameters
         ----------
         X : sparse or dense matrix, or iterable
-            Values of the items, in [0, 1]: (n_documents, n_items). Or for each document a collection of names, whose
-            values are 1, or a mapping of names to values.
-        y : iterable
-            A label for each document; with ``multilabel``, a collection of labels.
+            Values of the items: (n_documents, n_items). Or for each document a collection of names, whose values are
+            1, or a mapping of names to values. With combinations, values are in [0, 1].
+        y : iterable, or matrix
+            A label for each document; with ``multilabel``, a collection of labels. Or a matrix of zeros and ones
+            (n_documents, n_labels).
         names : sequence of str, optional
-            Names of the columns of a matrix; by default their numbers.
+            Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional
-            The example weight of each document, above 0.
+            The example weight of each document. Documents of weight 0 are left out.
         network : callable, optional
             Graph of the network penalty: which items are expected to have similar weights, and which opposite ones. A
             graph builder of ``@graft_graphs``, or any function from a
@@ -137,66 +315,32 @@ class GraftClassifier:
         Raises
         ------
         ValueError
-            If a value is outside [0, 1], the numbers of documents and labels differ, or there are too few labels.
+            If a value is not finite, or with combinations outside [0, 1]; if the numbers of documents and labels
+            differ; or if there are too few labels.
         """
-        matrix = self._space.learn(X, names)
-        targets = self._targets(list(y), matrix.shape[0])
-        data = self._space.training_data(
-            matrix,
-            targets=targets,
-            known=np.ones(targets.shape, np.bool_),
-            example_weights=example_weights(sample_weight, len(targets)),
-            labels=tuple(map(str, self.labels)),
-            exclusive=not self.multilabel,
-        )
-        if network is not None:
-            named = named_features(matrix, self._space.names)
-            data = replace(data, network=Network.built(network, named, len(targets)))
-        fit = finished_fit(self.learner, data)
-        self.report = fit.report
-        self._model = self._space.model(fit.solution(), matrix)
+        space = ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+
+        def with_network(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
+            if network is None:
+                return data
+            named = named_features(matrix, space.names)
+            return replace(data, network=Network.built(network, named, data.n_documents))
+
+        self._fit(space, X, y, sample_weight, names, with_network)
+        for attribute in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(attribute, None)
+        if is_matrix(X):
+            self.n_features_in_ = len(space.names)
+        if (columns := column_names(X)) is not None:
+            self.feature_names_in_ = np.array(columns, object)
         return self
-
-    def _targets(self, y: list[Any], n_documents: int) -> np.ndarray:
-        if len(y) != n_documents:
-            raise ValueError(f"There are {n_documents:,} documents, but {len(y):,} labels.")
-        if self.multilabel and any(isinstance(value, str) for value in y):
-            raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
-        try:
-            rows = [set(value) for value in y] if self.multilabel else [{value} for value in y]
-            self.labels = tuple(sorted(set().union(*rows)))
-        except TypeError as error:
-            raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
-        if len(self.labels) < (least := 1 if self.multilabel else 2):
-            raise ValueError(f"y must have at least {least} different labels, but has {listed(self.labels)}.")
-        require_memory_for(n_documents, len(self.labels), not self.multilabel)
-        return np.array([[label in row for label in self.labels] for row in rows], np.float64)
-
-    def decision_function(self, X: MatrixOrItems) -> np.ndarray:
-        """Return the scores of all labels: float64 (n_documents, n_labels)."""
-        if self._model is None:
-            raise ValueError("The model has not been fitted yet: call fit first.")
-        return self._model.scores(self._space.read(X))
-
-    def predict_proba(self, X: MatrixOrItems) -> np.ndarray:
-        """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
-        scores = self.decision_function(X)
-        return logistic(scores) if self.multilabel else softmax(scores)
-
-    def predict(self, X: MatrixOrItems) -> list[Any]:
-        """Return the most probable label of each document; with ``multilabel``, the labels of at least ½."""
-        probabilities = self.predict_proba(X)
-        if self.multilabel:
-            return [[label for label, p in zip(self.labels, row, strict=True) if p >= 0.5] for row in probabilities]
-        return [self.labels[column] for column in probabilities.argmax(axis=1)]
 
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
-        if self._model is None:
-            return []
-        features, weights = list(self._model.features()), self._model.weights
+        require_fitted(self, "_model")
+        features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
         return [
-            NamedFeature(features[k].names, features[k].df, dict(zip(self.labels, weights[k].tolist(), strict=True)))
+            NamedFeature(features[k].names, features[k].df, dict(zip(labels, weights[k].tolist(), strict=True)))
             for k in by_falling_weight(weights)
         ]
 
@@ -209,3 +353,9 @@ def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> Name
         np.fromiter(np.arange(len(names), dtype=np.uint64).reshape(-1, 1), object, len(names)),
         scipy.sparse.csc_array(matrix),
     )
+
+
+def require_as_many(n: int, n_targets: int) -> None:
+    """Raise a ValueError unless there are targets for each document."""
+    if n != n_targets:
+        raise ValueError(f"There are {n:,} documents, but {n_targets:,} labels.")

@@ -15,8 +15,18 @@ from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
 from .graft.data import TrainingData
 from .graft.solution import Solution
-from .graft.start import Fit, start
-from .matrices import MatrixOrItems, as_matrix, bags_of, bounded, is_matrix, item_matrix, named_matrix
+from .graft.start import Fit, is_learner, start
+from .matrices import (
+    MatrixOrItems,
+    as_matrix,
+    bags_of,
+    bounded,
+    column_names,
+    is_matrix,
+    item_matrix,
+    named_matrix,
+    require_finite,
+)
 from .model.item_matching import Members, add_item_scores
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
 
@@ -49,6 +59,10 @@ class ScoringModel(Protocol):
     @property
     def weights(self) -> np.ndarray:
         """Of the features: float64 (n_features, n_labels)."""
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
 
     def features(self) -> Iterator[ItemFeature]:
         """Yield the features in the order of the weights."""
@@ -94,6 +108,8 @@ class ItemSpace:
     ----------
     names : sequence of str
         Of the items of the training documents.
+    columns : list of str, optional
+        Names of the columns of the DataFrame that the training documents were.
 
     Raises
     ------
@@ -111,28 +127,36 @@ class ItemSpace:
                 f"{owner}: combination_penalty_factor must be a number above 0, but is "
                 f"{combination_penalty_factor!r}. The smallest is {SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
             )
+        self.owner = owner
         self.degree = degree
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.names: Sequence[str] = ()
+        self.columns: list[str] | None = None
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""
         if is_matrix(X):
-            matrix, self.names = named_matrix(X, names)
+            self.columns = column_names(X)
+            matrix, self.names = named_matrix(X, self.columns if names is None else names)
         else:
             numbers: dict[str, int] = {}
             matrix = item_matrix(list(X), numbers, grow=True)
             self.names = list(numbers)
-        return bounded(matrix)
+        return bounded(matrix, self.degree > 1)
 
     def read(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
         """Return the matrix of other documents, with the same columns."""
         if not is_matrix(X):
             return item_matrix(list(X), {name: number for number, name in enumerate(self.names)}, grow=False)
-        matrix = as_matrix(X)
+        matrix = require_finite(as_matrix(X))
         if matrix.shape[1] != len(self.names):
-            raise ValueError(f"The model has {len(self.names)} items, but the matrix has {matrix.shape[1]} columns.")
+            raise ValueError(
+                f"X has {matrix.shape[1]} features, but {self.owner} is expecting {len(self.names)} features as input. "
+                f"(The model has {len(self.names)} items, but the matrix has {matrix.shape[1]} columns.)"
+            )
+        if self.columns is not None and (columns := column_names(X)) is not None and columns != self.columns:
+            raise ValueError("The feature names should match those that were passed during fit.")
         return matrix
 
     def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
@@ -176,6 +200,11 @@ class ItemModel:
     def weights(self) -> np.ndarray:
         """Of the features: float64 (n_features, n_labels)."""
         return self.solution.weights
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
+        return self.solution.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
         """Yield the features in the order of the weights."""
@@ -225,11 +254,26 @@ def by_falling_weight(weights: np.ndarray) -> np.ndarray:
 
 
 def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:
-    """Return the weights of n documents; a ValueError unless there is a number above 0 for each."""
+    """Return the weights of n documents; a ValueError unless all are at least 0, and one above."""
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0.0)).all():
-        raise ValueError(f"sample_weight must have {n:,} numbers above 0.")
+    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0.0)).all() or (n and not weights.any()):
+        raise ValueError(
+            f"sample_weight must have {n:,} numbers above 0, or zero for a document that does not count. "
+            f"At least one weight must not be zero."
+        )
     return weights
+
+
+def checked_learner(owner: str, learner: Any, default: Any) -> Any:
+    """Return the learner of an estimator, the default one for None; a ValueError if it is none."""
+    if learner is not None and not is_learner(learner):
+        raise ValueError(f"{owner}: learner must be a Grafting, GraftingPath or CoordinateAscent, but is {learner!r}")
+    return default if learner is None else learner
+
+
+def n_documents(documents: Any) -> int:
+    """Return the number of documents: rows of a matrix, or members of a list."""
+    return int(documents.shape[0]) if hasattr(documents, "shape") else len(documents)
 
 
 def finished_fit(learner: Any, data: TrainingData) -> Fit:

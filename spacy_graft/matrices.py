@@ -17,13 +17,58 @@ VALUE_TOLERANCE = 1e-9
 
 
 def is_matrix(documents: MatrixOrItems) -> bool:
-    """Whether documents are given as a matrix."""
-    return scipy.sparse.issparse(documents) or isinstance(documents, np.ndarray)
+    """Whether documents are given as a matrix: sparse, an array, a DataFrame, or lists of numbers."""
+    if scipy.sparse.issparse(documents):
+        return True
+    if hasattr(documents, "__array__"):
+        # An array of objects may also be documents of any kind.
+        values = np.asarray(documents)
+        return values.dtype.kind != "O" or values.ndim > 1
+    first = documents[0] if isinstance(documents, list) and documents else None
+    return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and is_real_number(first[0])
+
+
+def is_real_number(value: Any) -> bool:
+    """Whether a value is a number."""
+    return isinstance(value, int | float | np.number)
+
+
+def documents_at(documents: Any, rows: np.ndarray) -> Any:
+    """Some of the documents: rows of a matrix or a table, or members of a list."""
+    if scipy.sparse.issparse(documents):
+        return scipy.sparse.csr_array(documents)[rows]
+    if hasattr(documents, "iloc"):
+        return documents.iloc[rows]
+    return documents[rows] if isinstance(documents, np.ndarray) else [documents[row] for row in rows.tolist()]
+
+
+def column_names(documents: MatrixOrItems) -> list[str] | None:
+    """The names of the columns of a DataFrame, if they are strings."""
+    columns = list(documents.columns) if hasattr(documents, "columns") else []
+    return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 
 def as_matrix(documents: Any) -> scipy.sparse.csr_array:
-    """A copy of a matrix in float64, without stored zeros."""
-    matrix = scipy.sparse.csr_array(documents, dtype=np.float64, copy=True)
+    """A copy of a matrix in float64, without stored zeros.
+
+    Raises
+    ------
+    ValueError
+        If it does not have two dimensions, has no columns, or has complex numbers.
+    TypeError
+        If it has something else than numbers.
+    """
+    values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: give a matrix of real numbers.")
+    if values.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: a row for each document, a "
+            f"column for each item."
+        )
+    if not values.shape[1]:
+        raise ValueError(f"Found array with 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
+    matrix = scipy.sparse.csr_array(values.astype(np.float64), copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -76,7 +121,10 @@ def item_matrix(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -
                 values.append(value)
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(numbers))
-    return as_matrix(scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape))
+    matrix = scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def values_by_name(document: Any) -> Mapping[str, float]:
@@ -93,17 +141,44 @@ def check_names(names: Iterable[Any]) -> None:
             raise ValueError(f"Names of items must be strings, but one is {name!r} ({type(name).__name__}).")
 
 
-def bounded(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """The same matrix, clipped to 1 in place; a ValueError if a value is outside [0, 1] by more than rounding."""
-    wrong = np.flatnonzero(~((matrix.data >= 0.0) & (matrix.data <= 1.0 + VALUE_TOLERANCE)))
+def require_finite(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The same matrix; a ValueError if a value is not finite."""
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if len(wrong):
-        document = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
-        raise ValueError(
-            f"Values must be in [0, 1], but column {matrix.indices[wrong[0]]} of document {document} is "
-            f"{matrix.data[wrong[0]]}. The bounds of combinations hold only for such values: scale them first."
-        )
-    np.minimum(matrix.data, 1.0, out=matrix.data)
+        what = "NaN" if np.isnan(matrix.data[wrong[0]]) else "infinity or a value too large for dtype('float64')"
+        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0])}.")
     return matrix
+
+
+def bounded(matrix: scipy.sparse.csr_array, multiplied: bool) -> scipy.sparse.csr_array:
+    """The same matrix; values that are above 1 by no more than rounding become 1 in place.
+
+    Parameters
+    ----------
+    matrix : csr_array
+    multiplied : bool
+        Whether there are products of columns, whose bounds hold only for values from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite; or where columns are multiplied, outside [0, 1] by more than rounding.
+    """
+    require_finite(matrix)
+    wrong = np.flatnonzero((matrix.data < 0.0) | (matrix.data > 1.0 + VALUE_TOLERANCE))
+    if multiplied and len(wrong):
+        raise ValueError(
+            f"Values must be in [0, 1], but {place_and_value(matrix, wrong[0])}. The bounds of combinations hold only "
+            f"for such values: scale them first."
+        )
+    matrix.data[(matrix.data > 1.0) & (matrix.data <= 1.0 + VALUE_TOLERANCE)] = 1.0
+    return matrix
+
+
+def place_and_value(matrix: scipy.sparse.csr_array, entry: int) -> str:
+    """Where an entry stands, and its value."""
+    document = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+    return f"column {matrix.indices[entry]} of document {document} is {matrix.data[entry]}"
 
 
 def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:

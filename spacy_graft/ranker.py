@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse
 
+from .estimators import BaseEstimator, require_fitted
 from .graft.memory import require_memory_for
 from .graft.report import Report
 from .graft.settings import Grafting, GraftingPath
@@ -17,8 +19,10 @@ from .item_model import (
     ScoringModel,
     Space,
     by_falling_weight,
+    checked_learner,
     example_weights,
     finished_fit,
+    n_documents,
 )
 from .matrices import is_matrix
 from .messages import listed
@@ -83,7 +87,7 @@ class CandidateExplanation:
     contributions: tuple[CandidateContribution, ...]
 
 
-class GraftRanker:
+class GraftRanker(BaseEstimator):
     """A sparse log-linear choice among the candidates of each group (Riezler & Vasserman 2004).
 
     The probability of a candidate is a softmax, over its group, of the sum of its features' weights: one weight for
@@ -107,8 +111,12 @@ class GraftRanker:
 
     Attributes
     ----------
-    report : Report
-        The training report: objective, duality gap over the whole space, seconds.
+    coef_ : sparse array (1, n_features)
+        Weights of the features of the model, in the order of ``get_feature_names_out``.
+    report_ : Report
+        The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
+    n_features_in_ : int
+        Columns of the matrix, if the model was trained on one.
 
     Examples
     --------
@@ -130,30 +138,45 @@ class GraftRanker:
         combination_penalty_factor: float = 1.0,
         blocks: Mapping[str, Block] | None = None,
     ) -> None:
-        self.learner = Grafting(l1=1.0) if learner is None else learner
-        if not isinstance(self.learner, Grafting | GraftingPath):
-            raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
+        self.learner = learner
         self.degree = degree
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.blocks = blocks
-        self._space: Space = ItemSpace("GraftRanker", degree, min_df, combination_penalty_factor)
-        if blocks is not None:
-            if (degree, min_df, combination_penalty_factor) != (1, 1, 1.0):
-                raise ValueError(
-                    "GraftRanker: with blocks, degree, min_df and combination_penalty_factor are options of the blocks."
-                )
-            from .pipeline.doc_model import DocSpace
 
-            self._space = DocSpace("GraftRanker", blocks, self.learner)
-        self.report = Report()
-        self._model: ScoringModel | None = None
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self.blocks is None
+        tags.input_tags.positive_only = self.degree != 1
+        tags.input_tags.two_d_array = self.blocks is None
+        tags.input_tags.string = self.blocks is not None
+        return tags
+
+    def _checked_space(self, learner: Any) -> Space:
+        """How candidates are read, as the parameters say."""
+        own = (self.degree, self.min_df, self.combination_penalty_factor)
+        if self.blocks is None:
+            return ItemSpace("GraftRanker", *own)
+        if own != (1, 1, 1.0):
+            raise ValueError(
+                "GraftRanker: with blocks, degree, min_df and combination_penalty_factor are options of the blocks."
+            )
+        from .pipeline.doc_model import DocSpace
+
+        return DocSpace("GraftRanker", self.blocks, learner)
+
+    @property
+    def report(self) -> Report:
+        """``report_`` by the name that it has in components."""
+        require_fitted(self, "report_")
+        return self.report_
 
     def fit(
         self,
         X: Any,
         y: Iterable[float],
-        groups: Iterable[Hashable],
+        groups: Iterable[Hashable] | None = None,
         *,
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
@@ -168,8 +191,8 @@ class GraftRanker:
         y : iterable of float
             For each candidate, whether it is the correct one of its group: 1 or True, else 0. Several correct
             candidates share the target; other numbers are their shares, in any unit.
-        groups : iterable of hashable
-            The group of each candidate, in any order. A group of one candidate says nothing.
+        groups : iterable of hashable, optional
+            The group of each candidate, in any order; by default all are of one. A group of one candidate says nothing.
         names : sequence of str, optional
             Names of the columns of a matrix; by default their numbers.
         sample_weight : sequence of float, optional
@@ -186,13 +209,17 @@ class GraftRanker:
             If the numbers of candidates, targets and groups differ, a group has no correct candidate or several
             weights, no group has two candidates, or a value is outside [0, 1].
         """
-        candidates = self._space.learn(X, names)
-        grouped = Groups(groups, n_candidates(candidates))
-        shares = grouped.shares(np.asarray(list(y)))
+        learner = checked_learner("GraftRanker", self.learner, Grafting(l1=1.0))
+        if not isinstance(learner, Grafting | GraftingPath):
+            raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
+        space = self._checked_space(learner)
+        candidates = space.learn(X, names)
+        grouped = Groups(groups, n_documents(candidates))
+        shares = grouped.shares(targets_of(y))
         weights = grouped.weights(sample_weight)
         require_memory_for(len(shares), 1, exclusive=False)
         order = grouped.order
-        data = self._space.training_data(
+        data = space.training_data(
             candidates[order] if is_matrix(candidates) else [candidates[i] for i in order],
             targets=shares[order, None],
             known=np.ones((len(order), 1), np.bool_),
@@ -201,21 +228,24 @@ class GraftRanker:
             exclusive=False,
             groups=grouped.numbers[order],
         )
-        fit = finished_fit(self.learner, data)
-        self.report = fit.report
-        self._model = self._space.model(fit.solution(), candidates)
+        fit = finished_fit(learner, data)
+        self.report_ = fit.report
+        self._space, self._model = space, space.model(fit.solution(), candidates)
+        self.__dict__.pop("n_features_in_", None)
+        if is_matrix(X):
+            self.n_features_in_ = candidates.shape[1]
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of candidates: float64 (n_candidates). Only differences within a group count."""
         return self._fitted().scores(self._space.read(X))[:, 0]
 
-    def predict_proba(self, X: Any, groups: Iterable[Hashable]) -> np.ndarray:
+    def predict_proba(self, X: Any, groups: Iterable[Hashable] | None = None) -> np.ndarray:
         """Return the probability of each candidate within its group: float64 (n_candidates)."""
         scores = self.decision_function(X)
         return grouped_softmax(scores, Groups(groups, len(scores)).numbers)
 
-    def predict(self, X: Any, groups: Iterable[Hashable]) -> np.ndarray:
+    def predict(self, X: Any, groups: Iterable[Hashable] | None = None) -> np.ndarray:
         """Return whether each candidate is the best of its group, of equals the first: bool (n_candidates)."""
         scores = self.decision_function(X)
         best = [rows[0] for rows in Groups(groups, len(scores)).ranked(scores)]
@@ -223,7 +253,7 @@ class GraftRanker:
         chosen[np.array(best, np.int64)] = True
         return chosen
 
-    def rank(self, X: Any, groups: Iterable[Hashable]) -> list[np.ndarray]:
+    def rank(self, X: Any, groups: Iterable[Hashable] | None = None) -> list[np.ndarray]:
         """Return the rows of each group's candidates, the best first; groups are in the order of their first candidate.
 
         Returns
@@ -233,10 +263,20 @@ class GraftRanker:
         scores = self.decision_function(X)
         return Groups(groups, len(scores)).ranked(scores)
 
-    def explain(self, X: Any, groups: Iterable[Hashable]) -> list[CandidateExplanation]:
+    def score(
+        self, X: Any, y: Iterable[float], groups: Iterable[Hashable] | None = None, sample_weight: Any = None
+    ) -> float:
+        """Return the share of groups whose best candidate is correct: its ``y`` is above 0."""
+        scores = self.decision_function(X)
+        grouped = Groups(groups, len(scores))
+        right = grouped.shares(targets_of(y)) > 0.0
+        best = np.array([rows[0] for rows in grouped.ranked(scores)], np.int64)
+        return float(np.average(right[best], weights=grouped.weights(sample_weight)[best]))
+
+    def explain(self, X: Any, groups: Iterable[Hashable] | None = None) -> list[CandidateExplanation]:
         """Explain the score of each candidate by its features."""
         model, candidates = self._fitted(), self._space.read(X)
-        grouped = Groups(groups, n_candidates(candidates))
+        grouped = Groups(groups, n_documents(candidates))
         scores = model.scores(candidates)[:, 0]
         probabilities = grouped_softmax(scores, grouped.numbers).tolist()
         features = self._named_features(model)
@@ -247,10 +287,18 @@ class GraftRanker:
 
     def features(self) -> list[CandidateFeature]:
         """Return the features of the model, by falling absolute weight."""
-        if self._model is None:
-            return []
-        features = self._named_features(self._model)
-        return [features[k] for k in by_falling_weight(self._model.weights)]
+        model = self._fitted()
+        features = self._named_features(model)
+        return [features[k] for k in by_falling_weight(model.weights)]
+
+    @property
+    def coef_(self) -> scipy.sparse.csr_array:
+        """Weights (1, n_features), in the order of ``get_feature_names_out``."""
+        return scipy.sparse.csr_array(self._fitted().weights.T)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the model's features, in the order of ``coef_``: array of str."""
+        return np.array([str(feature) for feature in self._fitted().features()], object)
 
     def _named_features(self, model: ScoringModel) -> list[CandidateFeature]:
         """The features in the order of the model's weights."""
@@ -258,9 +306,9 @@ class GraftRanker:
         return [CandidateFeature(f.names, f.df, weight) for f, weight in zip(model.features(), weights, strict=True)]
 
     def _fitted(self) -> ScoringModel:
-        if self._model is None:
-            raise ValueError("The model has not been fitted yet: call fit first.")
-        return self._model
+        require_fitted(self, "_model")
+        model: ScoringModel = self._model
+        return model
 
 
 class Groups:
@@ -268,8 +316,8 @@ class Groups:
 
     Parameters
     ----------
-    groups : iterable of hashable
-        The group of each candidate.
+    groups : iterable of hashable, optional
+        The group of each candidate; by default all are of one.
     n : int
         Number of candidates.
 
@@ -290,10 +338,11 @@ class Groups:
         If there is not one group for each candidate, or one is not hashable.
     """
 
-    def __init__(self, groups: Iterable[Hashable], n: int) -> None:
+    def __init__(self, groups: Iterable[Hashable] | None, n: int) -> None:
         places: dict[Hashable, int] = {}
         try:
-            values = groups.tolist() if isinstance(groups, np.ndarray) else groups
+            given = [None] * n if groups is None else groups
+            values = given.tolist() if isinstance(given, np.ndarray) else given
             numbers = [places.setdefault(group, len(places)) for group in values]
         except TypeError as error:
             raise ValueError(f"groups must have a hashable value for each candidate: {error}.") from error
@@ -321,7 +370,9 @@ class Groups:
                 f"{listed(self.names[g] for g in wrong[:MOST_NAMED])}: add the correct one, or leave the group out."
             )
         if len(self.names) == n:
-            raise ValueError("There is nothing to choose: no group has two candidates.")
+            raise ValueError(
+                "There is nothing to choose: no group has two candidates, and a group of one sample says nothing."
+            )
         return np.asarray(y / totals[self.numbers])
 
     def weights(self, sample_weight: Sequence[float] | np.ndarray | None) -> np.ndarray:
@@ -339,9 +390,12 @@ class Groups:
         return np.split(best_first, self.starts[1:]) if len(self.names) else []
 
 
-def n_candidates(candidates: Any) -> int:
-    """Return the number of candidates: rows of a matrix, or Docs."""
-    return int(candidates.shape[0]) if is_matrix(candidates) else len(candidates)
+def targets_of(y: Any) -> np.ndarray:
+    """Return the values of targets."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    # An array of objects may have numbers in it.
+    return np.asarray(np.asarray(y).tolist() if hasattr(y, "__array__") else list(y))
 
 
 def contributions_of(

@@ -199,8 +199,8 @@ def inverse_weight(
     if kind == "idf":
         inverse = np.log((1.0 + n) / (1.0 + df)) + 1.0
     elif kind == "standard":
-        # Of a column that does not vary, the largest there is.
-        inverse = 1.0 / max(column.std(), 1e-9)
+        # In units of the largest value; of a column that does not vary, the largest there is.
+        inverse = column.max() / max(column.std(), 1e-9)
     else:
         counts = inside[present].sum(), outside[present].sum()
         if single:
@@ -212,6 +212,8 @@ def inverse_weight(
             inverse *= np.log((1.0 + n) / (1.0 + df))
         inverse **= power
     inverse = np.clip(inverse, 0.05, 20.0) * factor
+    if kind == "standard":
+        inverse /= max(column.max(), 1e-18)
     return float(np.float32(inverse) if single else inverse)
 
 

@@ -15,8 +15,9 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_graft
-from conftest import WORDS, Record, make_examples, make_nlp, make_records
+from conftest import WORDS, Record, make_examples, make_nlp, make_records, recorded
 from spacy_graft.graft.path import PathFit
+from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.defaults import blocks_of
 from spacy_graft.pipeline.fit import cross_validated, progress_bar
@@ -135,6 +136,18 @@ def test_the_last_step_trains_again_without_them(noisy: list[Record]) -> None:
         whole.update(examples[:4])
     component_of(whole).divide_scores(report.temperature)
     assert weights_of(component_of(nlp)) == weights_of(component_of(whole))
+
+
+def test_each_block_is_indexed_once_for_all_paths(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And once more for train and dev."""
+    built: list[Any] = []
+    monkeypatch.setattr(NgramIndex, "build", recorded(NgramIndex.build, built))
+    learner = {**LEARNER, "optional_blocks": OPTIONAL}
+    report = trained(make_nlp(features=BLOCKS, learner=learner), noisy).report
+    assert report is not None
+    assert report.left_out
+    # The block ``words`` stays, ``prefixes`` may go.
+    assert len(built) == 2 + 1 + ("prefixes" not in report.left_out)
 
 
 def test_folds_choose_blocks_as_well(noisy: list[Record]) -> None:

@@ -6,8 +6,17 @@ import doctest
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.classifier
 from conftest import run
@@ -32,7 +41,7 @@ def test_combinations_learn_what_items_cannot():
     items = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS)
     combined = GraftClassifier(Grafting(l1=0.5), degree=2).fit(MATRIX, LABELS)
     assert np.mean(np.array(items.predict(MATRIX)) == LABELS) < 0.8
-    assert combined.predict(MATRIX) == LABELS
+    assert combined.predict(MATRIX).tolist() == LABELS
     assert combined.report.converged
     assert ("0", "1") in [feature.names for feature in combined.features()]
 
@@ -67,13 +76,13 @@ def test_documents_may_be_matrices_sets_or_mappings():
     for model in models:
         np.testing.assert_allclose(model.predict_proba(sets), models[0].predict_proba(MATRIX), atol=1e-3)
         assert {feature.names for feature in model.features()} == {feature.names for feature in models[0].features()}
-    assert models[2].predict([{"f0", "never seen"}, set()]) == models[2].predict([{"f0"}, {"never seen"}])
+    assert (models[2].predict([{"f0", "never seen"}, set()]) == models[2].predict([{"f0"}, {"never seen"}])).all()
 
 
 def test_several_labels():
     y = [[name for name, value in zip("ab", row, strict=False) if value] for row in MATRIX]
     model = GraftClassifier(Grafting(l1=0.5), multilabel=True).fit(MATRIX, y)
-    assert model.labels == ("a", "b")
+    assert model.classes_.tolist() == ["a", "b"]
     assert model.predict(MATRIX) == y
     assert model.predict_proba(MATRIX).shape == (80, 2)
 
@@ -81,8 +90,8 @@ def test_several_labels():
 def test_three_labels_with_a_path_and_document_weights():
     y = (MATRIX[:, 0] + MATRIX[:, 1]).astype(int).tolist()
     model = GraftClassifier(GraftingPath(steps=5, l1_min_ratio=0.01), degree=2).fit(MATRIX, y)
-    assert model.predict(MATRIX) == y
-    assert model.labels == (0, 1, 2)
+    assert model.predict(MATRIX).tolist() == y
+    assert model.classes_.tolist() == [0, 1, 2]
 
 
 def test_heavier_documents_count_for_more():
@@ -106,7 +115,7 @@ def test_heavier_documents_count_for_more():
 )
 def test_what_cannot_be_learnt_from_is_refused(X, y, message):
     with pytest.raises(ValueError, match=message):
-        GraftClassifier().fit(X, y)
+        GraftClassifier(degree=2).fit(X, y)
 
 
 @pytest.mark.slow
@@ -122,7 +131,7 @@ def test_sets_are_read_in_the_same_order_in_every_process():
 
 def test_other_mistakes():
     with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is True"):
-        GraftClassifier(degree=True)
+        GraftClassifier(degree=True).fit(MATRIX, LABELS)
     with pytest.raises(ValueError, match="6 columns, but 5 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=list("aabcde"))
     with pytest.raises(ValueError, match="Names of items must be strings, but one is 3"):
@@ -133,9 +142,9 @@ def test_other_mistakes():
         with pytest.raises(ValueError, match="Labels must be hashable, and of one type"):
             GraftClassifier().fit(MATRIX, labels)
     with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is 4"):
-        GraftClassifier(degree=4)
+        GraftClassifier(degree=4).fit(MATRIX, LABELS)
     with pytest.raises(ValueError, match="min_df must be an integer"):
-        GraftClassifier(min_df=0)
+        GraftClassifier(min_df=0).fit(MATRIX, LABELS)
     with pytest.raises(ValueError, match="not been fitted"):
         GraftClassifier().predict(MATRIX)
     with pytest.raises(ValueError, match="6 columns, but 1 different names"):
@@ -161,3 +170,83 @@ def test_combinations_may_be_penalised_more():
     penalised = GraftClassifier(Grafting(l1=0.5), degree=2, combination_penalty_factor=100.0).fit(MATRIX, LABELS)
     assert any(len(feature.names) == 2 for feature in free.features())
     assert all(len(feature.names) == 1 for feature in penalised.features())
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_it_is_an_estimator_of_scikit_learn(degree):
+    # The checks of values scale nothing to [0, 1], as combinations need it.
+    model = GraftClassifier(degree=degree)
+    if degree == 1:
+        results = check_estimator(model, on_skip=None)
+        assert {result["check_name"] for result in results if result["status"] != "passed"} <= {"check_array_api_input"}
+    scaled = make_pipeline(MinMaxScaler(clip=True), model)
+    assert cross_val_score(scaled, MATRIX, LABELS, cv=2).shape == (2,)
+    parameters = {"graftclassifier__learner": [Grafting(l1=0.5), GraftingPath(steps=2)]}
+    search = GridSearchCV(scaled, parameters, cv=2).fit(MATRIX, LABELS)
+    assert search.predict(MATRIX).shape == (80,)
+    assert CalibratedClassifierCV(model, cv=2).fit(MATRIX, LABELS).predict_proba(MATRIX).shape == (80, 2)
+    assert OneVsRestClassifier(model).fit(MATRIX, LABELS).predict(MATRIX).shape == (80,)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_lists_of_items_can_be_searched_over_too():
+    search = GridSearchCV(GraftClassifier(Grafting(l1=0.5)), {"degree": [1, 2]}, cv=2).fit(as_sets(MATRIX), LABELS)
+    assert search.best_params_ == {"degree": 2}
+    assert search.best_estimator_.coef_.shape == (1, len(search.best_estimator_.get_feature_names_out()))
+
+
+@pytest.mark.parametrize("values", [np.random.default_rng(1).poisson(1.0, (80, 6)), MATRIX * 7.0 - 3.0])
+def test_without_combinations_values_may_be_any(values):
+    values = values.astype(np.float64)
+    model = GraftClassifier(Grafting(l1=2.0, tol=1e-9)).fit(values, LABELS)
+    targets = np.array([[label == known for known in ("even", "odd")] for label in LABELS], np.float64)
+    optimum, _, _ = dense_optimum(values, targets, np.ones(80), 2.0)
+    assert model.report_.objective == pytest.approx(optimum, rel=1e-6)
+    # The same in another unit: the cut-off by document frequency must not take values for 1.
+    larger = GraftClassifier(Grafting(l1=200.0, tol=1e-9)).fit(100.0 * values, LABELS)
+    np.testing.assert_allclose(larger.predict_proba(100.0 * values), model.predict_proba(values), atol=1e-5)
+
+
+def test_a_column_with_both_signs_does_not_separate():
+    """All documents with the column have one label, but its weight has an optimum."""
+    values = np.array([[1.0], [-1.0], [0.0], [2.0]] * 10)
+    model = GraftClassifier(Grafting(penalty="none", min_gradient=0.01)).fit(values, [0, 0, 1, 0] * 10)
+    assert not model.report_.separated
+    assert len(model.features()) == 1
+
+
+def test_documents_without_weight_are_not_there():
+    weights = (np.arange(80) % 4 > 0).astype(float)
+    kept = np.flatnonzero(weights)
+    labels = np.array(LABELS)
+    for X in (MATRIX, scipy.sparse.coo_array(MATRIX), pd.DataFrame(MATRIX), as_sets(MATRIX), MATRIX.tolist()):
+        weighted = GraftClassifier(Grafting(l1=1.0, tol=1e-9)).fit(X, LABELS, sample_weight=weights)
+        model = GraftClassifier(Grafting(l1=1.0, tol=1e-9)).fit(MATRIX[kept], labels[kept])
+        np.testing.assert_allclose(weighted.decision_function(X), model.decision_function(MATRIX), atol=1e-5)
+
+
+def test_a_data_frame_names_the_items():
+    table = pd.DataFrame(MATRIX, columns=list("abcdef"))
+    model = GraftClassifier(Grafting(l1=0.5), degree=2).fit(table, pd.Series(LABELS))
+    assert model.feature_names_in_.tolist() == list("abcdef")
+    assert model.n_features_in_ == 6
+    assert "a × b" in model.get_feature_names_out()
+    assert model.predict(table).tolist() == LABELS
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[list("fedcba")])
+    assert not hasattr(model.fit(MATRIX, LABELS), "feature_names_in_")
+
+
+def test_scores_are_sums_of_weights():
+    labels = (MATRIX[:, 0] + MATRIX[:, 1]).astype(int)
+    for y in (LABELS, labels, np.eye(3, dtype=int)[labels]):
+        model = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, y)
+        columns = [int(name) for name in model.get_feature_names_out()]
+        scores = MATRIX[:, columns] @ model.coef_.T.toarray() + model.intercept_
+        np.testing.assert_allclose(model.decision_function(MATRIX).reshape(scores.shape), scores, atol=1e-12)
+
+
+def test_what_is_not_fitted_says_so():
+    for method in (GraftClassifier().predict, GraftClassifier().predict_proba, GraftClassifier().decision_function):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            method(MATRIX)

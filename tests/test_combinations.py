@@ -82,19 +82,21 @@ def weights_of(kind, power, factor, membership):
     return weights
 
 
+@pytest.mark.parametrize("real", [False, True])
 @given(data=st.data(), seed=st.integers(0, 2**16))
-def test_no_column_below_exceeds_the_bound_of_standard(data, seed):
+def test_no_column_below_exceeds_the_bound_of_standard(real, data, seed):
     """Every product of other columns, and every other column over some of the documents, with values up to 1."""
-    matrix = data.draw(matrices(real=True))
+    matrix = data.draw(matrices(real))
     rng = np.random.default_rng(seed)
     residuals = rng.normal(size=len(matrix))
     weighting = Weighting(KINDS.index("standard"), 0.5, 2.0, len(matrix), 0.0, 0.0)
-    factors = np.hstack([matrix, matrix.prod(axis=1)[:, None], rng.random((len(matrix), 3)), np.ones_like(matrix)])
+    others = rng.random((len(matrix), 6)) ** [1, 1, 1, 9, 9, 9] if real else rng.integers(0, 2, (len(matrix), 6))
+    factors = np.hstack([matrix, matrix.prod(axis=1)[:, None], others, np.ones_like(matrix)])
     for column in matrix.T:
         present = column != 0.0
         largest = max(column @ np.maximum(residuals, 0.0), column @ np.maximum(-residuals, 0.0))
         squares = (residuals[present] ** 2).sum()
-        bound = scaled_bound_below(weighting, largest, 1, float(present.sum()), squares)
+        bound = scaled_bound_below(weighting, largest, 1, float(present.sum()), squares, not real)
         below = column[:, None] * factors
         scaled = [2.0 * abs(part @ residuals) * inverse_weight("standard", part, residuals, 0.5) for part in below.T]
         assert max(scaled) <= bound * (1.0 + 1e-9)
@@ -105,7 +107,30 @@ def test_the_bound_of_standard_is_reached():
     column, residuals = np.repeat([1.0, 0.0], [50, 50]), np.repeat([0.5, -0.5], [50, 50])
     weighting = Weighting(KINDS.index("standard"), 0.5, 1.0, 100, 0.0, 0.0)
     scaled = column @ residuals * inverse_weight("standard", column, residuals, 0.5)
-    assert scaled_bound_below(weighting, column @ residuals, 1, 50.0, 12.5) == pytest.approx(scaled)
+    assert scaled_bound_below(weighting, column @ residuals, 1, 50.0, 12.5, True) == pytest.approx(scaled)
+
+
+@given(data=st.data(), degree=st.sampled_from([2, 3]), seed=st.integers(0, 2**16))
+def test_products_of_small_values_compete_if_standardised(data, degree, seed):
+    """Values in other units change no |v| / λ, though those of products become smaller with each factor.
+
+    Which columns are equal may change: a factor of 1 makes an equal product, one of less does not.
+    """
+    matrix = data.draw(matrices(real=True))
+    rng = np.random.default_rng(seed)
+    request = SearchRequest(
+        residuals=rng.integers(-8, 9, (len(matrix), 1)) / 8.0, min_gradient=0.3, n_best=1000,
+        active=np.empty((0, 1), np.bool_), degree=degree, count_all=True, sign_factors=(1.0, 1.0),
+    )  # fmt: skip
+    weights = weights_of("standard", 1.0, 1.0, np.ones((len(matrix), 1)))
+    found = []
+    for scale in (1.0, 2.0**-6):
+        index = index_of(matrix * scale)
+        search = CombinationSearch(index, np.empty(0, np.int64), weights, degree, 1)
+        found.append(search.best(request, np.empty(0, np.int64))[0])
+    large, small = ({members(c): v for c, v in zip(f.nodes, f.scaled_gradients, strict=True)} for f in found)
+    assert {name: small[name] for name in large} == pytest.approx(large, rel=1e-9)
+    assert max(small.values(), default=0.0) == pytest.approx(max(large.values(), default=0.0), rel=1e-9)
 
 
 class SmallRoom(CombinationSearch):

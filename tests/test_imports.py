@@ -8,9 +8,12 @@ import sys
 
 import pytest
 
+from conftest import run
+
 WITHOUT_SPACY = """
-classifier files item_model matrices messages metrics ranker registry
-extract.bags extract.streams extract.terms
+class_targets classifier estimators files item_model matrices messages metrics ranker registry
+text_classifier text_model
+extract.bags extract.streams extract.terms extract.texts
 graft.start graft.grafting graft.path graft.selection graft.ascent graft.network
 graphs.cooccurrence graphs.edgelist graphs.merging graphs.sentiwordnet graphs.wordnet
 index.items index.ngrams search.search search.combinations solve.restricted
@@ -42,3 +45,41 @@ def loaded() -> dict[str, list[str]]:
 def test_what_works_on_arrays_does_without_spacy(module: str, loaded: dict[str, list[str]]) -> None:
     """Neither spaCy, thinc nor a command line library is loaded."""
     assert loaded[module] == []
+
+
+#: What users without scikit-learn can do.
+WITHOUT_SKLEARN = """
+import sys
+
+import spacy_graft
+assert "numpy" not in sys.modules, "importing the package is to load nothing"
+sys.modules["sklearn"] = None
+from spacy_graft import Grafting, GraftClassifier, GraftRanker, GraftTextClassifier
+
+texts, labels = ["unlucky", "lucky", "untold", "told"] * 5, [1, 0] * 10
+model = GraftTextClassifier(Grafting(l1=1.0)).fit(texts, labels)
+print(model, model.predict(["unread", "read"]).tolist(), model.score(texts, labels))
+assert model.set_params(min_df=3).get_params()["min_df"] == 3
+try:
+    GraftClassifier().predict([{"a"}])
+except ValueError as error:
+    print(error)
+GraftClassifier().fit([{"a"}, {"b"}], [0, 1]).predict([{"a"}])
+GraftRanker().fit([{"a"}, {"b"}], [0, 1]).predict([{"a"}])
+try:
+    GraftRanker().set_params(l1=1.0)
+except ValueError as error:
+    print(error)
+print([name for name in ("spacy", "thinc", "pandas") if name in sys.modules])
+"""
+
+
+@pytest.mark.slow
+def test_the_estimators_do_without_scikit_learn() -> None:
+    """They train and predict, and load neither spaCy nor anything else that they do not need."""
+    printed = run("-c", WITHOUT_SKLEARN).stdout.splitlines()
+    assert printed[0].startswith("GraftTextClassifier(learner=Grafting(")
+    assert printed[0].endswith(" [1, 0] 1.0")
+    assert "call fit first" in printed[1]
+    assert printed[2].startswith("Invalid parameter 'l1' for estimator GraftRanker(). Valid parameters are: ['blocks'")
+    assert printed[3] == "[]"

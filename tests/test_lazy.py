@@ -29,6 +29,7 @@ from conftest import (
     write_jsonl,
 )
 from spacy_graft.extract.unread import unread_text
+from spacy_graft.model.snapshot import Snapshot
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -92,6 +93,45 @@ def test_each_text_is_tokenized_once(
     nlp = trained(config_of(make_nlp(), folder, max_epochs=max_epochs))
     assert len(component_of(nlp).history) > 4
     assert sorted(filter(None, made)) == texts_of(train_records, dev_records)
+
+
+def test_held_out_documents_are_read_and_scored_once_a_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the first evaluation, which shows them to the component."""
+    read: list[Any] = []
+    scored: list[Any] = []
+    predicted: list[Any] = []
+    monkeypatch.setattr(TextCatGraft, "held_out", recorded(TextCatGraft.held_out, read))
+    monkeypatch.setattr(Snapshot, "scores_of_streams", recorded(Snapshot.scores_of_streams, scored))
+    monkeypatch.setattr(Snapshot, "scores", recorded(Snapshot.scores, predicted))
+    component = component_of(trained(config_of(make_nlp(learner={**PATH, "refit": 2.0}), folder)))
+    *points, _ = component.history
+    assert len(read) == 1
+    # The first batch of training documents has been predicted as well, for its loss before the first step.
+    assert len(predicted) == 2
+    # Those of the last step are of the model of all documents.
+    assert len(scored) == len(points) + 1
+
+
+def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(), train_records)
+    lines = [{"text": "a b", "label": "food"}, {"text": "c", "label": "sport"}, {"text": "d", "label": "unknown"}]
+    reader = JsonlCorpus(write_jsonl(folder / "other.jsonl", lines), lazy=True)
+    list(component_of(nlp).pipe(example.predicted for example in reader(nlp)))
+    examples = list(reader(nlp))
+    held_out = component_of(nlp).held_out(examples)
+    again = list(reader(nlp))
+    assert held_out.are(again)
+    assert held_out.numbers_of([again[1].predicted.copy(), again[0].predicted]) == [1, 0]
+    # It has no label of the component.
+    assert held_out.numbers_of([again[2].predicted]) is None
+    assert not held_out.are(again[:2])
+    assert not held_out.are([again[1], again[0], again[2]])
+    again[0].reference.cats["food"] = 0.5
+    assert not held_out.are(again)
+    eager = list(JsonlCorpus(folder / "other.jsonl")(nlp))
+    assert not held_out.are(eager)
+    assert held_out.numbers_of([eager[0].predicted]) is None
+    assert not component_of(nlp).held_out(eager).are(eager)
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

@@ -542,7 +542,7 @@ def test_the_ascent_finds_products():
     matrix = (np.random.default_rng(0).random((80, 6)) < 0.5).astype(float)
     labels = np.where((matrix[:, 0] != 0) & (matrix[:, 1] != 0), "both", "not").tolist()
     model = GraftClassifier(CoordinateAscent(), degree=2).fit(matrix, labels)
-    assert model.predict(matrix) == labels
+    assert model.predict(matrix).tolist() == labels
     assert model.features()[0].names == ("0", "1")
 
 

@@ -27,10 +27,11 @@ from spacy_graft.extract.lengths import document_length
 from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
+from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.model.sparse_linear import (
+    SNAPSHOT,
     SparseLinear,
     SparseLinearModel,
-    set_solution,
     snapshot_of,
 )
 from spacy_graft.model.table import FORMAT, FeatureTable
@@ -84,7 +85,7 @@ def make_model(
         length_shares=0.5 + np.arange(len(features)) if shares else np.zeros(0),
     )
     model = SparseLinear(blocks)
-    set_solution(model, solution, strings)
+    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings)
     return model
 
 

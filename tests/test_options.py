@@ -104,7 +104,7 @@ def test_reader_and_logger():
 @pytest.mark.parametrize("value", [0, NAN, INFINITY, "2", True, None, 1e300])
 def test_the_learner_without_spacy(option, value):
     with pytest.raises(ValueError, match=f"GraftClassifier: {option} must be .*{re.escape(repr(value))}"):
-        GraftClassifier(**{option: value})
+        GraftClassifier(**{option: value}).fit([{"a"}, {"b"}], [0, 1])
 
 
 def test_every_registered_function_is_tried():

@@ -348,4 +348,4 @@ def test_the_ranker_takes_no_vectors() -> None:
     from spacy_graft.extract.vectors import Vectors
 
     with pytest.raises(ValueError, match="candidates have no document vectors"):
-        GraftRanker(Grafting(l1=1.0), blocks={"words": TokenNgrams(), "vectors": Vectors()})
+        GraftRanker(Grafting(l1=1.0), blocks={"words": TokenNgrams(), "vectors": Vectors()}).fit(["a", "b"], [1, 0])

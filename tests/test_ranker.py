@@ -9,9 +9,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse
+import sklearn
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.utils.estimator_checks import check_estimator
 from spacy.tokens import Doc
 
 import spacy_graft.ranker
@@ -148,6 +152,13 @@ LEARNERS = [
     GraftingPath(steps=4, l1_min_ratio=0.01),
     GraftingPath(steps=4, l1_min_ratio=0.01, refit=None, max_features=5),
 ]
+
+
+def test_values_of_new_candidates_may_be_larger_than_in_training():
+    model = GraftRanker(Grafting(l1=0.5, tol=1e-6), degree=2).fit(MATRIX, BEST, GROUPS)
+    once, often = model.decision_function(np.eye(6)), model.decision_function(3.0 * np.eye(6))
+    assert once.any()
+    np.testing.assert_allclose(often, 3.0 * once)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__}")
@@ -325,25 +336,26 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
 )
 def test_what_cannot_be_learnt_from_is_refused(X, y, groups, message):
     with pytest.raises(ValueError, match=message):
-        GraftRanker().fit(X, y, groups)
+        GraftRanker(degree=2).fit(X, y, groups)
 
 
 def test_other_mistakes():
     with pytest.raises(ValueError, match="learner must be a Grafting or a GraftingPath"):
-        GraftRanker(CoordinateAscent())
+        GraftRanker(CoordinateAscent()).fit(MATRIX, BEST, GROUPS)
     with pytest.raises(ValueError, match="GraftRanker: degree must be 1, 2 or 3, but is 4"):
-        GraftRanker(degree=4)
+        GraftRanker(degree=4).fit(MATRIX, BEST, GROUPS)
     with pytest.raises(ValueError, match="not been fitted"):
         GraftRanker().predict(MATRIX, GROUPS)
-    assert GraftRanker().features() == []
+    with pytest.raises(ValueError, match="not been fitted"):
+        GraftRanker().features()
     with pytest.raises(ValueError, match="sample_weight must be the same for all candidates of a group, but not in 0"):
         GraftRanker().fit(MATRIX, BEST, GROUPS, sample_weight=np.arange(1.0, 101.0))
     with pytest.raises(ValueError, match="sample_weight must have 100 numbers above 0"):
         GraftRanker().fit(MATRIX, BEST, GROUPS, sample_weight=np.zeros(100))
     with pytest.raises(ValueError, match="are options of the blocks"):
-        GraftRanker(degree=2, blocks={"characters": CharacterNgrams()})
+        GraftRanker(degree=2, blocks={"characters": CharacterNgrams()}).fit(["a", "b"], [1, 0], [0, 0])
     with pytest.raises(ValueError, match=r"GraftRanker.*There are no feature blocks"):
-        GraftRanker(blocks={})
+        GraftRanker(blocks={}).fit(["a", "b"], [1, 0], [0, 0])
     ranker = GraftRanker(blocks={"characters": CharacterNgrams(min_df=1)})
     with pytest.raises(ValueError, match="candidates must be strings or Docs, but candidate 1 is 3"):
         ranker.fit(["a", 3], [1, 0], [0, 0])
@@ -351,3 +363,35 @@ def test_other_mistakes():
         ranker.fit(["a", "b"], [1, 0], [0, 0], names=["a"])
     with pytest.raises(ValueError, match="of one pipeline"):
         ranker.fit([spacy.blank("en")("a"), "b"], [1, 0], [0, 0])
+
+
+#: What scikit-learn expects of estimators whose rows do not depend on each other.
+NOT_FOR_GROUPS = {
+    "check_sample_weights_not_overwritten": "weights are those of groups",
+    "check_sample_weight_equivalence_on_dense_data": "weights are those of groups",
+    "check_sample_weight_equivalence_on_sparse_data": "weights are those of groups",
+    "check_estimator_sparse_array": "whatever has predict_proba is asked for its classes",
+    "check_estimator_sparse_matrix": "whatever has predict_proba is asked for its classes",
+    "check_methods_sample_order_invariance": "of equal candidates the first is chosen",
+    "check_methods_subset_invariance": "a candidate is chosen among those of its group",
+}
+
+
+def test_it_is_an_estimator_of_scikit_learn():
+    results = check_estimator(GraftRanker(), expected_failed_checks=NOT_FOR_GROUPS, on_skip=None)
+    assert {result["check_name"] for result in results if result["status"] == "failed"} == set()
+    model = GraftRanker(Grafting(l1=0.3), degree=2)
+    assert clone(model).get_params() == model.get_params()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(groups=True).set_score_request(groups=True)
+        search = GridSearchCV(model, {"degree": [1, 2]}, cv=GroupKFold(2)).fit(MATRIX, BEST, groups=GROUPS)
+    assert search.best_params_ == {"degree": 2}
+    best = search.best_estimator_
+    assert best.score(MATRIX, BEST, GROUPS) == np.mean(BEST[best.predict(MATRIX, GROUPS)])
+    assert best.coef_.shape == (1, len(best.get_feature_names_out()))
+
+
+def test_without_groups_all_candidates_are_of_one():
+    model = GraftRanker(Grafting(l1=0.1)).fit(MATRIX[:10], np.arange(10) == 3)
+    assert model.predict_proba(MATRIX[:10]).sum() == pytest.approx(1.0)
+    assert len(model.rank(MATRIX[:10])) == 1

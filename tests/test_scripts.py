@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
 import importlib
@@ -32,6 +33,14 @@ SPLITS = ("train", "dev", "test")
 def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make scripts importable."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
+
+
+@pytest.fixture
+def common(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the benchmarks share."""
+    pytest.importorskip("fcntl")
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    return importlib.import_module("common")
 
 
 def rows_of(folder: Path) -> dict[str, list[Record]]:
@@ -286,10 +295,7 @@ def test_results_of_benchmarks_are_small() -> None:
     assert not [*benchmarks.glob("*.json"), *benchmarks.glob("*.svg"), *(REPOSITORY / "docs").rglob("*.svg")]
 
 
-def test_results_of_benchmarks_come_back_as_they_were_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fcntl")
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    common = importlib.import_module("common")
+def test_results_of_benchmarks_come_back_as_they_were_kept(common: Any, tmp_path: Path) -> None:
     for path in sorted((REPOSITORY / "benchmarks").glob("*.json.gz")):
         copy = tmp_path / path.name
         common.save_results(copy, common.load_results(path))
@@ -303,3 +309,32 @@ def test_results_of_benchmarks_come_back_as_they_were_kept(tmp_path: Path, monke
         results["a"] = results.pop("a")
     assert again.read_bytes() == first
     assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_benchmarks_name_the_peers_that_are_missing(common: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
+    with pytest.raises(SystemExit, match=r"python -m pip install scikit-learn vowpalwabbit$"):
+        common.need("vowpalwabbit", "sklearn", "matplotlib", "sklearn")
+    common.need("matplotlib")
+
+
+def test_a_benchmark_with_a_missing_peer_does_not_begin(
+    common: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = importlib.import_module("accuracy")
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(SystemExit, match="scikit-learn"):
+        script.main(tmp_path, methods="tfidf-lr", results=tmp_path / "accuracy.json.gz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_benchmarks_check_their_peers_first(common: Any) -> None:
+    for path in sorted((REPOSITORY / "benchmarks").glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        names = [getattr(node, "module", None) or node.names[0].name for node in imports]
+        peers = {name.split(".")[0] for name in names} & set(common.PACKAGES)
+        for main in (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"):
+            start = "".join(map(ast.unparse, main.body[:2]))
+            assert {peer for peer in peers if not re.search(rf"need\(.*'{peer}'", start)} == set(), path.name

@@ -124,7 +124,7 @@ def test_products_with_the_columns(seed, n_labels):
     np.testing.assert_allclose(sums, (values @ matrix)[active.labels, active.rows], atol=1e-12)
 
 
-@given(seeds, st.integers(1, 3), st.booleans())
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 8, 9]), st.booleans())
 def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete):
     """As one matrix where all labels have all features, pair by pair elsewhere."""
     matrix, active, _, _ = random_problem(seed, n_labels)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .association import SignificanceReport, SignificantFeature, significance
     from .corpus import CorpusReport, Finding, SplitReport, check_corpus
     from .labels import LabelIssue, label_errors
     from .memory import BlockSize, MemoryEstimate, estimate_memory
@@ -19,10 +20,13 @@ __all__ = [
     "Finding",
     "LabelIssue",
     "MemoryEstimate",
+    "SignificanceReport",
+    "SignificantFeature",
     "SplitReport",
     "check_corpus",
     "estimate_memory",
     "label_errors",
+    "significance",
 ]
 
 _MODULE_OF = {
@@ -31,10 +35,13 @@ _MODULE_OF = {
     "Finding": ".corpus",
     "LabelIssue": ".labels",
     "MemoryEstimate": ".memory",
+    "SignificanceReport": ".association",
+    "SignificantFeature": ".association",
     "SplitReport": ".corpus",
     "check_corpus": ".corpus",
     "estimate_memory": ".memory",
     "label_errors": ".labels",
+    "significance": ".association",
 }
 
 

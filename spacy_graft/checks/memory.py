@@ -150,8 +150,7 @@ def building_bytes(size: BlockSize, min_df: int) -> int:
 def training_data(component: TextCatGraft, examples: list[Example], labels: list[str]) -> TrainingData:
     """Extract the examples as in training."""
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, labels, component.exclusive))
-    for example in examples:
-        corpus.add(example)
+    corpus.add(examples)
     with warnings.catch_warnings():
         # A sample may have no document of a label.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)

@@ -162,6 +162,8 @@ def data_report(
     nlp: Language, graft: TextCatGraft, reader: ExampleReader, corpus: CorpusReport, train: bool | None
 ) -> DataReport:
     """Complete the report of a corpus with the memory estimate and label errors, if its documents can be used."""
+    from spacy.training import Example
+
     from ..pipeline.training import annotated
 
     split = corpus.train
@@ -169,7 +171,8 @@ def data_report(
         return DataReport(corpus, None, None)
 
     def examples(step: int) -> list[Example]:
-        return list(annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft))
+        pairs = annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft)
+        return [Example(*pair) for pair in pairs]
 
     memory = measured_memory(graft, examples, split.n_usable)
     trainable = split.n_usable >= 2 and (len(split.labels) >= 2 or not split.exclusive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -108,16 +108,46 @@ def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[Re
     return streams
 
 
-def small_batches(docs: Sequence[Doc]) -> Iterator[Sequence[Doc]]:
-    """Divide documents, in their order, into batches of one vocab, of one document or :data:`TOKENS` tokens."""
-    first = n_tokens = 0
-    for k, doc in enumerate(docs):
+def joined_streams(blocks: Mapping[str, ReadingBlock], docs: Iterable[Doc]) -> dict[str, Stream]:
+    """The symbols of documents by the name of the block; a ValueError as of :func:`read_streams`."""
+    batches = [read_streams(blocks.values(), batch) for batch in small_batches(docs)]
+    if not batches:
+        return {name: stream_of(block, []) for name, block in blocks.items()}
+    return {name: Stream.concatenated([batch[block] for batch in batches]) for name, block in blocks.items()}
+
+
+def symbols_of_documents(
+    blocks: Iterable[ReadingBlock], docs: Iterable[Doc]
+) -> Iterator[dict[ReadingBlock, np.ndarray]]:
+    """Yield the symbols of each document by block. Documents are taken from ``docs`` in small batches.
+
+    Raises
+    ------
+    ValueError
+        If a document lacks an annotation.
+    """
+    wanted = list(blocks)
+    for batch in small_batches(docs):
+        streams = read_streams(wanted, batch)
+        for number in range(len(batch)):
+            yield {block: stream.document(number) for block, stream in streams.items()}
+
+
+def small_batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
+    """Divide documents, in their order, into batches of one vocab: one document, or :data:`TOKENS` tokens at most.
+
+    Documents without tokens are as many at most.
+    """
+    batch: list[Doc] = []
+    n_tokens = 0
+    for doc in docs:
         n_tokens += len(doc)
-        if k > first and (n_tokens > TOKENS or doc.vocab is not docs[first].vocab):
-            yield docs[first:k]
-            first, n_tokens = k, len(doc)
-    if len(docs) > first:
-        yield docs[first:]
+        if batch and (n_tokens > TOKENS or len(batch) == TOKENS or doc.vocab is not batch[0].vocab):
+            yield batch
+            batch, n_tokens = [], len(doc)
+        batch.append(doc)
+    if batch:
+        yield batch
 
 
 def bounds(lengths: Iterable[int]) -> np.ndarray:

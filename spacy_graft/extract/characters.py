@@ -13,6 +13,7 @@ from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
+from .letters import framed_words
 from .options import check_settings
 from .spelling import SPELLINGS
 from .streams import Stream
@@ -110,15 +111,3 @@ class CharacterNgrams(BatchReader):
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram as a string."""
         return "".join(names)
-
-
-def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
-    """Words with a space on either side and breaks between, and the position of each symbol in ``text.symbols``."""
-    from . import kernels
-
-    symbols = np.empty(3 * len(text.symbols), np.uint32)
-    places = np.empty(len(symbols), np.int32)
-    starts = np.empty(len(text.starts), np.int64)
-    kernels.frame_words(text.symbols, text.starts, symbols, places, starts)
-    # Copies, so that a corpus does not keep arrays of three times its text.
-    return Stream(symbols[: starts[-1]].copy(), starts), places[: starts[-1]]

@@ -21,7 +21,12 @@ WORDS = TokenNgrams("LOWER")
 
 def document_length(doc: Doc) -> int:
     """Return the number of distinct words of a document, in lower case and without white space; at least 1."""
-    return max(1, len(set(read_symbols(WORDS, doc).tolist())))
+    return length_of_words(read_symbols(WORDS, doc))
+
+
+def length_of_words(words: np.ndarray) -> int:
+    """Return the length of a document from its symbols of :data:`WORDS`."""
+    return max(1, len(set(words.tolist())))
 
 
 def document_lengths(words: Stream) -> np.ndarray:

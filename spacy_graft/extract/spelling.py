@@ -10,6 +10,7 @@ from spacy.attrs import ORTH, SPACY
 
 from .batches import TokenBatch
 from .hashing import EMPTY, empty_slots
+from .letters import code_points
 from .streams import Stream
 
 if TYPE_CHECKING:
@@ -86,11 +87,6 @@ def text_of_doc(doc: Doc) -> str:
     """Return ``doc.text``."""
     symbols = SPELLINGS[False].spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
     return symbols.astype("<u4", copy=False).tobytes().decode("utf-32-le")
-
-
-def code_points(text: str) -> np.ndarray:
-    """Return the code points of a string: uint32, 1-D."""
-    return np.frombuffer(text.encode("utf-32-le"), np.dtype("<u4"))
 
 
 def with_values(array: np.ndarray, start: int, values: np.ndarray) -> np.ndarray:

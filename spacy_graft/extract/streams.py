@@ -50,6 +50,10 @@ class Stream:
     def n_documents(self) -> int:
         return len(self.starts) - 1
 
+    def document(self, number: int) -> np.ndarray:
+        """The symbols of one document, in the same memory."""
+        return self.symbols[self.starts[number] : self.starts[number + 1]]
+
 
 def stream_of(block: ReadingBlock, documents: Iterable[np.ndarray]) -> Stream:
     """The stream of a block from the symbols of the documents."""

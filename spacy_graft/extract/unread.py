@@ -15,7 +15,7 @@ UNREAD_KEY = "graft_unread"
 
 
 class UnreadText(Protocol):
-    """The text of a document without tokens."""
+    """The text of a document without tokens. Texts that are equal have the same symbols."""
 
     @property
     def text(self) -> str:

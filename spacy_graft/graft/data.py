@@ -13,10 +13,14 @@ from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
 
 if TYPE_CHECKING:
+    from ..index.items import ItemIndex
+    from ..index.ngrams import NgramIndex
     from .document_vectors import DocumentVectors
     from .network import Network
 
 T = TypeVar("T")
+#: What an index is of: the block, whether it is of items, and ``min_df``.
+IndexKey = tuple[str, bool, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,8 @@ class TrainingData:
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
     vectors : DocumentVectors, optional
         Dense columns, made of the vectors of the words of each document.
+    indexes : dict, optional
+        Where several fits of these documents share the indexes of blocks: those that have been built.
     """
 
     streams: dict[str, Stream] = field(default_factory=dict)
@@ -71,10 +77,21 @@ class TrainingData:
     network: Network | None = None
     groups: np.ndarray | None = None
     vectors: DocumentVectors | None = None
+    indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None
 
     @property
     def n_documents(self) -> int:
         return len(self.targets)
+
+    @property
+    def largest_value(self) -> float:
+        """The largest absolute value of a feature, 1 at the least. Only items that are not combined may exceed 1."""
+        return max([1.0, *(float(np.abs(bags.values).max(initial=0.0)) for bags in self.bags.values())])
+
+    @property
+    def has_negative_values(self) -> bool:
+        """Whether a feature has a value below 0; only items that are not combined may have."""
+        return any(bool((bags.values < 0.0).any()) for bags in self.bags.values())
 
     def without(self, blocks: Collection[str]) -> TrainingData:
         """The same documents without some blocks, among them all combinations of their items."""

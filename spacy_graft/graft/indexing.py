@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.combinations import CombinationSearch
 from ..search.search import Search
-from .data import TrainingData
+from .data import IndexKey, TrainingData
 from .network import Network
 from .objective import Objective
 from .parts import CombinationPart, IndexedPart, Part, VertexPart
@@ -20,6 +21,7 @@ from .penalty_weights import inverse_weights, label_weights
 from .space import FeatureSpace, distinct_columns
 
 Index = NgramIndex | ItemIndex
+IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 
 
 def feature_space(objective: Objective, least_df: float = 0.0, search: type[Search] = Search) -> FeatureSpace:
@@ -69,8 +71,24 @@ def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
 def index_of(data: TrainingData, name: str, min_df: int) -> Index:
     """The index of a block of n-grams or items."""
     if name in data.bags:
-        return ItemIndex.build(data.bags[name], min_df)
-    return NgramIndex.build(data.streams[name], min_df, data.max_length[name])
+        return item_index_of(data, name, min_df)
+    return shared(
+        data, (name, False, min_df), lambda: NgramIndex.build(data.streams[name], min_df, data.max_length[name])
+    )
+
+
+def item_index_of(data: TrainingData, name: str, min_df: int) -> ItemIndex:
+    """The index of the items of a block, or of the single symbols of its stream."""
+    return shared(data, (name, True, min_df), lambda: ItemIndex.build(items_of(data, name), min_df))
+
+
+def shared(data: TrainingData, key: IndexKey, build: Callable[[], IndexT]) -> IndexT:
+    """An index that is built, or has been for another fit of the same documents."""
+    if data.indexes is None:
+        return build()
+    if key not in data.indexes:
+        data.indexes[key] = build()
+    return cast("IndexT", data.indexes[key])
 
 
 def combination_part(
@@ -78,8 +96,7 @@ def combination_part(
 ) -> CombinationPart:
     """The products of the items of some blocks. Of items with equal columns the first few stand for all."""
     data = objective.data
-    bags = {of: items_of(data, of) for of in block.of}
-    by_block = {of: ItemIndex.build(bag, min_df) for of, bag in bags.items()}
+    by_block = {of: item_index_of(data, of, min_df) for of in block.of}
     taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     search = CombinationSearch(
         ItemIndex.concatenated(list(by_block.values()), block.degree), np.concatenate(taken),

@@ -97,10 +97,10 @@ class Objective:
         return 0 if self.dense is None else len(self.dense.values)
 
     def largest_rare_df(self, l1: float) -> float:
-        """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a, and l1 λ < |v|."""
+        """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a x, and l1 λ < |v|."""
         if self.settings.penalty_weight_kind is not PenaltyWeightKind.NONE or not self.data.n_documents:
             return 0.0
-        largest = float((self.data.example_weights * self.scale).max())
+        largest = float((self.data.example_weights * self.scale).max()) * self.data.largest_value
         return l1 / largest if largest > 0.0 else 0.0
 
 

@@ -30,7 +30,7 @@ class Part(Protocol):
     degree: int
     #: Features of fewer documents were left out; None where there is no such cut-off.
     min_df: int | None
-    #: At least 1 / λ of every pair.
+    #: At least x / λ of every pair, x any value of the feature.
     largest_inverse_weight: float
 
     def best(self, request: SearchRequest) -> Violations:
@@ -57,10 +57,10 @@ class Part(Protocol):
     def df(self, nodes: np.ndarray) -> np.ndarray:
         """Documents of each node."""
 
-    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        """What a node is named by."""
+    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        """What each node is named by."""
 
-    def longest_terms(self, node: int) -> tuple[SymbolTerm, ...]:
+    def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         """The same by the longest member of its class."""
 
 
@@ -134,11 +134,11 @@ class IndexedPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return self.index.df[nodes]
 
-    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return (Term(self.name, self.index.ngram(node)),)
+    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        return [(Term(self.name, ngram),) for ngram in self.index.ngrams(nodes)]
 
-    def longest_terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return (Term(self.name, self.index.longest_ngram(node)),)
+    def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        return [(Term(self.name, ngram),) for ngram in self.index.longest_ngrams(nodes)]
 
 
 class VertexPart(IndexedPart):
@@ -235,8 +235,8 @@ class CombinationPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return np.diff(self.search.of_codes(nodes)[0])
 
-    def terms(self, node: int) -> tuple[SymbolTerm, ...]:
-        return tuple(self._term(item) for item in members(node))
+    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        return [tuple(self._term(item) for item in members(node)) for node in nodes.tolist()]
 
     longest_terms = terms
 

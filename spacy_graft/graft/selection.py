@@ -124,7 +124,10 @@ class SelectionFit:
         """Whether the likelihood of a problem is known to have no maximum."""
         scores = self.state.scores[problem.labels]
         part = self.state.active.of_labels(problem.first, problem.stop)
-        one_sided = problem.loss.has_one_sided_column(part, self.state.objective.scale)
+        # A column with values of both signs is not one-sided, whichever documents have it.
+        one_sided = not self.state.objective.data.has_negative_values and problem.loss.has_one_sided_column(
+            part, self.state.objective.scale
+        )
         return one_sided or problem.loss.is_separated_by(scores)
 
     def solution(self) -> Solution:

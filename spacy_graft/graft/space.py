@@ -183,8 +183,14 @@ class FeatureSpace:
 
     def terms(self) -> tuple[list[tuple[SymbolTerm, ...]], list[tuple[SymbolTerm, ...]]]:
         """What each row is named by: by the shortest and by the longest of its class."""
-        rows = [(self.parts[b], node) for b, node in zip(self.blocks.tolist(), self.nodes.tolist(), strict=True)]
-        return [part.terms(node) for part, node in rows], [part.longest_terms(node) for part, node in rows]
+        shortest: list[tuple[SymbolTerm, ...]] = [()] * len(self.blocks)
+        longest = shortest.copy()
+        for b, part in enumerate(self.parts):
+            rows = np.flatnonzero(self.blocks == b)
+            nodes = self.nodes[rows]
+            for row, short, long in zip(rows.tolist(), part.terms(nodes), part.longest_terms(nodes), strict=True):
+                shortest[row], longest[row] = short, long
+        return shortest, longest
 
 
 def distinct_columns(

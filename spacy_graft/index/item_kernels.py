@@ -63,11 +63,13 @@ def column_keys(starts, documents, values, numbers):
 
 @njit
 def moments(starts, values):
-    """Sums of each column's values and of their squares."""
+    """Sums of each column's values and of their squares, and the largest."""
     totals = np.zeros(starts.shape[0] - 1)
     squares = np.zeros(starts.shape[0] - 1)
+    largest = np.zeros(starts.shape[0] - 1)
     for k in range(totals.shape[0]):
         for e in range(starts[k], starts[k + 1]):
             totals[k] += values[e]
             squares[k] += values[e] ** 2
-    return totals, squares
+            largest[k] = max(largest[k], values[e])
+    return totals, squares, largest

@@ -95,10 +95,11 @@ class ItemIndex:
         distinct[np.unique(self.keys, return_index=True)[1]] = True
         return distinct
 
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As :meth:`NgramIndex.moments`."""
         if not len(self.values):
-            return self.df.astype(np.float64), self.df.astype(np.float64)
+            df = self.df.astype(np.float64)
+            return df, df, np.ones(self.n_nodes)
         return item_kernels.moments(self.starts, self.values)
 
     def column_keys(self) -> np.ndarray:
@@ -132,8 +133,8 @@ class ItemIndex:
             dtype, copy=False
         )
 
-    def ngram(self, node: int) -> np.ndarray:
-        """The symbols that name an item."""
-        return np.atleast_1d(self.symbols[node])
+    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """The symbols that name each item."""
+        return list(map(np.atleast_1d, self.symbols[np.asarray(nodes, np.int64)]))
 
-    longest_ngram = ngram
+    longest_ngrams = ngrams

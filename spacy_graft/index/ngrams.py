@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -80,7 +80,8 @@ class NgramIndex:
         lcp = kernels.common_prefixes(wide, suffixes, limit)
         del wide
         runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        nodes, bounds, events = interval_nodes(suffixes, lcp, documents[suffixes], runs, stream.n_documents, min_df)
+        documents = documents[suffixes]
+        nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
@@ -138,10 +139,10 @@ class NgramIndex:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
         return sums_by_node(self.tree, values, dtype)
 
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of each column's values and of their squares: float64 (n_nodes)."""
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
         df = self.df.astype(np.float64)
-        return df, df
+        return df, df, np.ones(self.n_nodes)
 
     def column_keys(self) -> np.ndarray:
         """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes).
@@ -150,18 +151,24 @@ class NgramIndex:
         """
         return keys_by_node(self.tree, column_numbers(self.n_documents))
 
-    def ngram(self, node: int) -> np.ndarray:
-        """The shortest n-gram of a node, in the stream's own symbols."""
-        return self._symbols_at(node, self.shortest[node])
+    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """The shortest n-gram of each node, in the stream's own symbols."""
+        chosen = np.asarray(nodes, np.int64)
+        return self._symbols_at(chosen, self.shortest[chosen])
 
-    def longest_ngram(self, node: int) -> np.ndarray:
-        """The longest n-gram with the same documents as a distinct node, wherever in the tree it stands."""
-        longest = self.longest_node[node]
+    def longest_ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """The longest n-gram with the same documents as each distinct node, wherever in the tree it stands."""
+        longest = self.longest_node[np.asarray(nodes, np.int64)]
         return self._symbols_at(longest, self.longest[longest])
 
-    def _symbols_at(self, node: int, length: int) -> np.ndarray:
-        place = self.nodes[node, 3]
-        return self.alphabet[self.symbols[place : place + length]]
+    def _symbols_at(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """So many symbols of each node; all arrays share memory."""
+        ends = np.cumsum(lengths, dtype=np.int64)
+        begins = ends - lengths
+        total = int(ends[-1]) if len(ends) else 0
+        places = np.arange(total) + np.repeat(self.nodes[nodes, 3] - begins, lengths)
+        symbols = self.alphabet[self.symbols[places]]
+        return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
 def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

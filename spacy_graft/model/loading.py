@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from spacy.strings import StringStore
 
 from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
-from .table import FeatureTable, Vocabularies, damaged_model, unpack_message
-from .word_scores import unpack_word_scores
+from .table import FeatureTable, Vocabularies, damaged_model, pack_message, unpack_message
+from .word_scores import pack_word_scores, unpack_word_scores
+
+if TYPE_CHECKING:
+    from spacy.strings import StringStore
 
 #: The parts of a serialised thinc model, with one entry a node.
 MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
@@ -51,7 +53,53 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
         raise damaged_model(f"it is another model, {name!r}")
     if TRANSIENT.intersection(attrs) or not set(attrs).issuperset(SNAPSHOT_ATTRS):
         raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
-    values = {attr: unpack_message(value) for attr, value in attrs.items()}
+    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, WORD_SCORES)}
+    for value in others.values():
+        unpack_message(value)
+    # Models over texts are read without spaCy.
+    from spacy.strings import StringStore
+
+    return name, read_snapshot(attrs, params, blocks, StringStore()), others
+
+
+def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
+    """What is saved of a snapshot, or of a model without weights, beside its arrays."""
+    attrs = {
+        "features": (FeatureTable.empty() if snapshot is None else snapshot.features).to_bytes(),
+        "mean_scale": pack_message(0.0 if snapshot is None else snapshot.mean_scale),
+        "length_shares": pack_message([] if snapshot is None else snapshot.length_shares.tolist()),
+        "vocabularies": (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes(),
+        "notes": pack_message({} if snapshot is None else dict(snapshot.notes)),
+    }
+    if snapshot is not None and snapshot.word_scores is not None:
+        attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
+    return attrs
+
+
+def read_snapshot(
+    attrs: Mapping[str, bytes], params: dict[str, Any], blocks: Blocks, strings: StringStore
+) -> Snapshot | None:
+    """Read what :func:`attrs_of` gave, and the arrays ``W`` and ``b``.
+
+    Parameters
+    ----------
+    attrs : mapping of str to bytes
+    params : dict
+    blocks : Blocks
+    strings : StringStore
+        The names of symbols are added to it.
+
+    Returns
+    -------
+    Snapshot, optional
+        None if the model had no weights.
+
+    Raises
+    ------
+    ValueError
+        If it is anything but a model over these blocks.
+    """
+    values = {attr: unpack_message(attrs[attr]) for attr in SNAPSHOT_ATTRS}
     mean_scale, notes = values["mean_scale"], values["notes"]
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
         raise damaged_model(f"its scale of document weights is {mean_scale!r}")
@@ -61,12 +109,11 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
     features = FeatureTable.from_bytes(attrs["features"])
     vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
     check_params(params, features)
-    check_features(features, vocabularies, blocks)
-    word_scores = unpack_word_scores(values[WORD_SCORES], blocks) if WORD_SCORES in values else None
-    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, WORD_SCORES)}
+    check_features(features, vocabularies, blocks, strings)
+    word_scores = unpack_word_scores(unpack_message(attrs[WORD_SCORES]), blocks) if WORD_SCORES in attrs else None
     if params["W"] is None:
-        return name, None, others
-    snapshot = Snapshot(
+        return None
+    return Snapshot(
         blocks,
         features,
         params["W"],
@@ -77,7 +124,6 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
         length_shares=shares,
         word_scores=word_scores,
     )
-    return name, snapshot, others
 
 
 def checked_shares(values: Any) -> np.ndarray:
@@ -110,9 +156,10 @@ def check_params(params: dict[str, Any], features: FeatureTable) -> None:
     check_shapes(features, params["W"], params["b"])
 
 
-def check_features(features: FeatureTable, vocabularies: Vocabularies, blocks: Mapping[str, Block]) -> None:
+def check_features(
+    features: FeatureTable, vocabularies: Vocabularies, blocks: Mapping[str, Block], strings: StringStore
+) -> None:
     """Raise a ValueError if the blocks cannot have these features."""
-    strings = StringStore()
     for name, rows in rows_by_block(features, blocks).items():
         block = blocks[name]
         if is_ngram_block(block):

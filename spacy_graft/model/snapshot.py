@@ -6,23 +6,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from spacy.tokens import Doc
 
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, is_vectors_block
+from ..extract.blocks import Block, ReadingBlock, is_ngram_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
-from ..extract.lengths import WORDS, document_length, document_lengths, reads_words
 from ..extract.streams import Stream
+from ..extract.terms import NamedTerm, Term
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
+    from spacy.tokens import Doc
 
+    from ..extract.terms import SymbolTerm
+    from ..graft.solution import Solution
     from ..vectors.word_scores import WordScores
 
 
@@ -102,6 +105,19 @@ class Snapshot:
             word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
         )
 
+    def scores_like(self, other: Snapshot) -> bool:
+        """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
+        return (
+            self.features is other.features
+            and self.mean_scale == other.mean_scale
+            and self.vocabularies is other.vocabularies
+            and self.word_scores is other.word_scores
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("weights", "intercepts", "length_shares")
+            )
+        )
+
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of all labels: float64 (n_documents, n_labels)."""
         if not docs:
@@ -112,6 +128,9 @@ class Snapshot:
 
     def _scores_of_batch(self, features: CompiledFeatures, docs: Sequence[Doc]) -> np.ndarray:
         """The scores of a batch of documents, which is not empty."""
+        # Words are those of tokens: texts without tokens are scored without spaCy.
+        from ..extract.lengths import WORDS, document_lengths, reads_words
+
         readers = reading_blocks(self.blocks, features)
         if self.word_scores is not None:
             readers[self.word_scores.block] = as_reading_block(self.blocks[self.word_scores.block])
@@ -240,8 +259,65 @@ class Snapshot:
         if not self.mean_scale:
             return 1.0
         if self._counts_words:
+            from ..extract.lengths import document_length
+
             return self.mean_scale / math.sqrt(document_length(doc))
         return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
+
+
+def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:
+    """The features and weights that training found, which are copied.
+
+    Parameters
+    ----------
+    solution : Solution
+    blocks : Blocks
+    strings : StringStore
+        The strings of the vocab of the training documents.
+    """
+    return Snapshot(
+        blocks,
+        feature_table_of(solution, blocks, strings),
+        solution.weights,
+        solution.intercepts,
+        float(solution.mean_scale),
+        Vocabularies(solution.vocabularies),
+        length_shares=solution.length_shares,
+        word_scores=solution.word_scores,
+    )
+
+
+def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
+    """The features of a solution by name."""
+    all_terms = named_terms(solution.terms, blocks, strings)
+    all_longest = named_terms(solution.longest, blocks, strings)
+    return FeatureTable(
+        tuple(solution.blocks),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
+        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
+        tuple(terms if len(terms) > 1 else () for terms in all_terms),
+        np.array(solution.df, np.int32),
+    )
+
+
+def named_terms(
+    rows: Sequence[tuple[SymbolTerm, ...]], blocks: Blocks, strings: StringStore
+) -> list[tuple[NamedTerm, ...]]:
+    """The terms of features by name; all n-grams of a block are named at once."""
+    by_block: dict[str, list[np.ndarray]] = {}
+    for terms in rows:
+        for term in terms:
+            by_block.setdefault(term.block, []).append(term.symbols)
+    names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
+    return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
+
+
+def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
+    """The names of the symbols of several n-grams or items."""
+    if not is_ngram_block(block):
+        return [block.names(of_item, strings) for of_item in symbols]
+    names = block.names(np.concatenate(symbols), strings)
+    return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +11,13 @@ from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
-from ..extract.terms import NamedTerm, Term
-from .loading import TRANSIENT, WORD_SCORES, read_message
+from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
-from .snapshot import Snapshot, as_reading_block
-from .table import FeatureTable, Vocabularies, pack_message, unpack_message
-from .word_scores import pack_word_scores
+from .snapshot import Snapshot
+from .table import unpack_message
 
 if TYPE_CHECKING:
-    from spacy.strings import StringStore
-
-    from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    pass
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -86,14 +81,7 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
                 attrs[name] = serialize_attr(value, value, name, self)
             except TypeError:  # thinc's signal that an attribute is not saved
                 continue
-        table = FeatureTable.empty() if snapshot is None else snapshot.features
-        attrs["features"] = table.to_bytes()
-        attrs["mean_scale"] = pack_message(0.0 if snapshot is None else snapshot.mean_scale)
-        attrs["length_shares"] = pack_message([] if snapshot is None else snapshot.length_shares.tolist())
-        attrs["vocabularies"] = (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes()
-        if snapshot is not None and snapshot.word_scores is not None:
-            attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
-        attrs["notes"] = pack_message({} if snapshot is None else dict(snapshot.notes))
+        attrs |= attrs_of(snapshot)
         params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
         return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
@@ -132,7 +120,7 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
     The input is a list of documents, the output the scores of labels: float64 (n_documents, n_labels). The order of
     sums depends only on the document, so scores are the same bits in any batch and after loading.
 
-    The model is not trained by gradients; :func:`set_solution` sets its weights. Before that it has no features, and
+    The model is not trained by gradients; whoever trains it sets its snapshot. Before that it has no features, and
     after ``model.initialize(Y=...)`` all scores are 0.
 
     Parameters
@@ -176,57 +164,3 @@ def snapshot_of(model: SparseLinearT) -> Snapshot:
     if snapshot is None:
         raise ValueError(f"The model {model.name!r} has no weights yet: train it, or load a trained one.")
     return snapshot
-
-
-def set_solution(
-    model: SparseLinearT, solution: Solution, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> None:
-    """Set the features and weights that training found, in one assignment.
-
-    Parameters
-    ----------
-    model : Model
-        A ``spacy_graft.SparseLinear.v1``.
-    solution : Solution
-        Its arrays are copied.
-    strings : StringStore
-        The strings of the vocab of the training documents.
-    notes : mapping of str to plain values, optional
-        What else is saved with these weights.
-    """
-    model.attrs[SNAPSHOT] = snapshot_of_solution(solution, model.attrs["blocks"], strings, notes)
-
-
-def snapshot_of_solution(
-    solution: Solution, blocks: Blocks, strings: StringStore, notes: Mapping[str, Any] | None = None
-) -> Snapshot:
-    """The snapshot of a solution; arguments as those of :func:`set_solution`."""
-    return Snapshot(
-        blocks,
-        feature_table_of(solution, blocks, strings),
-        solution.weights,
-        solution.intercepts,
-        float(solution.mean_scale),
-        Vocabularies(solution.vocabularies),
-        dict(notes or {}),
-        length_shares=solution.length_shares,
-        word_scores=solution.word_scores,
-    )
-
-
-def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
-    """The features of a solution by name."""
-
-    def named(terms: Sequence[SymbolTerm]) -> tuple[NamedTerm, ...]:
-        return tuple(
-            Term(term.block, as_reading_block(blocks[term.block]).names(term.symbols, strings)) for term in terms
-        )
-
-    all_terms, all_longest = [named(terms) for terms in solution.terms], map(named, solution.longest)
-    return FeatureTable(
-        tuple(solution.blocks),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
-        tuple(terms if len(terms) > 1 else () for terms in all_terms),
-        np.array(solution.df, np.int32),
-    )

@@ -103,7 +103,8 @@ class Checkpoints:
 
 
 def reportless(data: TrainingData) -> TrainingData:
-    """The data without what the builder of a network reports, which may have times and paths."""
+    """The data without what follows from it, and what the builder of a network reports: times and paths, say."""
+    data = replace(data, indexes=None)
     if data.network is None:
         return data
     return replace(data, network=replace(data.network, graph=replace(data.network.graph, report={})))

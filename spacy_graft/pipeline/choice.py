@@ -6,19 +6,24 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import metrics
 from ..digests import digest_of
+from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
+from .targets import WEIGHT_KEY
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
+    from spacy.tokens import Doc
+    from spacy.training import Example
 
     from ..graft.points import PointFit
 
@@ -34,24 +39,65 @@ WORTHWHILE = 1e-3
 Scorer = Callable[[np.ndarray], dict[str, Any]]
 
 
+class Origin(NamedTuple):
+    """What an example with an unread document is read from: of equal ones, symbols and target are the same."""
+
+    text: UnreadText
+    of_reference: str
+    cats: dict[str, float]
+    weight: Any
+
+    @classmethod
+    def of(cls, example: Example) -> Origin | None:
+        """That of an example; None if it has been read, since its annotation may change."""
+        text, reference = unread_text(example.predicted), example.reference
+        if text is None:
+            return None
+        return cls(text, document_text(reference), dict(reference.cats), reference.user_data.get(WEIGHT_KEY))
+
+
 class HeldOut:
     """Held-out documents, read once.
 
-    Memory: as of :class:`ExtractedCorpus`.
+    Memory: as of :class:`ExtractedCorpus`, and the scores under one model.
 
     Parameters
     ----------
     corpus : ExtractedCorpus
     strings : StringStore
         Of the vocab of the documents.
+    examples : sequence of Example
+        Those that the corpus has been chosen from.
+    judging : sequence of bool
+        Which of them it has.
     """
 
-    def __init__(self, corpus: ExtractedCorpus, strings: StringStore) -> None:
+    def __init__(
+        self, corpus: ExtractedCorpus, strings: StringStore, examples: Sequence[Example], judging: Sequence[bool]
+    ) -> None:
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
         self.lengths = corpus.lengths(self.streams)
         self.targets = corpus.targets()
+        self._origins = [Origin.of(example) for example in examples]
+        texts = [unread_text(example.predicted) for example in compress(examples, judging)]
+        #: The number of each text that has not been read elsewhere.
+        self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
+        self._scored: tuple[Snapshot, np.ndarray] | None = None
+
+    def are(self, examples: Sequence[Example]) -> bool:
+        """Whether it is certain, without reading them, that examples are those that it was made from."""
+        return len(examples) == len(self._origins) and all(
+            origin is not None and Origin.of(example) == origin
+            for example, origin in zip(examples, self._origins, strict=True)
+        )
+
+    def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
+        """The number of each document here; None if one is not here, or it is not certain that it is."""
+        texts = map(unread_text, docs)
+        numbers = [-1 if text is None else self._numbers.get(text, -1) for text in texts]
+        return None if -1 in numbers else numbers
 
     @property
     def exclusive(self) -> bool:
@@ -87,8 +133,12 @@ class HeldOut:
         return self.mean(losses)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
-        """Scores of the documents: float64 (n_documents, n_labels)."""
-        return snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+        """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""
+        # Read and set in one assignment each: other threads may predict these documents under another model.
+        known = self._scored
+        if known is None or not known[0].scores_like(snapshot):
+            self._scored = known = snapshot, snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
+        return known[1]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Of all labels: float64 (n_documents, n_labels)."""
@@ -161,8 +211,7 @@ class JudgedPoint:
     snapshot : Snapshot, optional
         Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
     report : Report
-    log_loss, error : float
-        Mean log-loss of held-out documents, and its standard error.
+        With the mean log-loss of held-out documents, and its standard error.
     probabilities : float64 (n_documents, n_labels)
         Of held-out documents.
     scores : dict
@@ -171,10 +220,20 @@ class JudgedPoint:
 
     snapshot: Snapshot | None
     report: Report
-    log_loss: float
-    error: float
     probabilities: np.ndarray
     scores: dict[str, Any]
+
+    @property
+    def log_loss(self) -> float:
+        """Of held-out documents."""
+        assert self.report.log_loss is not None
+        return self.report.log_loss
+
+    @property
+    def error(self) -> float:
+        """The standard error of the log-loss."""
+        assert self.report.log_loss_error is not None
+        return self.report.log_loss_error
 
 
 class Choice:
@@ -347,12 +406,14 @@ class Choice:
         losses = held_out.losses(probabilities)
         found = scorer(probabilities)
         self._check_metric(found)
-        log_loss, error = held_out.mean(losses), held_out.error(losses)
         report = replace(
-            fit.report.copy(), refit=trial.strength, temperature=temperature, log_loss=log_loss, log_loss_error=error
+            fit.report.copy(),
+            refit=trial.strength,
+            temperature=temperature,
+            log_loss=held_out.mean(losses),
+            log_loss_error=held_out.error(losses),
         )
-        point = JudgedPoint(trial.snapshot.divided(temperature), report, log_loss, error, probabilities, found)
-        return point, trial.log_loss
+        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial.log_loss
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric

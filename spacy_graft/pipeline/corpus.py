@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from itertools import tee
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from spacy.tokens import Doc
-from spacy.training import Example
 
 from ..extract.bags import Bags
+from ..extract.batches import symbols_of_documents
 from ..extract.blocks import (
     Block,
+    ReadingBlock,
     is_combination_block,
     is_item_block,
     is_ngram_block,
     is_reading_block,
     is_vectors_block,
 )
-from ..extract.lengths import document_length, document_lengths, reads_words
+from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
 from ..extract.streams import Stream
-from ..extract.unread import document_text, read_symbols
+from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..messages import listed
 from .documents import Documents, ReadDocument
@@ -35,6 +37,18 @@ if TYPE_CHECKING:
 
 #: Documents that are objects before they become columns.
 MOST_NEW = 4096
+
+
+class DocPair(Protocol):
+    """What is read of an :class:`~spacy.training.Example`: two documents of one text."""
+
+    @property
+    def predicted(self) -> Doc:
+        """The document as the component meets it."""
+
+    @property
+    def reference(self) -> Doc:
+        """The document with its labels."""
 
 
 class ExtractedCorpus:
@@ -65,17 +79,21 @@ class ExtractedCorpus:
     def __len__(self) -> int:
         return sum(map(len, self._parts)) + len(self._new)
 
-    def add(self, example: Example) -> None:
-        """Add an example: symbols and length of the predicted document, targets of the reference."""
-        target = self.reader.read(example.reference)
-        self._extract(example.predicted, target, fingerprint(example, target))
+    def add(self, examples: Iterable[DocPair]) -> None:
+        """Add examples: symbols and length of the predicted document, targets of the reference."""
+        # Documents are read in small batches.
+        kept, read = tee(examples)
+        for example, symbols in zip(kept, self._symbols(one.predicted for one in read), strict=True):
+            target = self.reader.read(example.reference)
+            self._append(symbols, target, fingerprint(example, target))
 
-    def add_unseen(self, example: Example) -> None:
+    def add_unseen(self, example: DocPair) -> None:
         """Add an example unless there is one with the same text, targets and weight."""
         target = self.reader.read(example.reference)
         key = fingerprint(example, target)
         if not self._has_seen(key):
-            self._extract(example.predicted, target, key)
+            (symbols,) = self._symbols([example.predicted])
+            self._append(symbols, target, key)
 
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
         """The documents of both corpora, the other's last."""
@@ -112,10 +130,16 @@ class ExtractedCorpus:
         place = int(np.searchsorted(self._keys, np.uint64(key)))
         return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
 
-    def _extract(self, doc: Doc, target: Target, key: int) -> None:
-        symbols = {name: read_symbols(block, doc) for name, block in self.reading.items()}
-        length = document_length(doc) if self._words is None else 0
-        self._new.append(ReadDocument(symbols, target, length, key))
+    def _symbols(self, docs: Iterable[Doc]) -> Iterator[dict[ReadingBlock, np.ndarray]]:
+        """The symbols of each document, for all blocks and for its length."""
+        return symbols_of_documents(
+            [*self.reading.values(), WORDS] if self._words is None else self.reading.values(), docs
+        )
+
+    def _append(self, symbols: Mapping[ReadingBlock, np.ndarray], target: Target, key: int) -> None:
+        length = length_of_words(symbols[WORDS]) if self._words is None else 0
+        by_name = {name: symbols[block] for name, block in self.reading.items()}
+        self._new.append(ReadDocument(by_name, target, length, key))
         self._new_keys.add(key)
         if len(self._new) == MOST_NEW:
             self._finish_part()
@@ -237,7 +261,7 @@ def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream])
     }
 
 
-def fingerprint(example: Example, target: Target) -> int:
+def fingerprint(example: DocPair, target: Target) -> int:
     """A 64-bit hash that is equal for examples with the same text and target, in every process."""
     text = document_text(example.reference).encode("utf-8", "surrogatepass")
     digest = blake2b(target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight), digest_size=8)

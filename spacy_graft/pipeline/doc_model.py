@@ -9,16 +9,14 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
-from ..extract.batches import read_streams, small_batches
+from ..extract.batches import joined_streams
 from ..extract.blocks import Block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
-from ..extract.streams import Stream
 from ..graft.data import TrainingData
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, as_reading_block
-from ..model.sparse_linear import snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
@@ -71,8 +69,7 @@ class DocSpace:
         if any(doc.vocab is not docs[0].vocab for doc in docs):
             raise ValueError("Candidates must be Docs of one pipeline (one vocab), or all of them strings.")
         reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
-        batches = [read_streams(reading.values(), batch) for batch in small_batches(docs)]
-        streams = {name: Stream.concatenated([batch[block] for batch in batches]) for name, block in reading.items()}
+        streams = joined_streams(reading, docs)
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
         return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, **of_documents)
 
@@ -96,6 +93,11 @@ class DocModel:
     def weights(self) -> np.ndarray:
         """Of the features: float64 (n_features, n_labels)."""
         return self.snapshot.weights
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
+        return self.snapshot.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
         """Yield the features in the order of the weights."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..extract.batches import symbols_of_documents
 from ..extract.blocks import is_reading_block
 from ..extract.lengths import WORDS
 from ..extract.unread import UNREAD_KEY
@@ -70,10 +71,10 @@ class LazyBatch:
         for component in components.values():
             found.update({own: [] for own in component.blocks.values() if is_reading_block(own)})
         docs: Iterable[Doc] = map(self.make_doc, range(len(self.texts)))
-        for doc in self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, components)):
-            for own, symbols in found.items():
-                own.check(doc)
-                symbols.append(own.symbols(doc))
+        docs = self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, components))
+        for symbols in symbols_of_documents(found, docs):
+            for own, of_doc in symbols.items():
+                found[own].append(of_doc)
         self._symbols = found
         self._remember(self)
 
@@ -96,6 +97,12 @@ class LazyText:
 
     def symbols(self, block: ReadingBlock) -> np.ndarray:
         return self.batch.symbols(block)[self.number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LazyText) and self.batch is other.batch and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash((id(self.batch), self.number))
 
     def __deepcopy__(self, memo: object) -> LazyText:
         return self

@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 import numpy as np
 from scipy import sparse
 from spacy.strings import StringStore
-from spacy.training import Example
 
 from ..extract.bags import Bags
 from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block
@@ -23,6 +22,7 @@ from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
 from ..options import is_count
+from .corpus import DocPair
 
 #: Vertices, symbols (an array for each) and presence of the features of a block.
 VertexFeatures = tuple[tuple[Vertex, ...], list[np.ndarray], sparse.csc_array]
@@ -59,7 +59,7 @@ class NetworkSource:
     max_length: int
     blocks: Mapping[str, Block]
     strings: StringStore
-    unlabelled: Callable[[], Iterable[Example]] | None = None
+    unlabelled: Callable[[], Iterable[DocPair]] | None = None
 
     def __post_init__(self) -> None:
         options = f"[initialize.components.{self.component}]"

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -29,11 +30,11 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.snapshot import Snapshot
-from ..model.sparse_linear import SNAPSHOT, snapshot_of, snapshot_of_solution
+from ..model.snapshot import Snapshot, snapshot_of_solution
+from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
 from .choice import HeldOut
-from .corpus import ExtractedCorpus
+from .corpus import DocPair, ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
@@ -363,7 +364,7 @@ class TextCatGraft(TrainablePipe):
 
     def _new_training(
         self,
-        source: Callable[[], Examples] | None = None,
+        source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
         vectors: VectorsSource | None = None,
@@ -532,7 +533,8 @@ class TextCatGraft(TrainablePipe):
         """
         examples = list(examples)
         if self.training is not None and self.training.takes_held_out:
-            held_out = self.held_out(examples)
+            known = self.training.held_out
+            held_out = known if known is not None and known.are(examples) else self.held_out(examples)
             if len(held_out.corpus):
                 return self._choose(self.training, held_out, examples, kwargs)
             warnings.warn(
@@ -594,10 +596,9 @@ class TextCatGraft(TrainablePipe):
         """The documents of examples with a label that the component has."""
         reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
         corpus = ExtractedCorpus(self.blocks, reader)
-        for example in examples:
-            if self._can_judge(example):
-                corpus.add(example)
-        return HeldOut(corpus, self.vocab.strings)
+        judging = [self._can_judge(example) for example in examples]
+        corpus.add(compress(examples, judging))
+        return HeldOut(corpus, self.vocab.strings, examples, judging)
 
     def _can_judge(self, example: Example) -> bool:
         """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
@@ -646,7 +647,9 @@ class TextCatGraft(TrainablePipe):
             If the component has no weights, or a document lacks an annotation.
         """
         self.require_initialized()
-        return self._probabilities(self.model.predict(list(docs)))
+        docs, training = list(docs), self.training
+        known = None if training is None else training.scores_of_held_out(docs, snapshot_of(self.model))
+        return self._probabilities(self.model.predict(docs) if known is None else known)
 
     def require_initialized(self) -> None:
         """Raise a ValueError if the component has no weights."""

@@ -25,20 +25,30 @@ from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
-from .corpus import ExtractedCorpus
+from .corpus import DocPair, ExtractedCorpus
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..graft.data import TrainingData
     from ..graft.network import Network
     from ..graft.path import PathFit
     from ..graft.points import PointFit
+    from .documents import Documents
     from .network import NetworkSource
     from .vectors import VectorsSource
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
+
+
+class Pair(NamedTuple):
+    """The documents of an example that is read and no more: an Example lists all of its words."""
+
+    predicted: Doc
+    reference: Doc
 
 
 class Model(NamedTuple):
@@ -101,7 +111,7 @@ class Training:
         corpus: ExtractedCorpus,
         learner: Any,
         named: Callable[[Solution], Snapshot],
-        source: Callable[[], Examples] | None = None,
+        source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
         vectors: VectorsSource | None = None,
@@ -124,8 +134,9 @@ class Training:
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
-        #: The network, and the corpus and number of documents that it is of.
-        self._built: tuple[tuple[ExtractedCorpus, int], Network] | None = None
+        self._data: tuple[Documents, TrainingData] | None = None
+        #: The network, and the documents that it is of.
+        self._built: tuple[Documents, Network] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -155,8 +166,7 @@ class Training:
         if self._source is None:
             return
         corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader)
-        for example in self._source():
-            corpus.add(example)
+        corpus.add(self._source())
         self.corpus, self._source = corpus, None
 
     def set_reader(self, reader: TargetReader) -> None:
@@ -213,6 +223,12 @@ class Training:
         if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
             return True
         return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
+
+    def scores_of_held_out(self, docs: Sequence[Doc], snapshot: Snapshot) -> np.ndarray | None:
+        """The scores of documents under a model, if they are held-out ones, which need not be read again."""
+        held_out = self.held_out
+        numbers = None if held_out is None else held_out.numbers_of(docs)
+        return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
 
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
@@ -317,7 +333,7 @@ class Training:
 
     def _begun_fit(self) -> Fit:
         """A fit with all documents, before its first step."""
-        data = self.corpus.training_data().without(self.left_out)
+        data = self._training_data().without(self.left_out)
         learner = self.learner
         if self.strengths:
             given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
@@ -339,10 +355,23 @@ class Training:
         is_chosen = self.strengths.get("vectors_ridge") != 0.0
         return self.vectors is not None and is_chosen and self.vectors.block_name not in self.left_out
 
+    def _training_data(self) -> TrainingData:
+        """The present documents. Where there are several fits of the same documents, they share what is indexed."""
+        documents = self.corpus.documents()
+        if self._data is not None and self._data[0] is documents:
+            return self._data[1]
+        self._data = None  # frees its memory before the next fit allocates
+        data = self.corpus.training_data()
+        learner = self.learner
+        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._choices(learner)):
+            data = replace(data, indexes={})
+            self._data = documents, data
+        return data
+
     def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
         """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
-        documents = self.corpus, len(self.corpus)
-        if self._built is None or self._built[0] != documents:
+        documents = self.corpus.documents()
+        if self._built is None or self._built[0] is not documents:
             self._built = None  # frees its memory before the next one is built
             self._built = documents, source(data)
         return self._built[1]
@@ -415,8 +444,8 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
     return of_network + [("vectors_ridge", strength) for strength in learner.vectors_choices if vectors]
 
 
-def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Examples:
-    """The examples with the annotation that they have in ``update``.
+def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
+    """The documents of examples with the annotation that they have in ``update``.
 
     They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
     components can be among them. These are disabled during initialization, hence ``nlp.components``.
@@ -429,28 +458,30 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
     """The examples as they reach a component: annotated by all enabled components before it."""
+    return (Example(*pair) for pair in documents_before(nlp, component, examples))
+
+
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+    """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Example]:
-    """Yield the examples with predicted documents that the components have processed."""
+def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+    """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
             docs = apply(pipe, docs)
         for example, doc in zip(batch, docs, strict=True):
-            yield Example(doc, example.reference)
+            yield Pair(doc, example.reference)
 
 
-def with_tokens(examples: Examples) -> Iterator[Example]:
-    """The examples, with the tokens of those that have not been read."""
+def with_tokens(examples: Examples) -> Iterator[Pair]:
+    """The documents of examples, with the tokens of those that have not been read."""
     for example in examples:
-        yield (
-            example
-            if unread_text(example.predicted) is None
-            else Example(own_doc(example.predicted), example.reference)
-        )
+        doc = example.predicted
+        yield Pair(doc if unread_text(doc) is None else own_doc(doc), example.reference)
 
 
 def own_doc(doc: Doc) -> Doc:

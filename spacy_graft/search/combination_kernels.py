@@ -15,16 +15,21 @@ from .._numba import inlined, inner, njit
 from ..index.item_kernels import entry_key
 from .weighting import (
     ROUNDING,
+    STANDARD,
     Weighting,
     inverse_weight,
     largest_inverse_weight,
     scaled_bound,
     scaled_bound_below,
+    standard_bound,
+    standardised_bound,
 )
 
 # Rows of sums: over the documents with positive and with negative residuals, of the two shares, and whether a column
 # has been met.
 POSITIVE, NEGATIVE, INSIDE, OUTSIDE, MET = SUMS = range(5)
+# Rows of moments: the sums of a column's values and of their squares.
+TOTAL, SQUARES = MOMENTS = range(2)
 
 #: Why a walk stops: at its end; where candidates have no room left; or at an anchor that has triples to look for.
 END, FULL, BELOW = range(3)
@@ -141,9 +146,11 @@ class Database(NamedTuple):
     column_starts : int64 (columns + 1), rows : int32, places : int64
         Where each column stands: in which rows, and at which of their places.
     weights : float64 (rows)
-        The residual, times the value of the anchor.
+        The residual, times the value of the item that all rows have, if there is one.
     shares : float64 (rows, 2)
         Those of the query.
+    common : float64 (rows)
+        The value of that item, or 1.
     """
 
     row_starts: np.ndarray
@@ -154,6 +161,7 @@ class Database(NamedTuple):
     places: np.ndarray
     weights: np.ndarray
     shares: np.ndarray
+    common: np.ndarray
 
 
 class Walk(NamedTuple):
@@ -170,8 +178,8 @@ class Walk(NamedTuple):
         Columns in the order of the walk.
     bounds, inverses : float64 (columns)
         Of everything below each column, and the largest 1 / λ there.
-    sums : float64 (5, columns or more)
-        Zeros, but while columns of an anchor are looked at.
+    sums : float64 (5, columns or more), moments : float64 (2, as many, or none)
+        Zeros, but while columns of an anchor are looked at. There are no moments unless λ follows from them alone.
     touched : int64 (columns or more)
         The columns that the anchor meets.
     below : int64 (columns or more)
@@ -187,18 +195,19 @@ class Walk(NamedTuple):
     bounds: np.ndarray
     inverses: np.ndarray
     sums: np.ndarray
+    moments: np.ndarray
     touched: np.ndarray
     below: np.ndarray
     place: np.ndarray
 
 
-def with_columns(row_starts, columns, row_values, n_columns, weights, shares):
+def with_columns(row_starts, columns, row_values, n_columns, weights, shares, common):
     """A database from its rows: finds where each column stands."""
     column_starts = np.zeros(n_columns + 1, np.int64)
     rows = np.empty(len(columns), np.int32)
     places = np.empty(len(columns), np.int64)
     find_columns(row_starts, columns, column_starts, rows, places)
-    return Database(row_starts, columns, row_values, column_starts, rows, places, weights, shares)
+    return Database(row_starts, columns, row_values, column_starts, rows, places, weights, shares, common)
 
 
 @njit
@@ -233,9 +242,9 @@ def database_of(starts, documents, values, chosen, order, residuals, shares):
     columns = np.empty(row_starts[-1], np.int32)
     row_values = np.empty(len(columns) if len(values) else 0)
     fill_rows(starts, documents, values, chosen, row_of, row_starts, columns, row_values)
-    return with_columns(
-        row_starts, columns, row_values, len(chosen), residuals[kept], shares[kept] if len(shares) else shares
-    )
+    of_rows = shares[kept] if len(shares) else shares
+    common = np.ones(len(kept) if len(values) else 0)
+    return with_columns(row_starts, columns, row_values, len(chosen), residuals[kept], of_rows, common)
 
 
 @njit
@@ -275,15 +284,16 @@ def part_of(database, column, number_of, n_columns):
     columns = np.empty(n_entries, np.int32)
     row_values = np.empty(n_entries if len(database.row_values) else 0)
     weights = database.weights[rows]
-    fill_part(database, column, number_of, row_starts, columns, row_values, weights)
+    common = database.common[rows] if len(database.common) else database.common
+    fill_part(database, column, number_of, row_starts, columns, row_values, weights, common)
     n_entries = row_starts[-1]
     shares = database.shares[rows] if len(database.shares) else database.shares
-    return with_columns(row_starts, columns[:n_entries], row_values[:n_entries], n_columns, weights, shares)
+    return with_columns(row_starts, columns[:n_entries], row_values[:n_entries], n_columns, weights, shares, common)
 
 
 @njit
-def fill_part(database, column, number_of, row_starts, columns, row_values, weights):
-    """Fill the rows of a part of a database, and multiply weights by what the column is worth."""
+def fill_part(database, column, number_of, row_starts, columns, row_values, weights, common):
+    """Fill the rows of a part of a database, and multiply weights and common values by what the column is worth."""
     begin = database.column_starts[column]
     real = row_values.shape[0] > 0
     end = 0
@@ -291,6 +301,7 @@ def fill_part(database, column, number_of, row_starts, columns, row_values, weig
         row, place = database.rows[begin + r], database.places[begin + r]
         if database.row_values.shape[0] > 0:
             weights[r] *= database.row_values[place]
+            common[r] *= database.row_values[place]
         for q in range(place + 1, database.row_starts[row + 1]):
             number = number_of[database.columns[q]]
             if number >= 0:
@@ -302,14 +313,14 @@ def fill_part(database, column, number_of, row_starts, columns, row_values, weig
 
 
 @inner
-def add_shared(column, database, limit, sums, touched):
-    """Add to ``sums`` what a column shares with those after it; returns how many it meets, named in ``touched``.
+def add_shared(column, database, limit, sums, moments, touched):
+    """Add to the sums what a column shares with those after it; returns how many it meets, named in ``touched``.
 
     Where it meets many, all are looked at afterwards; where few, each is noted when it is met. Rows come by falling
     residual, so that most is known after a few: it ends, as if it had met nothing, where the rest can lift none of the
     sums above ``limit`` (the example-wise filter of Okanohara & Tsujii 2009, §4.2).
     """
-    row_starts, columns, row_values, column_starts, rows, places, weights, shares = database
+    row_starts, columns, row_values, column_starts, rows, places, weights, shares, common = database
     n_columns = column_starts.shape[0] - 1
     n_entries = 0
     remaining = 0.0
@@ -337,13 +348,18 @@ def add_shared(column, database, limit, sums, touched):
             side = POSITIVE if weight > 0.0 else NEGATIVE
             for q in range(first, last):
                 sums[side, columns[q]] += abs(weight) * row_values[q]
+            if moments.shape[1] > 0:
+                value = common[row] * row_values[place]
+                for q in range(first, last):
+                    moments[TOTAL, columns[q]] += value * row_values[q]
+                    moments[SQUARES, columns[q]] += (value * row_values[q]) ** 2
         else:
             add_weight(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight))
         remaining -= abs(weights[row])
         if remaining <= look_at and not note:
             if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
                 for other in range(column + 1, n_columns):
-                    clear(sums, other)
+                    clear(sums, moments, other)
                 return 0
             look_at *= 0.5
     if note:
@@ -374,13 +390,16 @@ def add_weight(sums, columns, first, last, weight):
 
 
 @inner
-def clear(sums, column):
+def clear(sums, moments, column):
     """Forget the sums of a column; one by one, which is faster than a loop."""
     sums[POSITIVE, column] = 0.0
     sums[NEGATIVE, column] = 0.0
     sums[INSIDE, column] = 0.0
     sums[OUTSIDE, column] = 0.0
     sums[MET, column] = 0.0
+    if moments.shape[1] > 0:
+        moments[TOTAL, column] = 0.0
+        moments[SQUARES, column] = 0.0
 
 
 @inlined
@@ -472,15 +491,16 @@ def fill_combination_columns(codes, items, starts, documents, values, keys):
 @inner
 def inverse_weight_of(documents, values, begin, end, shares, weighting):
     """1 / λ of a column, exactly."""
-    inside = outside = total = squares = 0.0
+    inside = outside = total = squares = largest = 0.0
     for e in range(begin, end):
         x = values[e] if values.shape[0] else 1.0
         total += x
         squares += x * x
+        largest = max(largest, x)
         if shares.shape[0]:
             inside += shares[documents[e], 0]
             outside += shares[documents[e], 1]
-    return inverse_weight(weighting, end - begin, inside, outside, total, squares)
+    return inverse_weight(weighting, end - begin, inside, outside, total, squares, largest)
 
 
 @inlined
@@ -511,15 +531,18 @@ def fill_combination_inverse_weights(starts, documents, values, shares, weightin
 def bounds_below(items, shares, query, bounds, inverses):
     """Fill what the scaled gradient of no combination with each item exceeds, and the largest 1 / λ of one."""
     starts, documents, values = items.starts, items.documents, items.values
+    of_ones = values.shape[0] == 0
+    unbounded = query.weighting.kind == STANDARD and not of_ones
     for k in range(bounds.shape[0]):
         positive = negative = 0.0
         for e in range(starts[k], starts[k + 1]):
             gradient = query.residuals[documents[e]] * (values[e] if values.shape[0] else 1.0)
             positive += max(gradient, 0.0)
             negative += max(-gradient, 0.0)
-        inverses[k] = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
+        inverse = largest_inverse_weight(query.weighting, query.min_df, shares[k, 0], shares[k, 1])
+        inverses[k] = np.inf if unbounded else inverse
         largest = max(positive * query.positive_inverse, negative * query.negative_inverse)
-        bounds[k] = scaled_bound_below(query.weighting, largest, query.min_df, shares[k, 0], shares[k, 1])
+        bounds[k] = scaled_bound_below(query.weighting, largest, query.min_df, shares[k, 0], shares[k, 1], of_ones)
 
 
 @inner
@@ -609,7 +632,8 @@ def begin_anchor(anchor, lowest, walk):
     """Sum what an anchor shares with the columns after it, if a combination with one of them can matter."""
     n_touched = 0
     if walk.bounds[anchor] > lowest:
-        n_touched = add_shared(anchor, walk.database, lowest / walk.inverses[anchor], walk.sums, walk.touched)
+        limit = lowest / walk.inverses[anchor]
+        n_touched = add_shared(anchor, walk.database, limit, walk.sums, walk.moments, walk.touched)
     walk.place[N_TOUCHED] = n_touched
     walk.place[N_BELOW] = 0
 
@@ -621,14 +645,8 @@ def offer_touched(anchor, lowest, walk, items, query, found):
     If not, candidates have no room left; called again, it goes on where it stopped. What is an array, or has some, is
     not handed to an inlined function in the loop: references to it would be counted there.
     """
-    place, sums, touched, chosen, below, first = (
-        walk.place,
-        walk.sums,
-        walk.touched,
-        walk.chosen,
-        walk.below,
-        walk.first,
-    )
+    place, sums, moments = walk.place, walk.sums, walk.moments
+    touched, chosen, below, first = walk.touched, walk.chosen, walk.below, walk.first
     n_offered, n_touched, n_below = place[N_OFFERED], place[N_TOUCHED], place[N_BELOW]
     label, min_gradient, min_df, weighting = query.label, query.min_gradient, query.min_df, query.weighting
     floor = found.floor[0]
@@ -642,7 +660,12 @@ def offer_touched(anchor, lowest, walk, items, query, found):
         inside, outside = sums[INSIDE, other], sums[OUTSIDE, other]
         if t >= n_offered:
             sign_inverse = positive_inverse if positive > negative else negative_inverse
-            scaled = scaled_bound(weighting, abs(positive - negative) * sign_inverse, inside, outside, of_ones)
+            gradient = abs(positive - negative) * sign_inverse
+            if moments.shape[1] > 0:
+                scaled = standardised_bound(weighting, gradient, moments[TOTAL, other], moments[SQUARES, other])
+                scaled = min(scaled, standard_bound(weighting, gradient, inside, outside, of_ones))
+            else:
+                scaled = scaled_bound(weighting, gradient, inside, outside)
             if scaled > lowest:
                 if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
@@ -656,10 +679,10 @@ def offer_touched(anchor, lowest, walk, items, query, found):
                         return False
         if to_deepen:
             largest = max(positive * positive_inverse, negative * negative_inverse)
-            if scaled_bound_below(weighting, largest, min_df, inside, outside) > lowest:
+            if scaled_bound_below(weighting, largest, min_df, inside, outside, of_ones) > lowest:
                 below[n_below] = other
                 n_below += 1
-        clear(sums, other)
+        clear(sums, moments, other)
     place[N_OFFERED] = 0
     place[N_BELOW] = n_below
     return True

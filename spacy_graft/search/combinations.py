@@ -90,7 +90,7 @@ class CombinationSearch:
 
     @property
     def largest_inverse_weight(self) -> float:
-        """At least 1 / λ of every combination and label."""
+        """At least x / λ of every combination and label, x any of its values."""
         return max((largest_of_all(label.weighting, self.min_df) for label in self.weights), default=0.0)
 
     def best(self, request: SearchRequest, active_keys: np.ndarray) -> tuple[Violations, np.ndarray]:
@@ -144,7 +144,9 @@ class CombinationSearch:
         by_residual = np.argsort(-np.abs(query.residuals), kind="stable")
         database = kernels.database_of(*self.columns[:3], chosen, by_residual, query.residuals, query.shares)
         anchors = np.argsort(-bounds[chosen], kind="stable")
-        self._advance(walk_over(database, chosen, -1, anchors, bounds[chosen], inverses[chosen]), query, found)
+        standardised = query.weighting.kind == STANDARD and len(self.columns.values) > 0
+        walk = walk_over(database, chosen, -1, anchors, bounds[chosen], inverses[chosen], standardised)
+        self._advance(walk, query, found)
 
     def _advance(self, walk: kernels.Walk, query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> None:
         """Walk to the end; whenever candidates have no room left, the best are kept."""
@@ -200,7 +202,7 @@ class CombinationSearch:
 
 
 def largest_of_all(weighting: Weighting, min_df: int) -> float:
-    """The largest 1 / λ that a column of ``min_df`` or more documents can have."""
+    """The largest x / λ that a column of ``min_df`` or more documents can have."""
     return float(largest_inverse_weight(weighting, min_df, weighting.n_inside, weighting.n_outside))
 
 
@@ -211,12 +213,14 @@ def walk_over(
     anchors: np.ndarray,
     bounds: np.ndarray,
     inverses: np.ndarray,
+    standardised: bool,
 ) -> kernels.Walk:
-    """A walk at its beginning."""
+    """A walk at its beginning; ``standardised`` says that λ follows from the moments of columns."""
     n_columns = len(chosen)
     return kernels.Walk(
         database, chosen, first, anchors, bounds, inverses,
         sums=np.zeros((len(kernels.SUMS), n_columns)),
+        moments=np.zeros((len(kernels.MOMENTS), n_columns if standardised else 0)),
         touched=np.empty(n_columns, np.int64),
         below=np.empty(n_columns, np.int64),
         place=np.zeros(len(kernels.WALK_PLACE), np.int64),
@@ -232,7 +236,8 @@ def walk_below(walk: kernels.Walk) -> kernels.Walk:
     part = kernels.part_of(walk.database, anchor, number_of, len(below))
     first, inverses = int(walk.chosen[anchor]), np.full(len(below), walk.inverses[anchor])
     # The last of the columns has none after it.
-    return walk_over(part, walk.chosen[below], first, np.arange(len(below) - 1), np.full(len(below), np.inf), inverses)
+    anchors, bounds = np.arange(len(below) - 1), np.full(len(below), np.inf)
+    return walk_over(part, walk.chosen[below], first, anchors, bounds, inverses, walk.moments.shape[1] > 0)
 
 
 def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:

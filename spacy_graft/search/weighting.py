@@ -13,6 +13,10 @@ NONE, IDF, STANDARD, RATIO, RATIO_IDF = map(int, PenaltyWeightKind)
 SMALLEST, LARGEST = 0.05, 20.0
 #: What rounding may add to a sum, or take from a bound, relative to it.
 ROUNDING = 1e-9
+#: What rounding may add to a variance, relative to the mean square, of which it is a part.
+CANCELLED = 1e-12
+#: A column whose largest value is smaller is weighed as if it had this one, so that 1 / λ fits into single precision.
+LEAST_SCALE = 1e-18
 
 
 class Weighting(NamedTuple):
@@ -64,16 +68,25 @@ def deviation(n, total, squares):
 
 
 @inlined
-def inverse_weight(weighting, df, inside, outside, total, squares):
-    """1 / λ of a column; ``standard`` needs the sum of its values and of their squares."""
+def inverse_deviation(weighting, total, squares, largest):
+    """1 / σ of a column, between its bounds in units of the column's largest value.
+
+    So a column that is multiplied by a number has the same x / λ: products of small values are not left behind.
+    """
+    spread = deviation(weighting.n_documents, total, squares)
+    return within_bounds(weighting, largest / spread if spread > 0.0 else LARGEST) / max(largest, LEAST_SCALE)
+
+
+@inlined
+def inverse_weight(weighting, df, inside, outside, total, squares, largest):
+    """1 / λ of a column; ``standard`` needs the sum of its values, that of their squares, and the largest."""
     kind = weighting.kind
     if kind == NONE:
         return weighting.factor
     if kind == IDF:
         return within_bounds(weighting, idf(weighting, df) + 1.0)
     if kind == STANDARD:
-        spread = deviation(weighting.n_documents, total, squares)
-        return within_bounds(weighting, 1.0 / spread if spread > 0.0 else LARGEST)
+        return inverse_deviation(weighting, total, squares, largest)
     inverse = abs(log_ratio(weighting, inside, outside))
     if kind == RATIO_IDF:
         inverse *= idf(weighting, df)
@@ -82,9 +95,10 @@ def inverse_weight(weighting, df, inside, outside, total, squares):
 
 @njit
 def largest_inverse_weight(weighting, min_df, inside, outside):
-    """The largest 1 / λ of ``min_df`` or more documents out of those of a column.
+    """The largest x / λ of an entry x ≤ 1 of a column that has ``min_df`` or more documents out of those of a column.
 
-    A ratio is farthest from 1 where all documents inside and none outside are left, or the other way round.
+    A ratio is farthest from 1 where all documents inside and none outside are left, or the other way round. Where all
+    values are 1, and of other kinds than ``standard``, 1 / λ is not larger either.
     """
     kind = weighting.kind
     if kind == NONE:
@@ -101,14 +115,15 @@ def largest_inverse_weight(weighting, min_df, inside, outside):
 
 
 @inlined
-def standard_bound(weighting, gradient, df, squares):
+def standard_bound(weighting, gradient, df, squares, of_ones):
     """At least |v| / λ, with λ = σ, of every column x over some or all of ``df`` documents, with values of 1 or less.
 
-    ``gradient`` is at least |v|, and ``squares`` at least the sum of the squared residuals of these documents. That the
-    deviation of a part can be much smaller does not matter, since its gradient is: |v| ≤ ‖x‖ ‖δ‖, and of a column with
-    so many entries that are not 0, n σ² = ‖x‖² − (Σ x)² / n ≥ ‖x‖² (1 − df / n).
+    ``gradient`` is at least |v|, ``squares`` at least the sum of the squared residuals δ² of these documents, and
+    ``of_ones`` says that all values are 1. That the deviation of a part can be much smaller does not matter, since its
+    gradient is: |v| ≤ ‖x‖ ‖δ‖, and of a column with so many entries that are not 0, n σ² = ‖x‖² − (Σ x)² / n ≥
+    ‖x‖² (1 − df / n). By the limit of 1 / λ, |v| / λ ≤ LARGEST |v| / max x ≤ LARGEST Σ |δ|, and Σ |δ| ≤ sqrt(df Σ δ²).
     """
-    clipped = LARGEST * gradient
+    clipped = LARGEST * (gradient if of_ones else np.sqrt(df * squares) * (1.0 + ROUNDING))
     n = weighting.n_documents
     if df < n:
         clipped = min(clipped, np.sqrt(n * squares / (1.0 - df / n)) * (1.0 + ROUNDING))
@@ -116,35 +131,46 @@ def standard_bound(weighting, gradient, df, squares):
 
 
 @inlined
-def scaled_bound(weighting, gradient, inside, outside, of_ones):
-    """At least |v| / λ of a column with this |v|; λ itself, where counts tell it.
+def scaled_bound(weighting, gradient, inside, outside):
+    """|v| / λ of a column with this |v|, of which all values are 1 or λ is not ``standard``.
 
-    ``inside`` and ``outside`` are the sums of its documents' shares, and ``of_ones`` says that all values are 1.
+    ``inside`` and ``outside`` are the sums of its documents' shares.
     """
-    if weighting.kind != STANDARD:
-        return gradient * inverse_weight(weighting, inside + outside, inside, outside, 0.0, 0.0)
-    if of_ones:
-        return gradient * inverse_weight(weighting, inside, 0.0, 0.0, inside, inside)
-    return standard_bound(weighting, gradient, inside, outside)
+    if weighting.kind == STANDARD:
+        return gradient * inverse_weight(weighting, inside, 0.0, 0.0, inside, inside, 1.0)
+    return gradient * inverse_weight(weighting, inside + outside, inside, outside, 0.0, 0.0, 1.0)
 
 
 @inlined
-def scaled_bound_below(weighting, gradient, min_df, inside, outside):
+def standardised_bound(weighting, gradient, total, squares):
+    """At least |v| / λ of a column with this |v| and λ = σ, from the sums of its values and of their squares.
+
+    Its largest value, which the limit of 1 / λ depends on, is not needed.
+    """
+    n = weighting.n_documents
+    mean = total / n
+    variance = squares / n * (1.0 - CANCELLED) - mean * mean
+    return gradient / np.sqrt(variance) * (1.0 + ROUNDING) * weighting.factor if variance > 0.0 else np.inf
+
+
+@inlined
+def scaled_bound_below(weighting, gradient, min_df, inside, outside, of_ones):
     """At least |v| / λ of all columns of ``min_df`` or more documents out of those of a column.
 
-    ``gradient`` is at least their |v|; ``inside`` and ``outside`` are the sums of the column's shares.
+    ``gradient`` is at least their |v|; ``inside`` and ``outside`` are the sums of the column's shares; ``of_ones`` says
+    that all values are 1.
     """
     if weighting.kind == STANDARD:
-        return standard_bound(weighting, gradient, inside, outside)
+        return standard_bound(weighting, gradient, inside, outside, of_ones)
     return gradient * largest_inverse_weight(weighting, min_df, inside, outside)
 
 
 @njit
-def shared_inverse_weights(weighting, df, totals, squares):
+def shared_inverse_weights(weighting, df, totals, squares, largest):
     """1 / λ of many columns, of a kind that does not depend on labels: float32 (columns, 1)."""
     inverse = np.empty((df.shape[0], 1), np.float32)
     for k in range(df.shape[0]):
-        inverse[k, 0] = inverse_weight(weighting, df[k], 0.0, 0.0, totals[k], squares[k])
+        inverse[k, 0] = inverse_weight(weighting, df[k], 0.0, 0.0, totals[k], squares[k], largest[k])
     return inverse
 
 
@@ -152,4 +178,6 @@ def shared_inverse_weights(weighting, df, totals, squares):
 def fill_inverse_weights(weighting, df, inside, outside, inverse):
     """The same of one label, into ``inverse`` (columns)."""
     for k in range(inside.shape[0]):
-        inverse[k] = inverse_weight(weighting, df[k], inside[k], outside[k], 0.0, 0.0)
+        # Plain Python would go on in single precision, where the compiler does not.
+        of_label, others = np.float64(inside[k]), np.float64(outside[k])
+        inverse[k] = inverse_weight(weighting, df[k], of_label, others, 0.0, 0.0, 1.0)

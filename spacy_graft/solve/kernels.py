@@ -120,6 +120,44 @@ def collect_columns(pairs, totals, sums, squared):
             sums[j] = column_sum(totals[labels[j]], documents, first, last)
 
 
+@njit
+def sums_of_four(starts, entries, values, lanes, sums):
+    """Sum rows of ``lanes`` (n, 4) over the entries of each row of a sparse matrix, times its values if it has some.
+
+    Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``; ``sums`` is (rows, 4).
+    """
+    for k in range(starts.shape[0] - 1):
+        a0 = a1 = a2 = a3 = 0.0
+        for e in range(starts[k], starts[k + 1]):
+            i = entries[e]
+            value = values[e] if values.shape[0] else 1.0
+            a0 += value * lanes[i, 0]
+            a1 += value * lanes[i, 1]
+            a2 += value * lanes[i, 2]
+            a3 += value * lanes[i, 3]
+        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
+
+
+@njit
+def sums_of_eight(starts, entries, values, lanes, sums):
+    """The same of eight lanes."""
+    for k in range(starts.shape[0] - 1):
+        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
+        for e in range(starts[k], starts[k + 1]):
+            i = entries[e]
+            value = values[e] if values.shape[0] else 1.0
+            a0 += value * lanes[i, 0]
+            a1 += value * lanes[i, 1]
+            a2 += value * lanes[i, 2]
+            a3 += value * lanes[i, 3]
+            a4 += value * lanes[i, 4]
+            a5 += value * lanes[i, 5]
+            a6 += value * lanes[i, 6]
+            a7 += value * lanes[i, 7]
+        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
+        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4, a5, a6, a7
+
+
 @inlined
 def proximal_step(x, upper, lower):
     """The minimum of (w - x)² / 2 + upper max(w, 0) + lower max(-w, 0)."""

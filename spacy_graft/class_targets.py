@@ -1,0 +1,184 @@
+"""The targets of classifiers: labels, collections of labels, or a matrix of zeros and ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .estimators import DataConversionWarning
+from .graft.memory import require_memory_for
+from .messages import listed
+
+
+@dataclass(frozen=True)
+class ClassTargets:
+    """What documents are to be predicted as.
+
+    Attributes
+    ----------
+    classes : (n_labels,)
+        The labels, sorted; the numbers of the columns of a matrix.
+    values : float64 (n_documents, n_labels)
+        1 where a document has the label, else 0.
+    exclusive : bool
+        Whether each document has exactly one label.
+    dtype : dtype, optional
+        Of the matrix, if the targets were one.
+    """
+
+    classes: np.ndarray
+    values: np.ndarray
+    exclusive: bool
+    dtype: np.dtype[Any] | None = None
+
+    @classmethod
+    def read(cls, y: Any, multilabel: bool) -> ClassTargets:
+        """Read targets in any of their forms.
+
+        Parameters
+        ----------
+        y : iterable, or matrix
+            A label for each document, or, with ``multilabel``, a collection of labels. A matrix of zeros and ones has
+            a column for each label, whatever ``multilabel`` is.
+        multilabel : bool
+
+        Raises
+        ------
+        ValueError
+            If labels are missing, not finite, continuous, or cannot be sorted.
+        """
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        if (indicator := indicator_of(y)) is not None:
+            return cls(np.arange(indicator.shape[1]), indicator.astype(np.float64), False, indicator.dtype)
+        if multilabel:
+            return cls.of_collections(list(y))
+        return cls.of_labels(y)
+
+    @classmethod
+    def of_collections(cls, y: list[Any]) -> ClassTargets:
+        """Targets of documents with any number of labels each."""
+        if any(isinstance(value, str) for value in y):
+            raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
+        rows, labels = sets_and_labels(y)
+        return cls(as_classes(labels), has_label(rows, labels, False), False)
+
+    @classmethod
+    def of_labels(cls, y: Any) -> ClassTargets:
+        """Targets of documents with one label each."""
+        values = one_column(y)
+        array = values if isinstance(values, np.ndarray) else None
+        labels_of = values.tolist() if array is not None else list(values)
+        check_label_values(labels_of)
+        rows, labels = sets_and_labels([(label,) for label in labels_of])
+        classes = as_classes(labels)
+        if array is not None:
+            classes = classes.astype(array.dtype)
+        return cls(classes, has_label(rows, labels, True), True)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def some(self, rows: np.ndarray) -> ClassTargets:
+        """The targets of some documents; labels that none of them has are left out, unless they are of a matrix."""
+        values = self.values[rows]
+        kept = values.any(axis=0) if self.dtype is None else np.ones(len(self.classes), np.bool_)
+        return ClassTargets(self.classes[kept], values[:, kept], self.exclusive, self.dtype)
+
+    def require_labels(self) -> None:
+        """Raise a ValueError if there are fewer labels than a model needs."""
+        if len(self.classes) < (least := 2 if self.exclusive else 1):
+            raise ValueError(
+                f"y must have at least {least} different labels, but has {listed(self.classes.tolist())}. "
+                f"A classifier cannot be trained on {'one class' if self.exclusive else 'no class'}."
+            )
+
+
+def indicator_of(y: Any) -> np.ndarray | None:
+    """Targets as a matrix of zeros and ones, if they are one of several columns."""
+    if scipy.sparse.issparse(y):
+        values = y.toarray()
+    else:
+        values = y.to_numpy() if hasattr(y, "to_numpy") else y
+        if isinstance(values, list | tuple) and values and isinstance(values[0], np.ndarray | list | tuple):
+            try:
+                values = np.asarray(values)
+            except ValueError:  # of several lengths
+                return None
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
+        return None
+    if not np.isin(values, (0, 1)).all():
+        raise ValueError("y has several columns: it must be a matrix of zeros and ones, with a column for each label.")
+    return values
+
+
+def one_column(y: Any) -> Any:
+    """Labels in one dimension; a column becomes one, with a warning."""
+    values = y
+    if hasattr(y, "to_numpy"):
+        values = y.to_numpy()
+    elif hasattr(y, "__array__"):
+        values = np.asarray(y)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: labels are strings or numbers.")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        if values.ndim != 2 or values.shape[1] != 1:
+            raise ValueError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        values = values.ravel()
+    return values
+
+
+def check_label_values(labels: list[Any]) -> None:
+    """Raise a ValueError if a label is missing, or numbers are not finite, or no labels."""
+    if any(label is None for label in labels):
+        raise ValueError("Input y contains NaN: a label is None.")
+    numbers = np.array([label for label in labels if isinstance(label, float)])
+    if np.isnan(numbers).any():
+        raise ValueError("Input y contains NaN.")
+    if np.isinf(numbers).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    if (numbers != np.floor(numbers)).any():
+        raise ValueError("Unknown label type: continuous. A classifier needs labels, not the values of a regression.")
+
+
+def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
+    """The labels of each document, and all labels, sorted."""
+    try:
+        rows = [{plain_label(label) for label in value} for value in y]
+        return rows, sorted(set().union(*rows))
+    except TypeError as error:
+        raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
+
+
+def plain_label(label: Any) -> Any:
+    """A label as Python has it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray:
+    """Which labels documents have: float64 (n_documents, n_labels)."""
+    require_memory_for(len(rows), len(labels), exclusive)
+    places = {label: k for k, label in enumerate(labels)}
+    values = np.zeros((len(rows), len(labels)))
+    documents = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    values[documents, np.array([places[label] for row in rows for label in row], np.int64)] = 1.0
+    return values
+
+
+def as_classes(labels: list[Any]) -> np.ndarray:
+    """Labels as an array; of objects, if they are neither strings nor numbers."""
+    if all(isinstance(label, str) for label in labels) or all(isinstance(label, int | float) for label in labels):
+        return np.array(labels)
+    classes = np.empty(len(labels), object)
+    classes[:] = labels
+    return classes

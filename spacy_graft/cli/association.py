@@ -1,0 +1,162 @@
+"""``test``: which features go with which labels, and not by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    add_row,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+    printable,
+    wants_table,
+)
+from .inputs import TextFieldOption
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from spacy.language import Language
+
+    from ..checks.association import SignificanceReport, SignificantFeature
+
+EXAMPLES = """
+spacy-graft test train.jsonl
+spacy-graft test train.jsonl --of words --min-df 5 --strata author --contexts 2
+spacy-graft test train.jsonl --of characters --permutations 10000 --level 0.001 --format json
+spacy-graft test train.jsonl --model training/model-best
+"""
+
+
+class Units(StrEnum):
+    """What n-grams are made of."""
+
+    words = "words"
+    characters = "characters"
+
+
+def significance_command(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled JSON lines.")],
+    of: Annotated[Units, typer.Option(help="What the n-grams are made of, in lower case.")] = Units.words,
+    min_df: Annotated[int, typer.Option(min=1, help="Least number of documents of an n-gram.")] = 5,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Longest n-gram; by default any length.")] = None,
+    lang: Annotated[str, typer.Option(metavar="CODE", help="Language of the tokenizer, for example en or de.")] = "xx",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Pipeline whose tokenizer and feature blocks are taken instead."),
+    ] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Key in JSON lines of what documents are compared within: author, source."),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Error rate: of one false statement, and of false discoveries.")] = 0.05,
+    permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 1000,
+    top: Annotated[int, typer.Option(min=1, help="Number of features to list for each label.")] = 20,
+    contexts: Annotated[int, typer.Option(min=0, help="Number of documents to show each feature in.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random permutations.")] = 0,
+    text_field: TextFieldOption = "text",
+    label_field: Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")] = "label",
+    format: FormatOption = None,
+    component: ComponentOption = None,
+) -> None:
+    """Test which n-grams of any length go with which labels, and not by chance.
+
+    The labels are permuted many times (within strata, if there are any), and every n-gram is tested each time. The
+    largest statistic of each permutation gives adjusted p-values that hold for all n-grams together. Listed are the
+    features whose estimated rate of false discoveries is at most the level. JSON output has all figures.
+    """
+    from ..checks.association import significance
+    from ..pipeline.reader import JsonlCorpus
+
+    nlp = tokenizing_pipeline(of, min_df, max_length, lang) if model is None else load_pipeline(model, component)[0]
+    examples = JsonlCorpus(corpus, text_field, label_field)
+    report = significance(
+        nlp,
+        examples(nlp),
+        strata=None if strata is None else values_of(corpus, strata),
+        level=level,
+        permutations=permutations,
+        top=top,
+        contexts=contexts,
+        seed=seed,
+        component=component,
+    )
+    if wants_table(format):
+        print_tables(*renderables(report))
+    else:
+        print_json(asdict(report), indent=2)
+
+
+def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str) -> Language:
+    """Return an untrained pipeline with a block of n-grams."""
+    import spacy
+
+    block: dict[str, Any] = {"min_df": min_df, "max_length": max_length}
+    if of == Units.words:
+        block |= {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER"}
+    else:
+        block |= {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": False}
+    try:
+        nlp = spacy.blank(lang)
+    except ImportError as error:
+        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+    nlp.add_pipe("textcat_graft_multilabel", config={"features": {str(of): block}})
+    return nlp
+
+
+def values_of(corpus: Path, key: str) -> list[str]:
+    """Return the value of a key in every line, as JSON."""
+    from ..files import BadLineError, json_object, json_text, numbered_lines
+    from ..messages import listed
+
+    values = []
+    for number, line in numbered_lines(corpus):
+        if line.strip():
+            record = json_object(corpus, number, line)
+            if key not in record:
+                raise BadLineError(corpus, number, f"there is no {key!r}. The keys: {listed(record)}.")
+            values.append(json_text(record[key]))
+    return values
+
+
+def renderables(report: SignificanceReport) -> Iterator[RenderableType]:
+    """Yield a summary, and a table of each label."""
+    yield (
+        f"{report.n_tested:,} pairs of a feature and a label tested in {report.n_documents:,} documents under "
+        f"{report.n_permutations:,} permutations. |z| of {report.threshold:.2f} or more: significant at "
+        f"{report.level:g} among all of them."
+    )
+    for label in report.labels:
+        features = [feature for feature in report.features if feature.label == label]
+        if label in report.n_discoveries:
+            yield features_of_label(report, label, features)
+
+
+def features_of_label(report: SignificanceReport, label: str, features: list[SignificantFeature]) -> Table:
+    """Make a table of the features of a label."""
+    from rich.text import Text
+
+    title = (
+        f"{label}: {report.labels[label]:,} documents; {report.n_significant[label]:,} significant features, "
+        f"{report.n_discoveries[label]:,} at a false discovery rate of {report.level:g}"
+    )
+    numbers = ["z", "adjusted p", "FDR", "documents", "of the label"]
+    table = make_table(title, "feature", *numbers, numbers=numbers)
+    for feature in features:
+        counts = (f"{feature.df:,}", f"{feature.df_of_label:,}")
+        name = Text(printable(feature.text))
+        for context in feature.contexts:
+            name.append(f"\n  {printable(context)}", style="dim")
+        add_row(table, name, f"{feature.z:+.1f}", f"{feature.p_adjusted:.3g}", f"{feature.fdr:.3g}", *counts)
+    return table

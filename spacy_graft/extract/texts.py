@@ -1,0 +1,354 @@
+"""Texts, bytes and sequences of integers as symbols, without a tokenizer and without Docs.
+
+A reader is to such documents what a block is to Docs: it declares the same, names its symbols in the same way, and is
+an immutable value. It reads many documents at once.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..options import check_flags
+from .batches import bounds
+from .blocks import BlockKind
+from .letters import code_points, framed_words
+from .options import check_settings
+from .streams import Stream
+
+#: Symbols that are read at a time, if no document has more.
+BATCH = 2**14
+#: What is no character: halves of surrogate pairs, which Python's strings may hold.
+SURROGATES = 0xD800, 0xE000
+#: Bases of nucleic acids with the codes of IUPAC for several, and their complements.
+BASES = str.maketrans("ACGTUacgtuRYKMBVDHrykmbvdh", "TGCAAtgcaaYRMKVBHDyrmkvbhd")
+
+
+class Words:
+    """Numbers of words, from 1: what spaCy's strings are to blocks. 0 is a word that is not known.
+
+    A model has its own, which do not change any more, so that any number of threads can read with them.
+    """
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._words = [""]
+        self.numbers: dict[str, int] = {}
+        for word in words:
+            self.add(word)
+
+    def __getitem__(self, number: int) -> str:
+        return self._words[number]
+
+    def add(self, word: str) -> int:
+        """Return the number of a word, a new one if it has none."""
+        number = self.numbers.setdefault(word, len(self._words))
+        if number == len(self._words):
+            self._words.append(word)
+        return number
+
+
+@dataclass(frozen=True)
+class SequenceReader(ABC):
+    """What readers have in common.
+
+    Parameters
+    ----------
+    min_df : int
+        Least number of documents of a feature.
+    max_length : int, optional
+        Longest n-gram in symbols; any length if None.
+    penalty_factor : float
+        Factor of the penalty weights of these features: above 1, features of other readers are preferred.
+    """
+
+    min_df: int = 1
+    max_length: int | None = None
+    penalty_factor: float = 1.0
+
+    kind: ClassVar[BlockKind] = BlockKind.NGRAMS
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
+    feature_kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_settings(self)  # type: ignore[arg-type]
+
+    @abstractmethod
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        """Return the symbols of documents; where ``grow``, words that are not known get a number.
+
+        Raises
+        ------
+        ValueError
+            If a document is of another kind than this reader reads.
+        """
+
+    @abstractmethod
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        """Return the name of each symbol."""
+
+    @abstractmethod
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        """Return the symbols of names, the inverse of ``names``: ``dtype``, 1-D.
+
+        Raises
+        ------
+        ValueError
+            If there can be no such names.
+        """
+
+    @abstractmethod
+    def text(self, names: Sequence[str]) -> str:
+        """Return the text of an n-gram for display."""
+
+    def offsets(self, document: Any) -> np.ndarray | None:
+        """Return where in :func:`displayed_text` each symbol starts and ends: int (n_symbols, 2); None if unknown."""
+        return None
+
+
+@dataclass(frozen=True)
+class TextCharacters(SequenceReader):
+    """N-grams of the code points of strings, as :class:`~spacy_graft.extract.characters.CharacterNgrams` has them.
+
+    U+0000 and halves of surrogate pairs are breaks, which no n-gram crosses.
+
+    Parameters
+    ----------
+    lowercase : bool
+        Whether to lower-case the texts.
+    within_words : bool
+        Whether to leave out n-grams of more than one word; each word has a space on either side.
+    reverse_complement : bool
+        Whether a feature is an n-gram or its reverse complement: each text is followed by its own, after a break.
+    """
+
+    lowercase: bool = True
+    within_words: bool = False
+    reverse_complement: bool = False
+
+    feature_kind: ClassVar[str] = "character n-gram"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flags = {name: getattr(self, name) for name in ("lowercase", "within_words", "reverse_complement")}
+        check_flags(type(self).__name__, **flags)
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        texts = [self._written(text) for text in strings_of(documents)]
+        read = Stream(encoded("".join(texts)), bounds(map(len, texts)))
+        return framed_words(read)[0] if self.within_words else read
+
+    def _written(self, text: str) -> str:
+        text = text.lower() if self.lowercase else text
+        if not self.reverse_complement:
+            return text
+        return text + (" " if self.within_words else "\0") + text[::-1].translate(BASES)
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        return tuple(map(chr, symbols.tolist()))
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        if any(len(name) != 1 for name in names):
+            raise ValueError(f"Symbols of characters are single ones, but one is {max(names, key=len)!r}")
+        return np.array([ord(name) for name in names], np.uint32)
+
+    def text(self, names: Sequence[str]) -> str:
+        return "".join(names)
+
+    def offsets(self, document: str) -> np.ndarray:
+        places = np.arange(len(document), dtype=np.int64)
+        if self.lowercase:
+            # 'İ' is two characters in lower case.
+            places = np.repeat(places, [len(character.lower()) for character in document])
+        if self.reverse_complement:
+            places = np.concatenate([places, [len(document)], places[::-1]])
+        ends = places + 1
+        if self.within_words:
+            framed, at = framed_words(Stream(encoded(self._written(document)), bounds([len(places)])))
+            places = np.append(places, len(document))[at]
+            ends = places + ((framed.symbols != 0) & (framed.symbols != ord(" ")))
+        return np.stack((places, ends), axis=1)
+
+
+@dataclass(frozen=True)
+class TextWords(SequenceReader):
+    """N-grams of the words of strings, which are separated by white space, or of what a function makes of documents.
+
+    Parameters
+    ----------
+    lowercase : bool
+        Whether to lower-case the texts; a function gets them as they are.
+    analyzer : callable, optional
+        From a document to a sequence of strings.
+    """
+
+    lowercase: bool = True
+    analyzer: Callable[[Any], Sequence[str]] | None = None
+
+    feature_kind: ClassVar[str] = "word n-gram"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flags(type(self).__name__, lowercase=self.lowercase)
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        known, read = words.numbers, self._words_of(documents)
+        if grow:
+            numbers = [words.add(word) for of_document in read for word in of_document]
+        else:
+            numbers = [known.get(word, 0) for of_document in read for word in of_document]
+        return Stream(np.array(numbers, np.uint32), bounds(map(len, read)))
+
+    def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
+        if self.analyzer is None:
+            return [(text.lower() if self.lowercase else text).split() for text in strings_of(documents)]
+        read: list[Sequence[Any]] = [list(self.analyzer(document)) for document in documents]
+        for words in read:
+            for word in words:
+                if not isinstance(word, str):
+                    raise ValueError(f"analyzer must return strings for each document, but one is {word!r}.")
+        return read
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        return tuple(strings[number] for number in symbols.tolist())
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        return np.array([strings.add(name) for name in names], np.uint32)
+
+    def text(self, names: Sequence[str]) -> str:
+        return " ".join(names)
+
+    def offsets(self, document: Any) -> np.ndarray | None:
+        if self.analyzer is not None:
+            return None
+        # What white space is for a regular expression, it is for str.split.
+        return np.array([match.span() for match in re.finditer(r"\S+", document)], np.int64).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class TextBytes(SequenceReader):
+    """N-grams of bytes, of any value; strings are encoded in UTF-8."""
+
+    feature_kind: ClassVar[str] = "byte n-gram"
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        read = list(map(bytes_of, documents))
+        # 0 would be a break.
+        return Stream(np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1), bounds(map(len, read)))
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        return tuple(f"{symbol - 1:02x}" for symbol in symbols.tolist())
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        if not all(re.fullmatch("[0-9a-f]{2}", name) for name in names):
+            raise ValueError("Symbols of bytes are two hexadecimal digits each.")
+        return np.array([int(name, 16) + 1 for name in names], np.uint32)
+
+    def text(self, names: Sequence[str]) -> str:
+        return repr(bytes.fromhex("".join(names)))
+
+    def offsets(self, document: Any) -> np.ndarray:
+        places = np.arange(len(document), dtype=np.int64)
+        if isinstance(document, str):
+            places = np.repeat(places, [len(bytes_of(character)) for character in document])
+        return np.stack((places, places + 1), axis=1)
+
+
+@dataclass(frozen=True)
+class IntegerSequences(SequenceReader):
+    """N-grams of integers of 64 bits."""
+
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    feature_kind: ClassVar[str] = "integer n-gram"
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        return Stream.join([integers_of(document).view(np.uint64) for document in documents], np.uint64)
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        return tuple(map(str, symbols.view(np.int64).tolist()))
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        try:
+            return np.array([int(name) for name in names], np.int64).view(np.uint64)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"Symbols of integer sequences are integers of 64 bits: {error}") from error
+
+    def text(self, names: Sequence[str]) -> str:
+        return " ".join(names)
+
+    def offsets(self, document: Any) -> np.ndarray:
+        lengths = np.array([len(str(number)) for number in integers_of(document).tolist()], np.int64)
+        ends = np.cumsum(lengths + 1) - 1
+        return np.stack((ends - lengths, ends), axis=1)
+
+
+def strings_of(documents: Sequence[Any]) -> Sequence[str]:
+    """The documents, which must be strings."""
+    for document in documents:
+        if not isinstance(document, str):
+            hint = " Decode it, or use analyzer='byte'." if isinstance(document, bytes | bytearray) else ""
+            raise ValueError(f"Each document must be a string, but one is {document!r:.60}.{hint}")
+    return documents
+
+
+def bytes_of(document: Any) -> bytes:
+    """A document as bytes."""
+    if isinstance(document, str):
+        return document.encode("utf-8", "surrogatepass")
+    if not isinstance(document, bytes | bytearray | memoryview):
+        raise ValueError(f"Each document must be bytes or a string, but one is {document!r:.60}.")
+    return bytes(document)
+
+
+def integers_of(document: Any) -> np.ndarray:
+    """A document as integers: int64, 1-D."""
+    values = np.asarray(document)
+    if values.shape == (0,):
+        return np.empty(0, np.int64)
+    if values.ndim != 1 or values.dtype.kind not in "iu" or (values.dtype == np.uint64 and values.max() >= 2**63):
+        raise ValueError(f"Each document must be a sequence of integers of 64 bits, but one is {document!r:.60}.")
+    return np.ascontiguousarray(values, np.int64)
+
+
+def encoded(text: str) -> np.ndarray:
+    """The code points of a string: uint32. Halves of surrogate pairs are 0."""
+    try:
+        return code_points(text)
+    except UnicodeEncodeError:
+        symbols = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
+        return np.where((symbols >= SURROGATES[0]) & (symbols < SURROGATES[1]), np.uint32(0), symbols)
+
+
+def sequence_length(document: Any, symbols: np.ndarray) -> int:
+    """Count the different words of a document, separated by white space, or its different symbols; at least 1."""
+    words: list[Any] = document.lower().split() if isinstance(document, str | bytes) else symbols.tolist()
+    return max(1, len(set(words)))
+
+
+def displayed_text(document: Any) -> str:
+    """A document as a text to look at: bytes as one character each, integers with spaces between."""
+    if isinstance(document, str):
+        return document
+    if isinstance(document, bytes | bytearray | memoryview):
+        return bytes(document).decode("latin-1")
+    return " ".join(map(str, document)) if hasattr(document, "__iter__") else str(document)
+
+
+def document_batches(documents: Iterable[Any], size: int = BATCH) -> Iterator[list[Any]]:
+    """Divide documents, in their order, into batches of one document or at most ``size`` symbols."""
+    batch: list[Any] = []
+    room = size
+    for document in documents:
+        # What has no length is for a function, or is refused.
+        length = 1 + len(document) if hasattr(document, "__len__") else 1
+        if batch and length > room:
+            yield batch
+            batch, room = [], size
+        batch.append(document)
+        room -= length
+    if batch:
+        yield batch

@@ -1,0 +1,335 @@
+"""The classifier of texts, bytes and sequences that no tokenizer has touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .classifier import LinearClassifier
+from .estimators import require_fitted
+from .explain.features import Feature, features_of
+from .explain.scores import Explanation
+from .explain.texts import explain_text
+from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
+from .graft.report import Report
+from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+from .item_model import by_falling_weight
+from .messages import listed
+from .model.table import damaged_model
+from .text_model import TextModel, TextSpace
+from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
+
+#: What an analyzer may be named.
+ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
+Analyzer = str | Callable[[Any], Sequence[str]]
+
+
+class GraftTextClassifier(LinearClassifier):
+    r"""Sparse logistic regression over all n-grams of texts, bytes or sequences, of any length.
+
+    The n-grams are searched implicitly: no matrix of them is built, and their length needs no limit. At one L1
+    strength, the model is the optimum over all of them, with a bound of its distance to it (``report_``). It has a few
+    hundred to a few thousand features, each an n-gram that can be read (``features``).
+
+    With scikit-learn (``python -m pip install "spacy-graft[sklearn]"``) this is one of its estimators, with ``clone``,
+    ``Pipeline``, ``GridSearchCV`` (over ``learner`` and the other parameters), ``cross_val_score``, and so on. It takes
+    the place of both a vectorizer and a linear classifier.
+
+    Parameters
+    ----------
+    learner : Grafting, GraftingPath or CoordinateAscent
+        The learner: along a path of L1 strengths (the model is that of the last point), at one strength, or without a
+        penalty. By default ``GraftingPath()``, that of the spaCy component, which needs no tuning. ``Grafting(l1=1.0)``
+        is faster and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
+    analyzer : str, callable, or list of these
+        What n-grams are made of:
+
+        - ``"char"``: characters, with white space;
+        - ``"char_wb"``: characters of one word, with a space on either side;
+        - ``"word"``: words separated by white space;
+        - ``"byte"``: bytes of any value; strings are encoded in UTF-8;
+        - ``"integer"``: integers; a document is a sequence or an array of them;
+        - a function from a document to a list of strings, such as ``re.compile(r"\w+").findall``.
+
+        With several, features of all of them are searched at once.
+    min_df : int, or list of int
+        Least number of training documents with a feature; for several analyzers, one for all or one for each.
+    max_length : int or None, or list of these
+        Longest n-gram in characters, words, bytes or integers; any length if None.
+    lowercase : bool
+        Whether strings are lower-cased, unless the analyzer is ``"byte"`` or a function.
+    penalty_factor : float, or list of float
+        Factor of the penalty of features: with several analyzers, features of those with a larger one are used less.
+    reverse_complement : bool
+        For nucleic acids and the analyzer ``"char"``: a feature is an n-gram or its reverse complement, which count as
+        one. Bases are A, C, G, T or U, and IUPAC's codes for several of them.
+    multilabel : bool
+        Whether ``y`` has a collection of labels for each document. A matrix of zeros and ones with a column for each
+        label needs no flag.
+
+    Attributes
+    ----------
+    classes_ : array (n_labels,)
+        The labels, sorted. Trained on a matrix of targets, the numbers of its columns.
+    coef_ : sparse array (n_labels, n_features), or (1, n_features)
+        Weights of the features of the model, in the order of ``get_feature_names_out``; of two labels that exclude each
+        other, those of the second minus those of the first.
+    intercept_ : array (n_labels,), or (1,)
+    report_ : Report
+        The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
+
+    Notes
+    -----
+    Without held-out documents, a path ends with the model of its last point: choose among learners with
+    ``GridSearchCV``.
+
+    A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
+    learner, divided by the square root of the number of different words of the document. Words are separated by white
+    space, whatever the analyzer; of documents that are neither strings nor bytes, symbols are counted. Of
+    n-grams with the same training documents, the shortest is the feature. In characters, U+0000 and halves of surrogate
+    pairs are breaks that no n-gram crosses; bytes have no breaks.
+
+    With ``analyzer="char"`` or ``"char_wb"``, the model is that of the spaCy component over ``CharacterNgrams`` with
+    the same options, to the bit, unless lower-casing depends on the tokens (a final sigma), or the learner normalises
+    lengths and the tokens are not the words.
+
+    ``save`` and ``load`` keep a model without pickle; pickle and joblib work too, as for other estimators.
+
+    A fit takes about 30 to 60 bytes of memory a character at its peak. Documents are read once, in batches, and not
+    kept, so ``fit`` and ``predict`` also take generators. A fitted model may be used by any number of threads.
+
+    Examples
+    --------
+    >>> from spacy_graft import Grafting, GraftTextClassifier
+    >>> texts = ["unlucky end", "lucky end", "an unfair game", "a fair game", "untold", "told"] * 5
+    >>> labels = ["-", "+", "-", "+", "-", "+"] * 5
+    >>> model = GraftTextClassifier(Grafting(l1=1.0)).fit(texts, labels)
+    >>> model.predict(["an uneven game", "an even game"])
+    array(['-', '+'], dtype='<U1')
+    >>> [(feature.text, feature.df) for feature in model.features()]
+    [('un', 15)]
+    >>> round(model.score(texts, labels), 2)
+    1.0
+
+    >>> model.explain(["an uneven game"])[0]["-"].contributions[0].members[0].places
+    ((Span(start=3, end=5, first_token=0, end_token=0),),)
+
+    Words and the characters in them, as the spaCy component has them by default:
+
+    >>> model = GraftTextClassifier(analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5])
+    >>> model.fit(texts, labels).predict_proba(["unheard"]).shape
+    (1, 2)
+
+    Bytes:
+
+    >>> files = [b"\x7fELF\x02\x01", b"\x89PNG\r\n", b"\x7fELF\x01\x01", b"\x89PNG\r\n\x1a"] * 5
+    >>> model = GraftTextClassifier(Grafting(l1=1.0), analyzer="byte").fit(files, ["elf", "png"] * 10)
+    >>> model.predict([b"\x7fELF\x02\x01\x00"]).tolist()
+    ['elf']
+    """
+
+    _default_learner: ClassVar[Any] = GraftingPath()
+
+    def __init__(
+        self,
+        learner: Grafting | GraftingPath | CoordinateAscent | None = None,
+        *,
+        analyzer: Analyzer | Sequence[Analyzer] = "char",
+        min_df: int | Sequence[int] = 2,
+        max_length: int | Sequence[int | None] | None = None,
+        lowercase: bool = True,
+        penalty_factor: float | Sequence[float] = 1.0,
+        reverse_complement: bool = False,
+        multilabel: bool = False,
+    ) -> None:
+        self.learner = learner
+        self.analyzer = analyzer
+        self.min_df = min_df
+        self.max_length = max_length
+        self.lowercase = lowercase
+        self.penalty_factor = penalty_factor
+        self.reverse_complement = reverse_complement
+        self.multilabel = multilabel
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+    def fit(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> GraftTextClassifier:
+        """Train until the learner's tolerance is met.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents: a list, a column of an array or a DataFrame, or a generator of strings, bytes or sequences.
+        y : iterable, or matrix
+            A label for each document; with ``multilabel``, a collection of labels. Or a matrix of zeros and ones
+            (n_documents, n_labels).
+        sample_weight : sequence of float, optional
+            The example weight of each document. Documents of weight 0 are left out.
+
+        Returns
+        -------
+        GraftTextClassifier
+            The classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
+            are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
+        """
+        self._fit(TextSpace(self._readers()), X, y, sample_weight)
+        return self
+
+    def _check_report(self, report: Report) -> None:
+        if not report.n_columns:
+            raise ValueError(
+                f"empty vocabulary; no n-gram is in min_df = {self.min_df} documents. Lower min_df, or see whether the "
+                f"documents are empty as the analyzer sees them."
+            )
+
+    def _readers(self) -> dict[str, SequenceReader]:
+        """What the parameters say of each analyzer, by its name."""
+        given = self.analyzer
+        analyzers: list[Any] = [given] if isinstance(given, str) or callable(given) else list(given)
+        if not analyzers:
+            raise ValueError("GraftTextClassifier: analyzer must name at least one, but is empty.")
+        names = names_of_analyzers(analyzers)
+        options = {name: self._for_each(name, names) for name in ("min_df", "max_length", "penalty_factor")}
+        readers = {}
+        for k, (name, analyzer) in enumerate(zip(names, analyzers, strict=True)):
+            readers[name] = self._reader(analyzer, {option: values[k] for option, values in options.items()})
+        return readers
+
+    def _for_each(self, option: str, names: list[str]) -> list[Any]:
+        """The value of an option for each analyzer."""
+        value = getattr(self, option)
+        if not isinstance(value, list | tuple):
+            return [value] * len(names)
+        if len(value) != len(names):
+            raise ValueError(
+                f"GraftTextClassifier: {option} has {len(value)} values, but there are {len(names)} analyzers: "
+                f"{listed(names)}."
+            )
+        return list(value)
+
+    def _reader(self, analyzer: Any, options: dict[str, Any]) -> SequenceReader:
+        if self.reverse_complement and analyzer not in ("char", "char_wb"):
+            raise ValueError("GraftTextClassifier: reverse_complement is for characters, but analyzer is not 'char'.")
+        if analyzer in ("char", "char_wb"):
+            return TextCharacters(
+                **options,
+                lowercase=self.lowercase,
+                within_words=analyzer == "char_wb",
+                reverse_complement=self.reverse_complement,
+            )
+        if analyzer == "byte":
+            return TextBytes(**options)
+        if analyzer == "integer":
+            return IntegerSequences(**options)
+        return TextWords(**options, lowercase=self.lowercase, analyzer=None if analyzer == "word" else analyzer)
+
+    @property
+    def _texts(self) -> TextModel:
+        """The model of what has been fitted."""
+        require_fitted(self, "_model")
+        model = self._model
+        assert isinstance(model, TextModel)
+        return model
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the n-grams of the model, in the order of ``coef_``: array of str.
+
+        With several analyzers, each is preceded by the name of its own: ``char_wb__un``.
+        """
+        names = super().get_feature_names_out()
+        if len(self._texts.readers) == 1:
+            return names
+        return np.array([f"{block}__{name}" for block, name in zip(self._blocks, names, strict=True)], object)
+
+    @property
+    def _blocks(self) -> tuple[str, ...]:
+        return self._texts.snapshot.features.blocks
+
+    def features(self) -> list[Feature]:
+        """Return the features of the model, by falling absolute weight."""
+        snapshot = self._texts.snapshot
+        found = features_of(snapshot, self.classes_.tolist())
+        return [found[k] for k in by_falling_weight(snapshot.weights)]
+
+    def explain(self, X: Iterable[Any]) -> list[Explanation]:
+        """Explain the prediction for each document.
+
+        Returns
+        -------
+        list of Explanation
+            For each label its score, and the contributions of the document's features with their places, in characters
+            of the document's text. In a notebook, an explanation is shown as the highlighted text.
+        """
+        model, documents = self._texts, list(self._space.read(X))
+        probabilities = self.predict_proba(documents)
+        labels = list(map(str, self.classes_.tolist()))
+        return [
+            explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
+        ]
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier into a file, in plain values and with a digest.
+
+        Raises
+        ------
+        ValueError
+            If an analyzer is a function, a label neither a string nor a number, or the learner of another package.
+        """
+        require_fitted(self, "_model")
+        saved = SavedEstimator(
+            type(self).__name__, self.get_params(deep=False), self.classes_, self._exclusive, self._matrix_dtype
+        )
+        write_estimator(Path(path), saved, self._texts, self.report_)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what :meth:`save` wrote. Nothing in it is executed.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or of another estimator or version.
+        """
+        data = Path(path).read_bytes()
+        try:
+            saved, message = read_parts_of(data)
+            if saved.name != cls.__name__:
+                raise damaged_model(f"it is of {saved.name!r}, not of {cls.__name__!r}")
+            estimator = cls(**saved.params)
+            readers = estimator._readers()
+            estimator._model, estimator.report_ = read_model(message, readers, len(saved.classes))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from error
+        estimator._space = TextSpace(readers)
+        estimator.classes_, estimator._exclusive = saved.classes, saved.exclusive
+        estimator._matrix_dtype = saved.matrix_dtype
+        return estimator
+
+
+def names_of_analyzers(analyzers: list[Any]) -> list[str]:
+    """The names of the readers: those of analyzers, ``callable``, ``callable2`` and so on of functions."""
+    names: list[str] = []
+    for analyzer in analyzers:
+        if callable(analyzer):
+            n_before = sum(name.startswith("callable") for name in names)
+            names.append(f"callable{n_before + 1}" if n_before else "callable")
+        elif analyzer not in ANALYZERS or analyzer in names:
+            raise ValueError(
+                f"GraftTextClassifier: analyzer must be one of {listed(ANALYZERS)} or callable, or a list of different "
+                f"ones, but is {analyzers!r}."
+            )
+        else:
+            names.append(analyzer)
+    return names

@@ -1,0 +1,199 @@
+"""Models over texts, bytes and sequences that no tokenizer has touched; :mod:`spacy_graft.item_model` has those over
+items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from .extract.feature_lengths import bounded_lengths
+from .extract.streams import Stream
+from .extract.texts import SequenceReader, Words, document_batches, sequence_length
+from .graft.data import TrainingData
+from .graft.solution import Solution
+from .item_model import ItemFeature
+from .model.matching import Blocks, CompiledFeatures
+from .model.snapshot import Snapshot, snapshot_of_solution
+
+
+@dataclass(frozen=True)
+class ReadTexts:
+    """What is kept of training texts.
+
+    Attributes
+    ----------
+    streams : dict of str to Stream
+        By the name of the reader.
+    lengths : float64 (n_documents)
+        What document weights are made of.
+    """
+
+    streams: dict[str, Stream]
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class TextSpace:
+    """N-grams of documents, as one or several readers see them.
+
+    Parameters
+    ----------
+    readers : mapping of str to SequenceReader
+    """
+
+    def __init__(self, readers: Mapping[str, SequenceReader]) -> None:
+        self.readers = dict(readers)
+        self._words = Words()
+
+    def learn(self, X: Iterable[Any], names: Sequence[str] | None = None) -> ReadTexts:
+        """Read training documents batch by batch; they are not kept."""
+        parts: list[dict[str, Stream]] = []
+        lengths: list[int] = []
+        for batch in document_batches(documents_of(X)):
+            streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
+            lengths += lengths_of(batch, next(iter(streams.values())))
+            parts.append(streams)
+        empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
+        joined = {name: Stream.concatenated([part[name] for part in parts or [empty]]) for name in self.readers}
+        return ReadTexts(joined, np.array(lengths, np.float64))
+
+    def read(self, X: Iterable[Any]) -> Iterable[Any]:
+        """Return other documents, to be read when they are scored."""
+        return documents_of(X)
+
+    def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
+        """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
+        readers = self.readers.items()
+        return TrainingData(
+            streams=documents.streams,
+            min_df={name: reader.min_df for name, reader in readers},
+            max_length={name: reader.max_length for name, reader in readers},
+            penalty_factors={name: reader.penalty_factor for name, reader in readers},
+            lengths=documents.lengths,
+            **of_documents,
+        )
+
+    def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
+        """Return the model of a solution."""
+        blocks = Blocks(cast("Any", self.readers))
+        return TextModel(snapshot_of_solution(solution, blocks, cast("Any", self._words)))
+
+
+class TextModel:
+    """A solution over texts, prepared for scoring others.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Its blocks are readers.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        #: Before anything is read: a word that no feature has is the same as all others.
+        self._words = Words(sorted({name for ngram in snapshot.features.ngrams for name in ngram}))
+
+    @property
+    def readers(self) -> dict[str, SequenceReader]:
+        """The readers by name."""
+        return cast("Any", self.snapshot.blocks)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the features: float64 (n_features, n_labels)."""
+        return self.snapshot.weights
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
+        return self.snapshot.intercepts
+
+    def features(self) -> Iterator[ItemFeature]:
+        """Yield the features in the order of the weights."""
+        table = self.snapshot.features
+        for block, ngram, df in zip(table.blocks, table.ngrams, table.df.tolist(), strict=True):
+            yield ItemFeature((self.readers[block].text(ngram),), df)
+
+    def scores(self, documents: Iterable[Any]) -> np.ndarray:
+        """Return the scores of documents: float64 (n_documents, n_labels)."""
+        features = self.compiled()
+        parts = [np.empty((0, self.snapshot.n_labels))]
+        for batch in document_batches(documents):
+            streams = self._read(features, batch)
+            parts.append(self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words)))
+        return np.concatenate(parts)
+
+    def contributions(self, documents: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the features of each document (int64), and their values times the document weight (float64)."""
+        for document in documents:
+            rows = np.unique(self.occurrences(document)[:, 0])
+            yield rows, np.full(len(rows), self.document_weight(document, rows))
+
+    def occurrences(self, document: Any) -> np.ndarray:
+        """Return every occurrence of every feature, as :meth:`Snapshot.ngram_occurrences` does."""
+        features = self.compiled()
+        streams = self._read(features, [document])
+        found = [automaton.occurrences(streams[name].symbols) for name, automaton in features.automata.items()]
+        return np.concatenate([np.empty((0, 3), np.int64), *found])
+
+    def document_weight(self, document: Any, rows: np.ndarray) -> float:
+        """Return the weight of a document with these features."""
+        snapshot = self.snapshot
+        if not snapshot.mean_scale:
+            return 1.0
+        if len(snapshot.length_shares):
+            lengths = bounded_lengths(np.atleast_1d(snapshot.length_shares[rows].sum()))
+        else:
+            lengths = self._lengths([document])
+        return float(snapshot.mean_scale / np.sqrt(lengths[0]))
+
+    def compiled(self) -> CompiledFeatures:
+        """Return the features as they are matched."""
+        return self.snapshot.matcher.compiled(self.snapshot.features, self.snapshot.blocks, cast("Any", self._words))
+
+    def _read(self, features: CompiledFeatures, batch: Sequence[Any]) -> dict[str, Stream]:
+        """The symbols of documents for those readers that have features, or for all in order to check documents."""
+        names = features.automata or self.readers
+        return {name: self.readers[name].stream(batch, self._words, False) for name in names}
+
+    def _lengths(self, batch: Sequence[Any]) -> np.ndarray:
+        """The lengths of documents, where the model needs them."""
+        if not self.snapshot.mean_scale or len(self.snapshot.length_shares):
+            return np.ones(len(batch))
+        first = next(iter(self.readers.values()))
+        # All words are told apart, those of the features and others.
+        return np.array(lengths_of(batch, first.stream(batch, Words(), True)), np.float64)
+
+
+def documents_of(X: Any) -> Iterable[Any]:
+    """The documents of a list, a column, the rows of a table, or anything else that can be iterated over.
+
+    Raises
+    ------
+    ValueError
+        If it is a single string, or nothing to iterate over.
+    """
+    if isinstance(X, str | bytes | bytearray):
+        raise ValueError("Iterable over raw text documents expected, string object received.")
+    values = X.to_numpy() if hasattr(X, "to_numpy") else X
+    if not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
+        raise ValueError(f"Documents must be a list or a column of texts, but are {X!r:.60}.")
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "iu" and values.size == len(values):
+        # Python's own strings and bytes are quicker than NumPy's.
+        return cast("Iterable[Any]", values.reshape(-1).tolist())
+    return values
+
+
+def lengths_of(documents: Sequence[Any], symbols: Stream) -> list[int]:
+    """The lengths of documents, whose symbols are read already."""
+    starts = symbols.starts.tolist()
+    return [
+        sequence_length(document, symbols.symbols[start:stop])
+        for document, start, stop in zip(documents, starts[:-1], starts[1:], strict=True)
+    ]

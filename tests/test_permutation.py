@@ -1,0 +1,181 @@
+"""Permutation tests against enumerated permutations and plain NumPy."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from spacy_graft.extract.streams import Stream
+from spacy_graft.index.items import ItemIndex
+from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.matrices import bags_of
+from spacy_graft.permutation import kernels
+from spacy_graft.permutation.contrasts import Contrast
+from spacy_graft.permutation.permutations import PermutationTest, bins_of, permutation_test, permuted
+
+RNG_SEEDS = range(6)
+
+
+def text_index(texts: list[str], min_df: int = 1) -> NgramIndex:
+    parts = [np.frombuffer(text.encode("utf-32-le"), np.uint32) for text in texts]
+    return NgramIndex.build(Stream.join(parts, np.uint32), min_df)
+
+
+def item_index(values: np.ndarray) -> ItemIndex:
+    import scipy.sparse
+
+    return ItemIndex.build(bags_of(scipy.sparse.csr_array(values), 1))
+
+
+def dense(index: NgramIndex | ItemIndex) -> np.ndarray:
+    """All columns written out: (documents, nodes)."""
+    starts, documents, values = index.columns(np.arange(index.n_nodes))
+    matrix = np.zeros((index.n_documents, index.n_nodes))
+    of = np.repeat(np.arange(index.n_nodes), np.diff(starts))
+    matrix[documents, of] = values if len(values) else 1.0
+    return matrix
+
+
+def random_texts(rng: np.random.Generator, n: int) -> list[str]:
+    return ["".join(rng.choice(list("abc"), rng.integers(0, 6))) for _ in range(n)]
+
+
+def random_contrast(rng: np.random.Generator, n: int, n_strata: int = 2) -> Contrast:
+    targets = rng.choice([0.0, 1.0, 0.25], n)
+    return Contrast.of(targets, rng.random(n) < 0.8, rng.integers(0, n_strata, n))
+
+
+@pytest.mark.parametrize("seed", RNG_SEEDS)
+@pytest.mark.parametrize("kind", ["texts", "values"])
+def test_variance_is_that_of_all_permutations(seed: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    n = 6
+    index = text_index(random_texts(rng, n)) if kind == "texts" else item_index(rng.random((n, 3)).round(1))
+    contrast = random_contrast(rng, n)
+    matrix = dense(index)
+    sums = [
+        contrast.values[list(order)] @ matrix
+        for order in permutations(range(n))
+        if (contrast.strata[list(order)] == contrast.strata).all()
+    ]
+    np.testing.assert_allclose(np.mean(sums, axis=0), 0.0, atol=1e-12)
+    sigma = np.std(sums, axis=0)
+    tested = rng.random(index.n_nodes) < 0.8
+    expected = np.where(tested & (sigma > 1e-9), 1.0 / np.maximum(sigma, 1e-9), 0.0)
+    np.testing.assert_allclose(contrast.scales(index, tested), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_strata", [1, 20])
+def test_permuted_values_stay_in_their_strata(n_strata: int) -> None:
+    rng = np.random.default_rng(0)
+    contrast = random_contrast(rng, 50, n_strata)
+    shuffled = contrast.permuted(rng.random((50, 7)))
+    assert shuffled.shape == (50, 7)
+    for lane in shuffled.T:
+        for stratum in np.unique(contrast.strata):
+            inside = contrast.strata == stratum
+            assert sorted(lane[inside]) == sorted(contrast.values[inside])
+    assert (shuffled != shuffled[:, :1]).any()
+
+
+def test_every_permutation_is_as_likely() -> None:
+    contrast = Contrast.of(np.array([1.0, 0.0, 0.0, 1.0]), np.ones(4, np.bool_), np.zeros(4, np.int64))
+    shuffled = contrast.permuted(np.random.default_rng(0).random((4, 6000))) > 0.0
+    counts = np.unique(shuffled.T, axis=0, return_counts=True)[1]
+    assert len(counts) == 6
+    assert (np.abs(counts - 1000) < 120).all()
+
+
+@pytest.mark.parametrize("seed", RNG_SEEDS)
+def test_against_numpy(seed: int) -> None:
+    """z, the largest statistics, the permutations as extreme and the histogram, by columns that are written out."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    indexes = [text_index(random_texts(rng, n), 2), item_index(rng.random((n, 5)) * (rng.random((n, 5)) < 0.5))]
+    contrasts = [random_contrast(rng, n, 3), random_contrast(rng, n, 3)]
+    tested = [index.distinct for index in indexes]
+    n_permutations = 70
+    advanced: list[int] = []
+    test = permutation_test(indexes, tested, contrasts, n_permutations, seed, advanced.append)
+    assert sum(advanced) == 2 * n_permutations
+    maxima = np.zeros(n_permutations)
+    histogram = np.zeros((n_permutations, kernels.HISTOGRAM_BINS), np.int64)
+    n_tested = 0
+    for contrast, of_label in zip(contrasts, test.columns, strict=True):
+        lanes = np.concatenate([values for _, values in permuted(contrast, n_permutations, seed)], axis=1)
+        for index, nodes, column in zip(indexes, tested, of_label, strict=True):
+            scales = contrast.scales(index, nodes)
+            used = scales > 0.0
+            z = contrast.values @ dense(index) * scales
+            null = np.abs(lanes.T @ dense(index) * scales)
+            np.testing.assert_allclose(column.z, z, atol=1e-12)
+            np.testing.assert_array_equal(
+                column.at_least, np.where(used, (null >= np.abs(z) * (1 - kernels.TIE)).sum(axis=0), 0)
+            )
+            maxima = np.maximum(maxima, null.max(axis=1))
+            bins = ((null - kernels.LEAST) / kernels.WIDTH).astype(int)
+            for lane in range(n_permutations):
+                np.add.at(histogram[lane], bins[lane][used & (null[lane] >= kernels.LEAST)], 1)
+            n_tested += used.sum()
+    assert test.n_tested == n_tested
+    np.testing.assert_allclose(test.maxima, maxima, rtol=1e-12)
+    # Statistics at the edge of a bin may round to either side.
+    assert np.abs(test.histogram - histogram).sum() <= 2
+    assert test.histogram.sum() == histogram.sum()
+
+
+def test_the_threshold_is_where_adjusted_p_values_reach_the_level() -> None:
+    rng = np.random.default_rng(3)
+    test = PermutationTest([], 0, rng.random(99) * 4.0, np.zeros((99, kernels.HISTOGRAM_BINS), np.int64))
+    z = np.sort(np.concatenate([np.linspace(-5.0, 5.0, 400), test.maxima]))
+    for level in (0.01, 0.05, 0.3, 0.999):
+        np.testing.assert_array_equal(test.adjusted(z) <= level, np.abs(z) >= test.threshold(level))
+    assert test.threshold(0.001) == np.inf
+    assert test.adjusted(np.array([100.0])) == pytest.approx(0.01)
+    assert test.adjusted(np.array([0.0])) == 1.0
+
+
+def null_tests(n_labelings: int) -> list[PermutationTest]:
+    """Tests of labels that have nothing to do with the texts."""
+    rng = np.random.default_rng(5)
+    index = text_index(random_texts(rng, 60), 3)
+    targets = [rng.permutation(60) < 20 for _ in range(n_labelings)]
+    everywhere, one = np.ones(60, np.bool_), np.zeros(60, np.int64)
+    return [
+        permutation_test([index], [index.distinct], [Contrast.of(of.astype(np.float64), everywhere, one)], 99, seed)
+        for seed, of in enumerate(targets)
+    ]
+
+
+def test_error_rates_of_labels_without_a_meaning() -> None:
+    """At 5 %, about 5 of 100 labelings have a false statement; at a discovery rate of 10 %, at most about 10."""
+    tests = null_tests(300)
+    z = [test.columns[0][0].z for test in tests]
+    wrong = sum((test.adjusted(of) <= 0.05).any() for test, of in zip(tests, z, strict=True))
+    discovered = sum((test.false_discovery_rates(of) <= 0.1).any() for test, of in zip(tests, z, strict=True))
+    assert 5 <= wrong <= 25
+    assert discovered <= 40
+    for test, of in zip(tests, z, strict=True):
+        assert (test.false_discovery_rates(of)[test.adjusted(of) <= 0.05] <= 0.05 + 1e-12).all()
+
+
+def test_rates_of_false_discoveries_by_their_definition() -> None:
+    rng = np.random.default_rng(1)
+    index = text_index([text + "xy" * (i % 2 and i > 3) for i, text in enumerate(random_texts(rng, 80))], 2)
+    contrast = Contrast.of(np.arange(80) % 2.0, np.ones(80, np.bool_), np.zeros(80, np.int64))
+    test = permutation_test([index], [index.distinct], [contrast], 199, 0)
+    z = test.columns[0][0].z
+    lanes = np.concatenate([values for _, values in permuted(contrast, 199, 0)], axis=1)
+    null = np.abs(lanes.T @ dense(index) * contrast.scales(index, index.distinct))
+    least = np.ones(len(z))
+    for edge in kernels.LEAST + kernels.WIDTH * np.arange(kernels.HISTOGRAM_BINS):
+        of_null = (null >= edge).sum(axis=1)
+        true = max((np.abs(z) >= edge).sum() - np.quantile(of_null, 0.95), 0.0)
+        rate = (sum(r / (r + true) for r in of_null if r) + 1.0) / 200
+        least[np.abs(z) >= edge] = np.minimum(least[np.abs(z) >= edge], rate)
+    rates = test.false_discovery_rates(z)
+    np.testing.assert_allclose(rates, np.minimum(least, test.adjusted(z)), rtol=1e-6)
+    assert (rates < test.adjusted(z)).any()
+    assert (bins_of(np.array([0.0, 1.9, 2.01, 2.06, -2.06, 1e6])) == [0, 0, 1, 2, 2, kernels.HISTOGRAM_BINS]).all()

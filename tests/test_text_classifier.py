@@ -1,0 +1,456 @@
+"""The classifier of texts that no tokenizer has touched."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import json
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import spacy
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator
+
+import spacy_graft.text_classifier
+from conftest import make_examples, make_records
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.model.sealing import seal, unseal
+
+RECORDS = make_records(60)
+TEXTS = [record["text"] for record in RECORDS]
+LABELS = [record["label"] for record in RECORDS]
+LEARNER = Grafting(l1=0.5)
+#: The figures of a path: fast, and lengths of texts are counted in the same way with and without a tokenizer.
+PATH = GraftingPath(steps=4, l1_min_ratio=0.05, refit=2.0)
+
+
+def fitted(analyzer="char", texts=TEXTS, labels=LABELS, **options):
+    return GraftTextClassifier(options.pop("learner", LEARNER), analyzer=analyzer, **options).fit(texts, labels)
+
+
+def test_the_examples_of_the_docstring():
+    assert doctest.testmod(spacy_graft.text_classifier).failed == 0
+
+
+HOSTILE = ["İstanbul'da\tbir", "", " ", "\r\n\n  two\xa0spaces", "👩‍🔬 a\u0000b", "ΌΛΑ καλά", "naïve ﬁne", "日本語の文"]
+
+
+@pytest.mark.parametrize("learner", [LEARNER, PATH, CoordinateAscent()], ids=["point", "path", "ascent"])
+@pytest.mark.parametrize("within_words", [False, True])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_the_model_is_that_of_the_component_bit_for_bit(learner, within_words, lowercase):
+    texts = [f"{text} {HOSTILE[i % len(HOSTILE)]}" for i, text in enumerate(TEXTS)]
+    records = [{**record, "text": text} for record, text in zip(RECORDS, texts, strict=True)]
+    # Lengths count words by the tokenizer in the component.
+    learner = GraftingPath(**{**vars(learner), "length_normalisation": False}) if learner is PATH else learner
+    nlp = spacy.blank("xx")
+    block = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": within_words}
+    component = nlp.add_pipe("textcat_graft", config={"features": {"char": {**block, "lowercase": lowercase}}})
+    component.learner = learner
+    examples = make_examples(nlp, records)
+    component.initialize(lambda: examples)
+    training = component.training
+    training.add_examples([])
+    while (step := training.step()) is not None:
+        snapshot, report = step
+    model = fitted("char_wb" if within_words else "char", texts, learner=learner, lowercase=lowercase)
+    own = model._model.snapshot
+    assert own.features.ngrams == snapshot.features.ngrams
+    assert own.features.longest == snapshot.features.longest
+    assert own.features.df.tolist() == snapshot.features.df.tolist()
+    np.testing.assert_array_equal(own.weights, snapshot.weights)
+    np.testing.assert_array_equal(own.intercepts, snapshot.intercepts)
+    assert model.report.objective == report.objective
+    assert len(model.features()) > 5
+    docs = [nlp.make_doc(text) for text in [*texts, *HOSTILE]]
+    np.testing.assert_array_equal(model._model.scores([*texts, *HOSTILE]), snapshot.scores(docs))
+
+
+def test_it_is_an_estimator_of_texts():
+    model = GraftTextClassifier(LEARNER, analyzer=["char", "word"], min_df=3)
+    assert get_tags(model).input_tags.string
+    assert not get_tags(model).input_tags.two_d_array
+    copied = clone(model)
+    assert copied.get_params() == model.get_params()
+    assert "analyzer=['char', 'word']" in repr(model)
+    assert copied.set_params(min_df=1).min_df == 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_estimator(GraftTextClassifier())
+    # What scikit-learn has for estimators that take no matrices.
+    assert all("two_d_array=False" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array(TEXTS),
+        np.array(TEXTS, object),
+        np.array(TEXTS)[:, None],
+        pd.Series(TEXTS, dtype="string"),
+        pd.DataFrame({"text": TEXTS}),
+        tuple(TEXTS),
+        (text for text in TEXTS),
+    ],
+    ids=["array", "objects", "column", "Series", "DataFrame", "tuple", "generator"],
+)
+def test_texts_may_be_lists_columns_or_generators(X):
+    model = fitted(texts=X)
+    np.testing.assert_array_equal(model.predict_proba(iter(TEXTS)), fitted().predict_proba(TEXTS))
+
+
+def test_scikit_learn_can_use_it():
+    texts, labels, model = np.array(TEXTS), np.array(LABELS), GraftTextClassifier(LEARNER)
+    assert cross_val_score(model, texts, labels, cv=2).min() > 0.6
+    pipeline = make_pipeline(FunctionTransformer(np.char.upper), model)
+    parameters = {
+        "grafttextclassifier__analyzer": ["char", "word", ["word", "char_wb"]],
+        "grafttextclassifier__learner": [LEARNER, Grafting(l1=2.0)],
+    }
+    search = GridSearchCV(pipeline, parameters, cv=2).fit(texts, labels)
+    assert search.best_score_ > 0.8
+    assert search.predict_proba(texts[:2]).shape == (2, 3)
+    assert CalibratedClassifierCV(model, cv=2).fit(texts, labels).predict_proba(texts[:2]).shape == (2, 3)
+    assert OneVsRestClassifier(model).fit(texts, labels).score(texts, labels) == 1.0
+
+
+def test_shapes_and_names():
+    model = fitted()
+    n_features = len(model.features())
+    assert model.classes_.tolist() == sorted(set(LABELS))
+    assert model.coef_.shape == (3, n_features)
+    assert model.get_feature_names_out().shape == (n_features,)
+    assert model.decision_function(TEXTS).shape == model.predict_proba(TEXTS).shape == (60, 3)
+    assert model.score(TEXTS, LABELS) == 1.0
+    assert model.report is model.report_
+    weights = [max(map(abs, feature.weights.values())) for feature in model.features()]
+    assert weights == sorted(weights, reverse=True)
+    binary = fitted(labels=[label == "food" for label in LABELS])
+    assert binary.classes_.tolist() == [False, True]
+    assert binary.coef_.shape == (1, len(binary.features()))
+    assert binary.decision_function(TEXTS).shape == (60,)
+    assert ((binary.decision_function(TEXTS) > 0) == binary.predict(TEXTS)).all()
+    both = fitted(["word", "char_wb"])
+    assert {name.split("__")[0] for name in both.get_feature_names_out()} == {"word", "char_wb"}
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb", "word", "byte"])
+def test_scores_are_sums_of_weights(analyzer):
+    """Each feature is there if the text, as the analyzer sees it, has the n-gram."""
+    model = fitted(analyzer)
+    seen = {
+        "char": lambda text: text,
+        "char_wb": lambda text: "\0".join(f" {word} " for word in text.split()),
+        "word": lambda text: f" {' '.join(text.split())} ",
+        "byte": lambda text: repr(text.encode())[2:-1],
+    }[analyzer]
+    names = [eval(name).decode() if analyzer == "byte" else name for name in model.get_feature_names_out()]
+    names = [f" {name} " if analyzer == "word" else name for name in names]
+    present = np.array([[name in seen(text) for name in names] for text in TEXTS], np.float64)
+    expected = present @ model.coef_.T.toarray() + model.intercept_
+    np.testing.assert_allclose(model.decision_function(TEXTS), expected, atol=1e-12)
+
+
+def test_words_may_be_those_of_a_function():
+    texts = [re.sub("e", ",", text) for text in TEXTS]
+    by_function = fitted(re.compile(r"\w+").findall, texts)
+    by_space = fitted("word", [text.replace(",", " ") for text in texts])
+    assert by_function.get_feature_names_out().tolist() == by_space.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(by_function._model.weights, by_space._model.weights)
+    assert by_function.explain(texts[:1])[0].best.contributions[0].members[0].places == ()
+
+
+@pytest.mark.parametrize("container", [bytes, bytearray, memoryview])
+def test_bytes_of_every_value(container):
+    every = bytes(range(256))
+    documents = [container(b"\x00\r" + every[i:] if i % 2 else b"\r\x00" + every[i:]) for i in range(40)]
+    labels = [i % 2 for i in range(40)]
+    model = fitted("byte", documents, labels)
+    assert model.score(documents, labels) == 1.0
+    assert eval(model.get_feature_names_out()[0]) in {b"\x00\r", b"\r\x00"}
+    assert model.predict([b"", "ä\r\x00"]).tolist()[1] == 0
+
+
+def test_strings_are_bytes_of_utf_8():
+    texts = [text.replace("o", "ö") for text in TEXTS]
+    model = fitted("byte", [text.encode() for text in texts])
+    np.testing.assert_array_equal(model.predict_proba(texts), model.predict_proba([text.encode() for text in texts]))
+    places = [part.members[0].places for part in model.explain(["drums ö"])[0].best.contributions]
+    assert all(0 <= span.start < span.end <= 7 for of_part in places for (span,) in of_part)
+
+
+def test_sequences_of_integers():
+    sequences = [np.array(list(map(ord, text))) + 100 for text in TEXTS]
+    model, of_characters = fitted("integer", sequences), fitted("char", TEXTS)
+    np.testing.assert_array_equal(model.predict_proba(sequences), of_characters.predict_proba(TEXTS))
+    names = [" ".join(str(ord(c) + 100) for c in name) for name in of_characters.get_feature_names_out()]
+    assert model.get_feature_names_out().tolist() == names
+    below_zero = [sequence - 200 for sequence in sequences]
+    assert fitted("integer", below_zero).score(below_zero, LABELS) == 1.0
+    table = np.array([sequence[:20] for sequence in sequences])
+    np.testing.assert_array_equal(
+        fitted("integer", table).predict_proba(table), fitted("integer", table.tolist()).predict_proba(table)
+    )
+    part = model.explain(sequences[:1])[0].best.contributions[0]
+    text = model.explain(sequences[:1])[0].text
+    assert all(text[span.start : span.end] == part.text for (span,) in part.members[0].places)
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb", "word"])
+@pytest.mark.parametrize("learner", [LEARNER, Grafting(l1=0.1, length_normalisation=True), PATH])
+def test_explanations_add_up_and_show_the_places(analyzer, learner):
+    model = fitted(analyzer, learner=learner)
+    texts = [TEXTS[0].upper(), "İ roast", ""]
+    scores = model._model.scores(texts)
+    for text, row, explanation in zip(texts, scores, model.explain(texts), strict=True):
+        np.testing.assert_allclose([label.score for label in explanation], row, atol=1e-12)
+        assert explanation.text == text
+        assert "<" in explanation._repr_html_()
+        for part in explanation.best.contributions:
+            for (span,) in part.members[0].places:
+                assert text[span.start : span.end].lower().strip() == part.text.strip()
+
+
+def test_a_feature_or_its_reverse_complement():
+    rng = np.random.default_rng(0)
+    reads = ["".join(rng.choice(list("ACGT"), 60)) for _ in range(80)]
+    motif, reverse = "TTGACATA", "TATGTCAA"
+    planted = [read[:20] + (motif if i % 4 else reverse) + read[20:] if i % 2 else read for i, read in enumerate(reads)]
+    labels = [i % 2 for i in range(80)]
+    model = fitted(texts=planted, labels=labels, reverse_complement=True, learner=Grafting(l1=5.0))
+    best = model.features()[0].text.upper()
+    assert best in motif or best in reverse
+    with_motif, with_reverse = f"{reads[0]}{motif}", f"{reads[0]}{reverse}"
+    complements = str.maketrans("ACGT", "TGCA")
+    both_strands = [with_motif, with_motif[::-1].translate(complements)]
+    assert len(set(model.decision_function(both_strands).tolist())) == 1
+    assert model.predict([with_motif, with_reverse, reads[0]]).tolist() == [1, 1, 0]
+    spans = {(s.start, s.end) for part in model.explain([with_reverse])[0].best.contributions for m in part.members
+             for (s,) in m.places}  # fmt: skip
+    assert any(start >= 60 and end <= 68 for start, end in spans)
+
+
+def test_several_labels():
+    y = [[label, "odd"] if i % 2 else [label] for i, label in enumerate(LABELS)]
+    texts = [f"{text} oddly" if i % 2 else text for i, text in enumerate(TEXTS)]
+    named = fitted(texts=texts, labels=y, multilabel=True)
+    assert named.classes_.tolist() == ["food", "music", "odd", "sport"]
+    assert [set(row) for row in named.predict(texts)] == [set(row) for row in y]
+    assert named.score(texts, y) == 1.0
+    matrix = np.array([[label in row for label in named.classes_] for row in y], int)
+    of_matrix = fitted(texts=texts, labels=matrix)
+    np.testing.assert_array_equal(of_matrix.predict(texts), matrix)
+    np.testing.assert_array_equal(of_matrix.predict_proba(texts), named.predict_proba(texts))
+    assert of_matrix.score(texts, matrix) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array(LABELS), "U"),
+        (np.array(LABELS, object), "O"),
+        (pd.Series(LABELS), "O"),
+        (pd.Categorical(LABELS), "O"),
+        (list(np.array(LABELS)), "U"),
+        ([len(label) > 4 for label in LABELS], "b"),
+        ([np.int64(len(label)) for label in LABELS], "i"),
+        (np.array([len(label) for label in LABELS], np.uint8), "u"),
+        (np.array([float(len(label)) for label in LABELS]), "f"),
+        ([(label, 1) for label in LABELS], "O"),
+    ],
+)
+def test_labels_of_every_kind(labels, kind):
+    model = fitted(labels=labels)
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(TEXTS).dtype == model.classes_.dtype
+    assert model.score(TEXTS, labels) == 1.0
+
+
+def test_documents_without_weight_are_not_there():
+    weights = [0.0 if i % 5 == 0 else 1.0 for i in range(60)]
+    kept = [i for i in range(60) if i % 5]
+    weighted = fitted().fit(TEXTS, LABELS, sample_weight=weights)
+    model = fitted(texts=[TEXTS[i] for i in kept], labels=[LABELS[i] for i in kept])
+    np.testing.assert_array_equal(weighted.predict_proba(TEXTS), model.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_predict_the_same(copied):
+    model = fitted(["word", "char"])
+    assert model.predict(TEXTS).tolist() == copied(model).predict(TEXTS).tolist()
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), copied(model).predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ("a text", ["x"], "Iterable over raw text documents expected, string object received"),
+        (b"bytes", ["x"], "Iterable over raw text documents expected"),
+        (None, ["x"], "Documents must be a list or a column of texts"),
+        (3, ["x"], "Documents must be a list or a column of texts"),
+        ([b"bytes", "text"], ["x", "y"], "Each document must be a string, but one is b'bytes'.*analyzer='byte'"),
+        (["text", float("nan")], ["x", "y"], "Each document must be a string, but one is nan"),
+        (["text", None], ["x", "y"], "Each document must be a string, but one is None"),
+        (np.eye(2), [0, 1], "Each document must be a string"),
+        (TEXTS, LABELS[1:], "There are 60 documents, but 59 labels"),
+        (TEXTS, None, "requires y to be passed, but the target y is None"),
+        (TEXTS, [float("nan")] * 60, "Input y contains NaN"),
+        (TEXTS, [None] * 60, "Input y contains NaN"),
+        (TEXTS, np.linspace(0, 1, 60), "Unknown label type: continuous"),
+        (TEXTS, ["x"] * 60, "at least 2 different labels, but has 'x'.*one class"),
+        (TEXTS, np.zeros((60, 2, 2)), "y should be a 1d array"),
+        (TEXTS, np.arange(120).reshape(60, 2), "a matrix of zeros and ones"),
+        ([""] * 4, [0, 1] * 2, "empty vocabulary"),
+        (["a", "b", "c"], [0, 1, 1], "empty vocabulary"),
+        ([], [], "at least 2 different labels, but has none"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_learnt_from_is_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        GraftTextClassifier(LEARNER).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"analyzer": "chars"}, "analyzer must be one of 'char', 'char_wb'.* but is"),
+        ({"analyzer": ["char", "char"]}, "analyzer must be one of"),
+        ({"analyzer": []}, "analyzer must name at least one"),
+        ({"analyzer": len}, "'int' object is not iterable|must return strings"),
+        ({"analyzer": str.encode}, "analyzer must return strings for each document, but one is"),
+        ({"analyzer": ["char", "word"], "min_df": [1, 2, 3]}, "min_df has 3 values, but there are 2 analyzers"),
+        ({"min_df": 0}, "min_df must be an integer of at least 1, but is 0"),
+        ({"max_length": 0}, "max_length must be an integer of at least 1, but is 0"),
+        ({"penalty_factor": -1.0}, "penalty_factor must be a number above 0, but is -1.0"),
+        ({"lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
+        ({"multilabel": 1}, "multilabel must be true or false, but is 1"),
+        ({"analyzer": "word", "reverse_complement": True}, "reverse_complement is for characters"),
+        ({"learner": "liblinear"}, "learner must be a Grafting, GraftingPath or CoordinateAscent, but is 'liblinear'"),
+    ],
+)
+def test_parameters_are_checked_when_a_fit_begins(options, message):
+    model = GraftTextClassifier(**options)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(TEXTS, LABELS)
+
+
+def test_what_is_not_fitted_says_so():
+    model = GraftTextClassifier()
+    for method in (model.predict, model.predict_proba, model.decision_function, model.explain):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            method(TEXTS)
+    for attribute in ("coef_", "intercept_", "report"):
+        with pytest.raises(NotFittedError):
+            getattr(model, attribute)
+    with pytest.raises(NotFittedError):
+        model.features()
+    assert not hasattr(model, "classes_")
+
+
+def test_documents_of_another_kind_are_refused_in_a_prediction():
+    empty = fitted(learner=Grafting(l1=1e6))
+    assert empty.features() == []
+    for model in (fitted(), empty):
+        with pytest.raises(ValueError, match="Iterable over raw text documents expected"):
+            model.predict("a text")
+        with pytest.raises(ValueError, match="must be a string, but one is None"):
+            model.predict([None])
+    assert fitted().predict([]).shape == (0,)
+
+
+def test_halves_of_surrogate_pairs_are_breaks():
+    texts = [text.replace("e", "\ud800") for text in TEXTS]
+    model = fitted(texts=texts)
+    np.testing.assert_array_equal(
+        model.predict_proba(texts), model.predict_proba([text.replace("\ud800", "\0") for text in texts])
+    )
+    assert "\ud800" not in "".join(model.get_feature_names_out())
+
+
+@pytest.mark.parametrize(
+    "trained",
+    [
+        lambda: fitted(["word", "char_wb"], min_df=[1, 2], max_length=(None, 4)),
+        lambda: fitted("byte", learner=PATH),
+        lambda: fitted("char", labels=[label == "food" for label in LABELS], learner=CoordinateAscent()),
+        lambda: fitted("char", labels=np.array([[label == "food", i % 2] for i, label in enumerate(LABELS)], int)),
+        lambda: fitted("word", labels=[[label, "all"] for label in LABELS], multilabel=True, learner=None),
+        lambda: fitted(
+            "integer", [list(map(ord, text)) for text in TEXTS], np.array(LABELS, object), min_df=np.int64(2)
+        ),
+    ],
+    ids=["two", "byte", "binary", "matrix", "collections", "integer"],
+)
+def test_a_saved_model_is_the_same(trained, tmp_path):
+    model = trained()
+    model.save(tmp_path / "model.graft")
+    loaded = GraftTextClassifier.load(str(tmp_path / "model.graft"))
+    texts = [list(map(ord, text)) for text in TEXTS] if model.analyzer == "integer" else TEXTS
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    predicted, expected = loaded.predict(texts), model.predict(texts)
+    assert predicted == expected if model.multilabel else (predicted == expected).all()
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.features() == model.features()
+    assert loaded.report_ == model.report_
+    params = {name: list(value) if isinstance(value, tuple) else value for name, value in model.get_params().items()}
+    assert loaded.get_params() == params
+    loaded.save(tmp_path / "again.graft")
+    assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
+
+
+def test_what_cannot_be_saved_or_loaded(tmp_path):
+    path = tmp_path / "model.graft"
+    with pytest.raises(NotFittedError):
+        GraftTextClassifier().save(path)
+    with pytest.raises(ValueError, match=r"analyzer = .* cannot be saved: only plain values are written"):
+        fitted(str.split).save(path)
+    with pytest.raises(ValueError, match="Only labels that are strings or numbers can be saved"):
+        fitted(labels=[(label, 1) for label in LABELS]).save(path)
+    with pytest.raises(FileNotFoundError):
+        GraftTextClassifier.load(path)
+    fitted().save(path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(data), 40).tolist():
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << rng.integers(8)]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"model\.graft: The model"):
+            GraftTextClassifier.load(path)
+    for wrong in (b"", b"text", data[:-1], pickle.dumps(fitted())):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError, match="damaged"):
+            GraftTextClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class": "GraftClassifier"},
+        {"classes": ["a"]},
+        {"dtype": "V8"},
+        {"params": {"analyzer": "word"}},
+        {"params": {"no_such": 1}},
+        {"params": {"learner": {"type": "Popen", "settings": {}}}},
+        {"params": {"learner": {"type": "Grafting", "settings": {"l1": -1.0}}}},
+        {"params": {"max_length": 1}},
+    ],
+)
+def test_forged_files_are_refused(change, tmp_path):
+    path = tmp_path / "model.graft"
+    fitted().save(path)
+    parts, _ = unseal(path.read_bytes())
+    message = {**json.loads(parts["estimator"]), **change}
+    path.write_bytes(seal({**parts, "estimator": json.dumps(message).encode()}))
+    with pytest.raises(ValueError, match=r"model\.graft: "):
+        GraftTextClassifier.load(path)
