@@ -115,7 +115,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
-    vectors_ridge: float = 3.0
+    vectors_ridge: float = 0.3
 
     def __post_init__(self) -> None:
         for option in ("ridge", "network_alpha", "network_gamma"):

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from .network import NetworkSource
     from .vectors import VectorsSource
 
+#: The option of the learner whose 0 has a path of its own: without vectors, named features have to say it all.
+VECTORS_RIDGE = "vectors_ridge"
+
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
 
@@ -262,13 +265,28 @@ class Training:
         return choices_of(learner, self.network is not None, self.vectors is not None)
 
     def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
-        """Choose another strength at the chosen point if it is better."""
+        """Choose another strength at the chosen point, or a path without word vectors, if it is better."""
         assert self.held_out is not None
         assert self._scorer is not None
         self.strengths = {**choice.chosen.report.strengths, option: strength}
+        if strength == 0.0 and option == VECTORS_RIDGE:
+            choice.take_path(self.strengths, self._judged_path(self.held_out, self._scorer))
+            return
         fit = self._path_like(choice.chosen.report)
         snapshot = self.named(fit.solution())
         choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
+
+    def _judged_path(self, held_out: HeldOut, scorer: Scorer) -> Choice:
+        """The points of another path, of the present documents, strengths and blocks."""
+        choice = Choice(self.learner)
+        self.fit = None  # frees its memory before the next fit allocates
+        fit = self.fit = cast("PointFit", self._begun_fit())
+        n_steps = len(self.reports)
+        while not fit.finished and not choice.is_exhausted:
+            self._step(fit)
+            choice.judge(fit, self.named(fit.solution()), held_out, scorer)
+        del self.reports[n_steps:]
+        return choice
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
@@ -441,7 +459,7 @@ class ResumedTraining(Training):
 def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
     """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
     of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
-    return of_network + [("vectors_ridge", strength) for strength in learner.vectors_choices if vectors]
+    return of_network + [(VECTORS_RIDGE, strength) for strength in learner.vectors_choices if vectors]
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
