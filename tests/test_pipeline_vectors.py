@@ -279,6 +279,75 @@ def test_a_pipeline_has_vectors_of_its_own(train_records: list[Record]) -> None:
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
+def with_own_vectors(nlp: Language, factor: float = 1.0) -> Language:
+    given = word_vectors()
+    nlp.vocab.reset_vectors(shape=(len(given), 4))
+    for word, vector in zip(given.words, given.vectors, strict=True):
+        nlp.vocab.set_vector(word, factor * vector)
+    return nlp
+
+
+def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Record], tmp_path: Path) -> None:
+    nlp, texts = with_own_vectors(make(words="pipeline")), ["a trombone and the goal", "salt", "", "nothing known"]
+    examples = make_examples(nlp, train_records[:60])
+    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    expected = [nlp(text).cats for text in texts]
+    assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
+    nlp.to_disk(tmp_path / "model")
+    loaded, copied = spacy.load(tmp_path / "model"), component_of(nlp).model.copy()
+    assert [loaded(text).cats for text in texts] == expected
+    assert component_of(loaded).to_bytes(exclude=["vocab"]) == component_of(nlp).to_bytes(exclude=["vocab"])
+    assert_array_equal(copied.predict([nlp("salt")]), component_of(nlp).model.predict([nlp("salt")]))
+    weights = [(word.text, word.df, word.weights) for word in component_of(nlp).strongest_words()]
+    assert [(word.text, word.df, word.weights) for word in component_of(loaded).strongest_words()] == weights
+    assert "accordion" in {text for text, _, _ in weights}
+    other = make(words="pipeline").from_bytes(nlp.to_bytes())
+    assert [other(text).cats for text in texts] == expected
+    # It keeps nothing of words that no training document has.
+    message = unpack_message(component_of(nlp).model.to_dict()["attrs"][0]["word_scores"])
+    assert "scores" not in message
+    assert UNREAD not in message["words"]
+
+
+def test_other_vectors_than_those_of_training_are_refused(train_records: list[Record], tmp_path: Path) -> None:
+    nlp = with_own_vectors(make(words="pipeline"))
+    examples = make_examples(nlp, train_records[:60])
+    with pytest.raises(ValueError, match="find the vectors in their pipeline, but a source of others is given"):
+        component_of(nlp).initialize(lambda: examples, vectors=read)
+    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    component = component_of(nlp)
+    component.to_disk(tmp_path / "component", exclude=["vocab"])
+    data = component.to_bytes(exclude=["vocab"])
+    changed, empty = with_own_vectors(make(words="pipeline"), 2.0), make(words="pipeline")
+    for other, problem in ((changed, "have changed since the model was trained"), (empty, "are empty")):
+        own = component_of(other)
+        with pytest.raises(ValueError, match=problem):
+            own.from_bytes(data)
+        with pytest.raises(ValueError, match=problem):
+            own.from_disk(tmp_path / "component", exclude=["vocab"])
+        assert not own.is_initialized
+        assert not own.labels
+    alone = component.model.from_dict(component.model.to_dict())
+    with pytest.raises(ValueError, match="load it as part of the pipeline that has them"):
+        alone.predict([nlp.make_doc("drums")])
+
+
+def test_damaged_weights_of_vectors_are_refused(train_records: list[Record]) -> None:
+    nlp = with_own_vectors(make(words="pipeline"))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]))
+    component = component_of(nlp)
+    model, data = component.model.to_dict(), component.to_bytes(exclude=["vocab"])
+    message = unpack_message(model["attrs"][0]["word_scores"])
+    changes = [
+        {"mean": b""}, {"mean": message["mean"][:-1]}, {"weights": message["weights"][:-8]}, {"digest": 1},
+        {"weights": b"\xff" * len(message["weights"])},
+    ]  # fmt: skip
+    for change in changes:
+        changed = {**model, "attrs": [{**model["attrs"][0], "word_scores": packed({**message, **change})}]}
+        with pytest.raises(ValueError, match="scores of words"):
+            component.from_bytes(forged(data, model=packed(changed)))
+
+
 def test_labels_are_added_while_it_is_trained(train_records: list[Record]) -> None:
     nlp = make()
     examples, component = make_examples(nlp, train_records[:60]), component_of(nlp)

@@ -15,7 +15,7 @@ from spacy_graft.files import BadLineError
 from spacy_graft.graft.document_vectors import DocumentVectors
 from spacy_graft.vectors.arrays import safetensors_vectors, table_vectors
 from spacy_graft.vectors.text_files import read_text_vectors, text_vectors
-from spacy_graft.vectors.word_scores import Lexicon, WordScores, WrittenScores
+from spacy_graft.vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
 from spacy_graft.vectors.word_vectors import WordVectors
 
 LINES = ["good 1.0 -2.5 3e-2", ". . . 0 0 1", "好 0.5 0.5 0.5"]
@@ -241,11 +241,11 @@ def naive_document_vectors(vectors, documents, smoothing):
     return means
 
 
-@given(st.integers(0, 1000), st.booleans(), st.sampled_from([1e-3, 0.1]))
-def test_document_vectors_and_scores_of_words(seed, all_words, smoothing):
+@given(st.integers(0, 1000), st.sampled_from(["all", "training", "pipeline"]), st.sampled_from([1e-3, 0.1]))
+def test_document_vectors_and_scores_of_words(seed, kept, smoothing):
     rng = np.random.default_rng(seed)
     given_vectors, keys, documents, symbols, starts = corpus(rng)
-    made = DocumentVectors.built("vectors", given_vectors, keys, symbols, starts, smoothing, all_words)
+    made = DocumentVectors.built("vectors", given_vectors, keys, symbols, starts, smoothing, kept)
     means = naive_document_vectors(given_vectors.vectors, documents, smoothing)
     filled = np.array([mean is not None for mean in means])
     centred = np.array([mean for mean in means if mean is not None])
@@ -263,7 +263,7 @@ def test_document_vectors_and_scores_of_words(seed, all_words, smoothing):
     totals = np.ones((len(documents), 2))
     scores.add_scores(symbols, starts, totals)
     assert_allclose(totals - 1.0, columns @ weights, atol=1e-5)
-    assert len(scores.lexicon) == len(np.unique(symbols[symbols < 107])) if not all_words else 7
+    assert len(scores.lexicon) == (len(np.unique(symbols[symbols < 107])) if kept == "training" else 7)
     assert_bits_do_not_depend_on_others(scores, symbols, starts, totals)
     for document, total in zip(documents, totals, strict=True):
         rows, values, of_words = scores.contributions(document.astype(np.uint64) + 100)
@@ -274,7 +274,7 @@ def test_document_vectors_and_scores_of_words(seed, all_words, smoothing):
 def assert_bits_do_not_depend_on_others(scores, symbols, starts, totals):
     """One document at a time, written down and divided by 1."""
     written_down = scores.written()
-    assert isinstance(written_down.scores, WrittenScores)
+    assert isinstance(written_down.scores, Fold if scores.digest else WrittenScores)
     assert written_down.written() is written_down
     for which in (scores, written_down, scores.divided(1.0), scores.with_label()):
         for i in range(len(starts) - 1):

@@ -162,15 +162,15 @@ class VectorsBlock(DocumentReader, Protocol):
     ----------
     smoothing : float
         What makes the shares of frequent words small.
-    words : {"all", "training"}
-        Which words a trained model knows.
+    words : {"all", "training", "pipeline"}
+        What a trained model keeps (:class:`.vectors.Vectors`).
     """
 
     @property
     def smoothing(self) -> float: ...
 
     @property
-    def words(self) -> Literal["all", "training"]: ...
+    def words(self) -> Literal["all", "training", "pipeline"]: ...
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends, in characters: int32 (n_symbols, 2)."""

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-#: Which words a model knows: all with a vector, or those of the training documents.
-KnownWords = Literal["all", "training"]
+#: What a model keeps: scores of all words with a vector, or of those of the training documents; or weights of the
+#: columns, where its pipeline has the vectors.
+KnownWords = Literal["all", "training", "pipeline"]
 #: The least and the largest smoothing.
 SMALLEST_SMOOTHING, LARGEST_SMOOTHING = 1e-12, 1.0
 
@@ -40,7 +41,9 @@ class Vectors(BatchReader):
     smoothing : float
         a of the share a / (a + p) of a word that has the share p of all tokens (Arora, Liang & Ma, ICLR 2017).
     words : str
-        Which words a trained model knows: ``all`` that have a vector, or those of the ``training`` documents.
+        What a trained model keeps: scores of ``all`` words that have a vector, or of those of the ``training``
+        documents. Or ``pipeline``: nothing but weights of the columns, and it finds the vectors in its pipeline, which
+        must be those that it was trained with.
 
     Raises
     ------

@@ -35,23 +35,28 @@ class DocumentVectors:
     columns : DenseColumns
     lexicon : Lexicon
         The words that a model knows.
-    vectors : float32 (n_words, n_columns)
-        Of these.
+    vectors : float32 (n_vectors, n_columns)
+    places : int64 (n_words)
+        Which of them each word of the lexicon has.
     mean : float64 (n_columns)
         m.
     axes : float64 (n_columns, n_columns)
         A.
     report : dict
         Words and their coverage, in plain values.
+    digest : str
+        Of the given vectors, if models find them in their pipeline. Else empty.
     """
 
     block: str
     columns: DenseColumns
     lexicon: Lexicon
     vectors: np.ndarray
+    places: np.ndarray
     mean: np.ndarray
     axes: np.ndarray
     report: dict[str, Any]
+    digest: str
 
     @classmethod
     def built(
@@ -62,7 +67,7 @@ class DocumentVectors:
         symbols: np.ndarray,
         starts: np.ndarray,
         smoothing: float = 1e-3,
-        all_words: bool = True,
+        kept: str = "all",
     ) -> DocumentVectors:
         """The document vectors of a training corpus.
 
@@ -77,8 +82,9 @@ class DocumentVectors:
         starts : int64 (n_documents + 1)
         smoothing : float
             a.
-        all_words : bool
-            Whether models know all words; otherwise those of the training corpus.
+        kept : str
+            What models know: "all" words, those of the "training" corpus, or all words of their "pipeline", which keeps
+            their vectors.
 
         Raises
         ------
@@ -99,25 +105,28 @@ class DocumentVectors:
         presence = sparse.csr_array(
             (np.ones(len(places)), (documents, places)), shape=(len(starts) - 1, len(rows))
         )  # counts of words in documents
-        mean, axes, columns = document_columns(presence, shares, given.vectors[rows], given.source)
+        mean, axes, columns = document_columns(presence, shares, given.vectors[given.places[rows]], given.source)
         every = np.ones(len(given), np.float32)
         every[rows] = shares
         known = np.zeros(len(given), np.int32)
         known[rows] = np.diff(presence.tocsc().indptr)
-        lexicon, vectors = Lexicon(given.words, given_symbols, every, known), given.vectors
-        if not all_words:
-            lexicon, vectors = lexicon.some(rows), vectors[rows]
+        lexicon, used = Lexicon(given.words, given_symbols, every, known), given.places
+        if kept == "training":
+            lexicon, used = lexicon.some(rows), used[rows]
         report = {
             "words": len(given),
-            "columns": int(vectors.shape[1]),
+            "columns": int(given.vectors.shape[1]),
             "words_in_training": len(rows),
             "coverage": float(has_vector.mean()),
         }
-        return cls(block, DenseColumns(columns), lexicon, vectors, mean, axes, report)
+        digest = given.digest(given_symbols) if kept == "pipeline" else ""
+        return cls(block, DenseColumns(columns), lexicon, given.vectors, used, mean, axes, report, digest)
 
     def word_scores(self, weights: np.ndarray) -> WordScores:
         """The scores of words by weights of the columns: float64 (n_columns, labels)."""
-        return WordScores(self.block, self.lexicon, Fold(self.vectors, self.mean, self.axes @ weights))
+        return WordScores(
+            self.block, self.lexicon, Fold(self.vectors, self.places, self.mean, self.axes @ weights), self.digest
+        )
 
 
 def document_columns(

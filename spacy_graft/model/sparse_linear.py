@@ -107,7 +107,12 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         return self
 
     def _copy(self, seen: dict[int, Any] | None = None) -> SparseLinearModel:
-        return SparseLinear(self.attrs["blocks"]).from_dict(self.to_dict())
+        copied = SparseLinear(self.attrs["blocks"]).from_dict(self.to_dict())
+        own = self.attrs[SNAPSHOT]
+        if own is not None and own.word_scores is not None:
+            # Vectors of the pipeline are not part of the message.
+            copied.attrs[SNAPSHOT] = replace(copied.attrs[SNAPSHOT], word_scores=own.word_scores)
+        return copied
 
 
 @registry.architectures("spacy_graft.SparseLinear.v1")

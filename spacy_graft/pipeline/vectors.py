@@ -14,6 +14,7 @@ from ..extract.blocks import Block, VectorsBlock, is_vectors_block
 from ..extract.streams import Stream
 from ..graft.document_vectors import DocumentVectors
 from ..registry import graft_vectors
+from ..vectors.word_scores import WordScores
 from ..vectors.word_vectors import WordVectors
 
 #: What ``@graft_vectors`` make: from the vocab of the pipeline to vectors.
@@ -44,7 +45,29 @@ def vectors_of_vocab(vocab: Vocab) -> WordVectors:
     words = tuple(vocab.strings[key] for key in rows_by_key)
     # Other packages keep vectors where they compute.
     data = table.data if isinstance(table.data, np.ndarray) else table.data.get()
-    return WordVectors(words, data[list(rows_by_key.values())], source)
+    return WordVectors(words, data, source, np.array(list(rows_by_key.values()), np.int64))
+
+
+def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], vocab: Vocab) -> WordScores:
+    """Scores of words that were read without the vectors of their pipeline, with these.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline has no vectors, or others than those that the model was trained with.
+    """
+    if not word_scores.digest:
+        return word_scores
+    block = blocks[word_scores.block]
+    assert is_vectors_block(block)
+    given = vectors_of_vocab(vocab)
+    symbols = block.keys(given.words)
+    if given.digest(symbols) != word_scores.digest:
+        raise ValueError(
+            f"{given.source} have changed since the model was trained, or are others: scores would be wrong. Use the "
+            f"pipeline that it was trained in, or train it again."
+        )
+    return word_scores.with_vectors(given, symbols)
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,11 @@ class VectorsSource:
     @cached_property
     def given(self) -> WordVectors:
         """The vectors; exceptions of the source are passed on."""
+        if self.block.words == "pipeline" and self.read is not vectors_of_vocab:
+            raise ValueError(
+                f"[{self.component}] Block {self.block_name!r} has words = 'pipeline', so that models find the vectors "
+                f"in their pipeline, but a source of others is given. Give none, or set words to 'all' or 'training'."
+            )
         found: Any = self.read(self.vocab)
         if not isinstance(found, WordVectors):
             raise ValueError(
@@ -105,7 +133,7 @@ class VectorsSource:
             stream.symbols,
             stream.starts,
             self.block.smoothing,
-            all_words=self.block.words == "all",
+            self.block.words,
         )
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..extract.hashing import empty_slots, signed
+from .word_vectors import WordVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +77,15 @@ class Fold:
 
     Attributes
     ----------
-    vectors : float32 (n_words, n_columns)
+    vectors : float32 (n_vectors, n_columns)
+    places : int64 (n_words)
+        The vector of each word.
     mean : float64 (n_columns)
     weights : float64 (n_columns, n_labels)
     """
 
     vectors: np.ndarray
+    places: np.ndarray
     mean: np.ndarray
     weights: np.ndarray
 
@@ -93,8 +97,10 @@ class Fold:
         """The scores of some words (int): float32 (n, n_labels)."""
         from . import kernels
 
+        if len(rows) and not len(self.places):
+            raise ValueError("The model has no vectors of words: load it as part of the pipeline that has them.")
         scores = np.empty((len(rows), self.n_labels), np.float32)
-        kernels.fold(self.vectors, rows.astype(np.int64), self.mean, self.weights, scores)
+        kernels.fold(self.vectors, self.places[rows], self.mean, self.weights, scores)
         return scores
 
     def with_label(self) -> Fold:
@@ -136,21 +142,33 @@ class WordScores:
     scores : Fold or WrittenScores
         Both have the same bits. During training they follow from the vectors, which saves to write them down for each
         trial.
+    digest : str
+        Of the vectors of the pipeline, if it has them for the model, which then keeps no scores. Else empty.
     """
 
     block: str
     lexicon: Lexicon
     scores: Fold | WrittenScores
+    digest: str = ""
 
     @property
     def n_labels(self) -> int:
         return self.scores.n_labels
 
     def written(self) -> WordScores:
-        """The same without the vectors."""
-        if isinstance(self.scores, WrittenScores):
+        """The same without the vectors, unless the pipeline has them."""
+        if isinstance(self.scores, WrittenScores) or self.digest:
             return self
         return replace(self, scores=WrittenScores(self.scores.of(np.arange(len(self.lexicon)))))
+
+    def with_vectors(self, given: WordVectors, symbols: np.ndarray) -> WordScores:
+        """Scores that were read without vectors, with these; ``symbols`` (uint64) are those of their words."""
+        assert isinstance(self.scores, Fold)
+        rows = found_rows(self.lexicon.symbols, slots_of(symbols), symbols)
+        shares, known = np.ones(len(given), np.float32), np.zeros(len(given), np.int32)
+        shares[rows], known[rows] = self.lexicon.shares, self.lexicon.known
+        scores = replace(self.scores, vectors=given.vectors, places=given.places)
+        return replace(self, lexicon=Lexicon(given.words, symbols, shares, known), scores=scores)
 
     def with_label(self) -> WordScores:
         """The same with one more label, to whose score words add nothing."""

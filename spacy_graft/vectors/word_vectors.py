@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ class WordVectors:
     ----------
     words : tuple of str
         All different, none empty.
-    vectors : float32 (n_words, n_columns)
+    vectors : float32 (n_vectors, n_columns)
         Finite.
     source : str
         Where they are from, for messages.
+    rows : int64 (n_words), optional
+        The vector of each word, where words share some; by default each has its own.
 
     Raises
     ------
@@ -33,16 +36,34 @@ class WordVectors:
     words: tuple[str, ...]
     vectors: np.ndarray
     source: str = "word vectors"
+    rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "vectors", checked_table(self.vectors, self.source))
-        if len(self.words) != len(self.vectors):
-            raise ValueError(f"{self.source}: there are {len(self.words):,} words and {len(self.vectors):,} vectors.")
+        if self.rows is None:
+            object.__setattr__(self, "rows", np.arange(len(self.vectors)))
+        if len(self.words) != len(self.places):
+            raise ValueError(f"{self.source}: there are {len(self.words):,} words and {len(self.places):,} vectors.")
         check_words(self.words, self.source)
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def places(self) -> np.ndarray:
+        """The vector of each word: int64 (n_words)."""
+        assert self.rows is not None
+        return self.rows
+
+    def digest(self, symbols: np.ndarray) -> str:
+        """A digest of words and vectors, in any order of the words, whose symbols (uint64) are given."""
+        order = np.argsort(symbols)
+        parts = (symbols[order], self.places[order].astype("<i8"), np.array(self.vectors.shape, "<i8"), self.vectors)
+        found = sha256()
+        for part in parts:
+            found.update(np.ascontiguousarray(part).data)
+        return found.hexdigest()
 
 
 def checked_table(values: Any, source: str) -> np.ndarray:
