@@ -395,7 +395,7 @@ def test_what_is_refused(train_records: list[Record]) -> None:
         initialize(plain, vectors=read)
     with pytest.raises(ValueError, match=r"vectors of the pipeline are empty\. Start from a pipeline with vectors"):
         initialize(nlp)
-    with pytest.raises(ValueError, match=r"The vectors are 3\. Make them with one of @graft_vectors"):
+    with pytest.raises(ValueError, match=r"The vectors are 3\. Make them with WordVectors"):
         initialize(nlp, vectors=lambda _: 3)
     assert not component_of(nlp).labels
     other = WordVectors(("Haus",), np.ones((1, 2), np.float32))

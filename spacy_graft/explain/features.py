@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
 from ..model.snapshot import Snapshot, as_reading_block
@@ -82,9 +80,7 @@ def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: st
     if snapshot.word_scores is None:
         return []
     lexicon, block = snapshot.word_scores.lexicon, snapshot.word_scores.block
-    scores = snapshot.word_scores.scores.of(np.arange(len(lexicon))).astype(np.float64)
-    moved = np.abs(scores) * lexicon.shares[:, None]
-    strength = moved.max(axis=1) if label is None else moved[:, labels.index(label)]
+    rows, scores = snapshot.word_scores.strongest(n, None if label is None else labels.index(label))
     return [
         Feature(
             text=lexicon.words[row],
@@ -92,10 +88,9 @@ def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: st
             block=block,
             kind=snapshot.blocks[block].feature_kind,
             df=int(lexicon.known[row]),
-            weights=dict(zip(labels, scores[row].tolist(), strict=True)),
+            weights=dict(zip(labels, of_word, strict=True)),
         )
-        for row in np.argsort(-strength, kind="stable")[:n].tolist()
-        if strength[row] > 0.0
+        for row, of_word in zip(rows.tolist(), scores.tolist(), strict=True)
     ]
 
 

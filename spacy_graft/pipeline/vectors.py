@@ -15,7 +15,7 @@ from ..extract.streams import Stream
 from ..graft.document_vectors import DocumentVectors
 from ..registry import graft_vectors
 from ..vectors.word_scores import WordScores
-from ..vectors.word_vectors import WordVectors
+from ..vectors.word_vectors import WordVectors, vectors_from
 
 #: What ``@graft_vectors`` make: from the vocab of the pipeline to vectors.
 VectorsReader = Callable[[Vocab], WordVectors]
@@ -101,13 +101,7 @@ class VectorsSource:
                 f"[{self.component}] Block {self.block_name!r} has words = 'pipeline', so that models find the vectors "
                 f"in their pipeline, but a source of others is given. Give none, or set words to 'all' or 'training'."
             )
-        found: Any = self.read(self.vocab)
-        if not isinstance(found, WordVectors):
-            raise ValueError(
-                f"[{self.component}] The vectors are {found!r:.100}. Make them with one of @graft_vectors "
-                f"([initialize.components.{self.component}] vectors)."
-            )
-        return found
+        return vectors_from(self.read, self.vocab)
 
     def require(self) -> None:
         """Read the vectors, so that what is wrong with them is known."""

@@ -178,6 +178,24 @@ class WordScores:
         """All scores divided by a number."""
         return replace(self, scores=self.scores.divided(divisor))
 
+    def strongest(self, n: int, column: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The words that can move the score of a label (or of any, for None) most, strongest first.
+
+        What counts is the score of a word times its share, which is small for frequent words.
+
+        Returns
+        -------
+        rows : int64
+            At most ``n``; words that move nothing are left out.
+        scores : float64 (len(rows), n_labels)
+        """
+        scores = self.scores.of(np.arange(len(self.lexicon))).astype(np.float64)
+        moved = np.abs(scores) * self.lexicon.shares[:, None]
+        strength = moved.max(axis=1) if column is None else moved[:, column]
+        rows = np.argsort(-strength, kind="stable")[:n]
+        rows = rows[strength[rows] > 0.0]
+        return rows, scores[rows]
+
     def add_scores(self, symbols: np.ndarray, starts: np.ndarray, totals: np.ndarray) -> None:
         """Add to the scores of documents, float64 (n_documents, n_labels), those of their words.
 

@@ -66,6 +66,20 @@ class WordVectors:
         return found.hexdigest()
 
 
+def vectors_from(source: Any, given: Any) -> WordVectors:
+    """Return word vectors, or what a function from ``given`` to them returns.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    found = source(given) if callable(source) else source
+    if not isinstance(found, WordVectors):
+        raise ValueError(f"The vectors are {found!r:.100}. Make them with WordVectors, or one of @graft_vectors.")
+    return found
+
+
 def checked_table(values: Any, source: str) -> np.ndarray:
     """Return vectors as float32 (n_words, n_columns), C-contiguous; or raise a ValueError."""
     table = np.asarray(values)
