@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .pipeline.spans import contribution_spans
     from .ranker import GraftRanker
     from .text_classifier import GraftTextClassifier
+    from .vectors.word_vectors import WordVectors
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
+    "WordVectors",
     "__version__",
     "calibrate",
     "check_corpus",
@@ -58,6 +60,7 @@ MODULES = {
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "WordVectors": ".vectors.word_vectors",
 }
 
 

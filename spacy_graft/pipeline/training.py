@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..graft.data import TrainingData
+    from ..graft.document_vectors import DocumentVectors
     from ..graft.network import Network
     from ..graft.path import PathFit
     from ..graft.points import PointFit
@@ -140,6 +141,8 @@ class Training:
         self._data: tuple[Documents, TrainingData] | None = None
         #: The network, and the documents that it is of.
         self._built: tuple[Documents, Network] | None = None
+        #: Document vectors, and the documents that they are of.
+        self._averaged: tuple[Documents, DocumentVectors] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -360,7 +363,7 @@ class Training:
             data = replace(data, network=self._network_of(self.network, data))
         if self._has_vectors():
             assert self.vectors is not None
-            data = replace(data, vectors=self.vectors(self.corpus.streams()))
+            data = replace(data, vectors=self._vectors_of(self.vectors))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
@@ -393,6 +396,14 @@ class Training:
             self._built = None  # frees its memory before the next one is built
             self._built = documents, source(data)
         return self._built[1]
+
+    def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
+        """The document vectors of the present documents: they do not depend on their strength."""
+        documents = self.corpus.documents()
+        if self._averaged is None or self._averaged[0] is not documents:
+            self._averaged = None  # frees its memory before the next ones are computed
+            self._averaged = documents, source(self.corpus.streams())
+        return self._averaged[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""

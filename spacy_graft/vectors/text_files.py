@@ -6,6 +6,7 @@ and of columns, GloVe has none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -68,7 +69,8 @@ def read_text_vectors(path: Path) -> WordVectors:
 def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.ndarray]:
     """The word of a line, which may have spaces, and its vector (float32); or raise a BadLineError."""
     word, *values = line.rstrip(" ").rsplit(" ", n_columns)
-    if len(values) != n_columns or not word:
+    # Words may have spaces, but those whose last part is a number are lines of another width.
+    if len(values) != n_columns or not word or (" " in word and is_decimal(word.rpartition(" ")[2])):
         raise BadLineError(
             path, number, f"a word and {n_columns} numbers are expected, but there are {line.count(' ')} numbers."
         )
@@ -80,3 +82,8 @@ def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.
     if not np.isfinite(row).all():
         raise BadLineError(path, number, "a number is not finite, or too large for single precision.")
     return word, row
+
+
+def is_decimal(text: str) -> bool:
+    """Whether a text is a decimal number."""
+    return re.fullmatch(r"[+-]?\d+\.?\d*(e[+-]?\d+)?", text) is not None
