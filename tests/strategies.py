@@ -64,4 +64,14 @@ def dense_data(columns: np.ndarray) -> DocumentVectors:
     n = columns.shape[1]
     nothing = Lexicon((), np.empty(0, np.uint64), np.empty(0, np.float32), np.empty(0, np.int32))
     of_documents = DenseColumns(np.ascontiguousarray(columns.T))
-    return DocumentVectors("vectors", of_documents, nothing, np.empty((0, n), np.float32), np.zeros(n), np.eye(n), {})
+    return DocumentVectors(
+        "vectors",
+        of_documents,
+        nothing,
+        np.empty((0, n), np.float32),
+        np.empty(0, np.int64),
+        np.zeros(n),
+        np.eye(n),
+        {},
+        "",
+    )
