@@ -385,24 +385,6 @@ class Choice:
         point = replace(point, report=point.report.with_strengths(strengths))
         return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
 
-    def take_path(self, strengths: Mapping[str, float], other: Choice) -> bool:
-        """Choose what another path without word vectors has chosen, if its log-loss is no higher.
-
-        Parameters
-        ----------
-        strengths : mapping of str to float
-            Those of that path, by option of the learner.
-        other : Choice
-            Of its points.
-
-        Returns
-        -------
-        bool
-            Whether it has been chosen.
-        """
-        point = replace(other.chosen, report=other.chosen.report.with_strengths(strengths))
-        return self._take(point, point.log_loss <= self.chosen.log_loss)
-
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
         if is_good and is_small(point.report.n_active, self.learner.parsimony):
             self._instead = point

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from .block_choice import leave_out
 from .choice import HeldOut, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
 from .textcat import TextCatGraft
-from .training import VECTORS_RIDGE, Model, Training, annotated_before, choices_of
+from .training import Model, Training, annotated_before, choices_of, first_strengths
 from .vectors import vectors_block
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ def begun_training(
     assert training is not None
     training.add_examples([])
     if like is not None:
-        training.left_out, training.strengths = tuple(like.left_out), like.strengths
+        training.left_out = tuple(like.left_out)
+        training.strengths |= like.strengths
     return training
 
 
@@ -206,7 +207,8 @@ def train_with_folds(
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
     chosen = cross_validated(component, examples, options, progress)
-    for model in training_steps(component, examples, options, progress, "all documents: ", chosen):
+    like = unjudged(component) if chosen is None else chosen
+    for model in training_steps(component, examples, options, progress, "all documents: ", like):
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -217,6 +219,12 @@ def train_with_folds(
         last.report.log_loss = chosen.log_loss
         training.reports[-1:] = [last.report]
     component.set_snapshot(*last)
+
+
+def unjudged(component: TextCatGraft) -> Report:
+    """The report of a training without held-out documents: word vectors, if there are some, are used."""
+    has_vectors = vectors_block(component.blocks) is not None and first_strengths(component.learner)
+    return Report(vectors_ridge=component.learner.vectors_ridge if has_vectors else None)
 
 
 def cross_validated(
@@ -241,9 +249,13 @@ def cross_validated(
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        paths = []
+        for fold, (kept, part) in enumerate(splits, start=1):
+            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
+            paths.append(scores_along_path(component, path, part))
         held_out = component.held_out([example for split in splits for example in split.held_out])
-        judged_paths = partial(paths_of_folds, component, splits, held_out, options, progress)
-        chosen = with_best_strengths(component, judged_paths(), splits, held_out, options, judged_paths)
+        chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
+        chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
@@ -259,31 +271,6 @@ class FoldPoint(NamedTuple):
 
     scores: np.ndarray
     n_features: int
-
-
-def paths_of_folds(
-    component: TextCatGraft,
-    splits: list[Split],
-    held_out: HeldOut,
-    options: dict[str, Any],
-    progress: Progress,
-    like: Report | None = None,
-) -> Report:
-    """What the held-out documents of all folds choose along their paths; parameters as of :func:`with_best_strengths`.
-
-    Blocks and strengths are those of ``like``, if it is given.
-    """
-    paths = []
-    for fold, (kept, part) in enumerate(splits, start=1):
-        path = training_steps(component, kept, options, progress, f"fold {fold} of {len(splits)}: ", like)
-        paths.append(scores_along_path(component, path, part))
-    tempered = is_tempered(options, like)
-    return chosen_of_folds(component.learner, held_out, paths, tempered).with_strengths(like.strengths if like else {})
-
-
-def is_tempered(options: dict[str, Any], like: Report | None) -> bool:
-    """Whether refits are judged with their temperature, as with a network (:class:`.choice.Trial`)."""
-    return options.get("network") is not None and (like is None or like.network_alpha != 0.0)
 
 
 def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: list[Example]) -> list[FoldPoint]:
@@ -306,12 +293,7 @@ def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: 
 
 
 def with_best_strengths(
-    component: TextCatGraft,
-    chosen: Report,
-    splits: list[Split],
-    held_out: HeldOut,
-    options: dict[str, Any],
-    judged_paths: Callable[[Report], Report],
+    component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> Report:
     """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
 
@@ -324,16 +306,11 @@ def with_best_strengths(
         The documents of all splits.
     options : dict
         As of :func:`begun_training`.
-    judged_paths : callable
-        Returns the chosen point of other paths, with the strengths of a report.
     """
     has_vectors = vectors_block(component.blocks) is not None
     for option, strength in choices_of(component.learner, options.get("network") is not None, has_vectors):
         like = chosen.with_strengths({option: strength})
-        if strength == 0.0 and option == VECTORS_RIDGE:
-            report, is_allowed = judged_paths(like), True
-        else:
-            report, is_allowed = judged_again(component, like, splits, held_out, options)
+        report, is_allowed = judged_again(component, like, splits, held_out, options)
         if is_allowed and is_better_strength(strength, loss_of(report), loss_of(chosen)):
             chosen = report
     return chosen
@@ -372,7 +349,8 @@ def judged_again(
         trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
-    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, is_tempered(options, like))
+    tempered = options.get("network") is not None and like.network_alpha != 0.0
+    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
 

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from .network import NetworkSource
     from .vectors import VectorsSource
 
-#: The option of the learner whose 0 has a path of its own: without vectors, named features have to say it all.
-VECTORS_RIDGE = "vectors_ridge"
-
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
 
@@ -131,7 +128,7 @@ class Training:
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
-        self.strengths: dict[str, float] = {}
+        self.strengths = self._first_strengths()
         self.concluded = False
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
@@ -200,7 +197,7 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out, self.strengths = (), {}
+                self.left_out, self.strengths = (), self._first_strengths()
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -251,45 +248,38 @@ class Training:
         """The chosen model, after which nothing changes."""
         for option, strength in self._choices(choice.learner):
             self._try_strength(choice, option, strength)
-            self.strengths = choice.chosen.report.strengths
+            self.strengths = self._strengths_of(choice.chosen.report)
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         assert chosen.snapshot is not None
-        model = Model(chosen.snapshot, chosen.report.copy())
+        model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             model = self._retrained(chosen)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
 
+    def _first_strengths(self) -> dict[str, float]:
+        """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
+        return first_strengths(self.learner) if self.vectors is not None else {}
+
+    def _strengths_of(self, report: Report) -> dict[str, float]:
+        """The strengths of a fit, which has no word vectors if its report does not name theirs."""
+        return {**self._first_strengths(), **report.strengths}
+
     def _choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
         """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
         return choices_of(learner, self.network is not None, self.vectors is not None)
 
     def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
-        """Choose another strength at the chosen point, or a path without word vectors, if it is better."""
+        """Choose another strength at the chosen point if it is better."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.strengths = {**choice.chosen.report.strengths, option: strength}
-        if strength == 0.0 and option == VECTORS_RIDGE:
-            choice.take_path(self.strengths, self._judged_path(self.held_out, self._scorer))
-            return
+        self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
         fit = self._path_like(choice.chosen.report)
         snapshot = self.named(fit.solution())
         choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
-
-    def _judged_path(self, held_out: HeldOut, scorer: Scorer) -> Choice:
-        """The points of another path, of the present documents, strengths and blocks."""
-        choice = Choice(self.learner)
-        self.fit = None  # frees its memory before the next fit allocates
-        fit = self.fit = cast("PointFit", self._begun_fit())
-        n_steps = len(self.reports)
-        while not fit.finished and not choice.is_exhausted:
-            self._step(fit)
-            choice.judge(fit, self.named(fit.solution()), held_out, scorer)
-        del self.reports[n_steps:]
-        return choice
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
@@ -470,7 +460,18 @@ class ResumedTraining(Training):
 def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
     """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
     of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
-    return of_network + [(VECTORS_RIDGE, strength) for strength in learner.vectors_choices if vectors]
+    if not vectors:
+        return of_network
+    strengths = list(learner.vectors_choices)
+    if 0.0 in strengths:
+        strengths = [learner.vectors_ridge, *filter(None, strengths)]
+    return of_network + [("vectors_ridge", strength) for strength in strengths]
+
+
+def first_strengths(learner: Any) -> dict[str, float]:
+    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
+    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
+    return {"vectors_ridge": 0.0} if has_none else {}
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
