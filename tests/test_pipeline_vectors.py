@@ -236,6 +236,13 @@ def test_without_vectors_the_model_is_that_of_the_named_features(
     assert_array_equal(found[0][-1].weights, found[1][-1].weights)
 
 
+def test_vectors_are_used_where_there_is_nothing_to_choose_by(train_records: list[Record]) -> None:
+    nlp = make({"vectors_choices": [0.0], "steps": 2, "l1_min_ratio": 0.5})
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:9]), vectors=read)
+    assert report.vectors_ridge == component_of(nlp).learner.vectors_ridge
+    assert component_of(nlp).strongest_words()
+
+
 def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
     words = word_vectors().words
     noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
