@@ -11,15 +11,14 @@ import numpy as np
 
 from .classifier import LinearClassifier
 from .estimators import require_fitted
-from .explain.features import Feature, features_of, strongest_words
-from .explain.scores import Explanation
+from .explain.features import Feature, by_effect, features_of, strongest_words
+from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextVectors, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .item_model import by_falling_weight
 from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.table import damaged_model
@@ -288,26 +287,40 @@ class GraftTextClassifier(LinearClassifier):
         return self._texts.snapshot.features.blocks
 
     def features(self) -> list[Feature]:
-        """Return the features of the model, by falling absolute weight."""
-        snapshot = self._texts.snapshot
-        found = features_of(snapshot, self.classes_.tolist())
-        return [found[k] for k in by_falling_weight(snapshot.weights)]
+        """Return the features of the model, by falling effect: those that decide most come first."""
+        return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
-    def explain(self, X: Iterable[Any]) -> list[Explanation]:
+    def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
         """Explain the prediction for each document.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents.
+        against : label, optional
+            The label that others are compared with, if labels exclude each other; by default the most probable other
+            one.
 
         Returns
         -------
         list of Explanation
             For each label its score, and the contributions of the document's features with their places, in characters
             of the document's text. In a notebook, an explanation is shown as the highlighted text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or ``against`` is given for independent labels.
         """
         model, documents = self._texts, list(self._space.read(X))
-        probabilities = self.predict_proba(documents)
         labels = list(map(str, self.classes_.tolist()))
-        return [
-            explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
-        ]
+        against = None if against is None else str(against)
+        explanations = []
+        for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
+            probabilities = dict(zip(labels, row, strict=True))
+            sides = alternatives_of(probabilities, self._exclusive, None, against)
+            explanations.append(explain_text(model, document, probabilities, sides))
+        return explanations
 
     def strongest_words(self, n: int = 100, label: Any = None) -> list[Feature]:
         """Return the words that the model knows by their vectors and that can move a score most, strongest first.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftTextClassifier
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftTextClassifier, export
 from spacy_graft.vectors.word_vectors import WordVectors
 
 GOOD, BAD = ("good", "great", "superb"), ("bad", "awful", "dire")
@@ -46,12 +46,13 @@ def test_words_of_no_training_text_are_known(of_texts: GraftTextClassifier) -> N
 
 
 def test_explanations_sum_to_the_scores(of_texts: GraftTextClassifier) -> None:
-    scores = of_texts._model.scores(OTHERS)
-    for document, row, explanation in zip(OTHERS, scores, of_texts.explain(OTHERS), strict=True):
-        for label, score in zip(explanation, row, strict=True):
-            assert label.intercept + sum(part.contribution for part in label.contributions) == pytest.approx(
-                score, abs=1e-9
-            )
+    # Those of "-" against "+", as its labels are sorted.
+    scores = of_texts.decision_function(OTHERS)
+    for document, score, explanation in zip(OTHERS, scores, of_texts.explain(OTHERS), strict=True):
+        label = explanation["-"]
+        parts = sum(part.contribution for part in label.contributions)
+        assert label.intercept + parts == pytest.approx(score, abs=1e-9)
+        assert label.score == pytest.approx(score, abs=1e-9)
         places = {
             part.text: [document[place.start : place.end] for (place,) in part.members[0].places]
             for part in explanation["+"].contributions
@@ -70,6 +71,11 @@ def test_saved_and_pickled(of_texts: GraftTextClassifier, tmp_path: Path) -> Non
     assert loaded.strongest_words() == of_texts.strongest_words()
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_models_with_vectors_are_not_exported(of_texts: GraftTextClassifier) -> None:
+    with pytest.raises(ValueError, match="cannot be exported: it has word vectors"):
+        export(of_texts)
 
 
 def test_a_function_is_an_analyzer_of_words() -> None:

@@ -96,9 +96,12 @@ def test_explanations_sum_to_the_scores(trained: Language) -> None:
     snapshot = component.model.attrs["snapshot"]
     for text in ("They came to hear the trombone with drums, drums and more", "nothing known", "", "goal"):
         doc = trained.make_doc(text)
-        scores = snapshot.scores([doc])[0]
-        for score, label in zip(scores, component.explain(doc), strict=True):
+        scores = dict(zip(component.labels, snapshot.scores([doc])[0], strict=True))
+        for label in component.explain(doc):
+            assert label.against is not None
+            score = scores[label.label] - scores[label.against]
             assert label.score == pytest.approx(score, abs=1e-9)
+            assert sum(row.contribution for row in label.words) == pytest.approx(score - label.intercept, abs=1e-9)
             parts = sum(part.contribution for part in label.contributions)
             assert label.intercept + parts == pytest.approx(score, abs=1e-9)
             assert all(part.weight * part.value == part.contribution for part in label.contributions)

@@ -135,8 +135,9 @@ def test_shapes_and_names():
     assert model.decision_function(TEXTS).shape == model.predict_proba(TEXTS).shape == (60, 3)
     assert model.score(TEXTS, LABELS) == 1.0
     assert model.report is model.report_
-    weights = [max(map(abs, feature.weights.values())) for feature in model.features()]
-    assert weights == sorted(weights, reverse=True)
+    effects = [max(feature.effects.values()) for feature in model.features()]
+    assert effects == sorted(effects, reverse=True)
+    assert model.features()[0].effects[LABELS[0]] < abs(model.features()[0].weights[LABELS[0]])
     binary = fitted(labels=[label == "food" for label in LABELS])
     assert binary.classes_.tolist() == [False, True]
     assert binary.coef_.shape == (1, len(binary.features()))
@@ -215,7 +216,12 @@ def test_explanations_add_up_and_show_the_places(analyzer, learner):
     texts = [TEXTS[0].upper(), "İ roast", ""]
     scores = model._model.scores(texts)
     for text, row, explanation in zip(texts, scores, model.explain(texts), strict=True):
-        np.testing.assert_allclose([label.score for label in explanation], row, atol=1e-12)
+        by_label = dict(zip(map(str, model.classes_), row, strict=True))
+        differences = [by_label[label.label] - by_label[label.against] for label in explanation]
+        np.testing.assert_allclose([label.score for label in explanation], differences, atol=1e-12)
+        best, second, *_ = sorted(by_label, key=by_label.get, reverse=True)
+        assert (explanation.best.label, explanation.best.against) == (best, second)
+        assert [label.against for label in explanation if label.label != best] == [best] * (len(by_label) - 1)
         assert explanation.text == text
         assert "<" in explanation._repr_html_()
         for part in explanation.best.contributions:

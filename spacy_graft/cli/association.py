@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..messages import printable
 from .common import (
     CommandError,
     ComponentOption,
@@ -19,10 +20,9 @@ from .common import (
     make_table,
     print_json,
     print_tables,
-    printable,
     wants_table,
 )
-from .inputs import TextFieldOption
+from .inputs import LabelFieldOption, TextFieldOption
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -66,7 +66,7 @@ def significance_command(
     contexts: Annotated[int, typer.Option(min=0, help="Number of documents to show each feature in.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random permutations.")] = 0,
     text_field: TextFieldOption = "text",
-    label_field: Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")] = "label",
+    label_field: LabelFieldOption = "label",
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text
-from ..messages import did_you_mean, listed, one_line
+from ..messages import did_you_mean, listed, one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -160,11 +160,3 @@ def add_row(table: Table, *cells: object) -> None:
     from rich.text import Text
 
     table.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in cells))
-
-
-def printable(text: str) -> str:
-    """Return the text with spaces at its ends and unprintable characters made visible."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
-    inner = shown.strip(" ")
-    left = len(shown) - len(shown.lstrip(" "))
-    return "␣" * left + inner + "␣" * (len(shown) - left - len(inner))

@@ -53,17 +53,20 @@ def features_command(
     ] = None,
     component: ComponentOption = None,
 ) -> None:
-    """List the features of a model in descending order of their largest absolute weight.
+    """List the features of a model, those that decide most first.
+
+    They are in descending order of their effect, |weight| · s · (1 - s), where s is the share of training documents
+    with the feature: a large weight of a rare feature decides little.
 
     JSON output has one object per feature, on a line of its own: text, longest (the longest n-gram that occurs in the
-    same training documents), block, kind, df (number of training documents) and weights by label.
+    same training documents), block, kind, df (number of training documents), weights and effects by label.
 
     CSV output is safe to open in a spreadsheet: text that begins with =, +, -, @, ', a tab or a line break has a ' in
     front, so that it is not taken for a formula. Without this ', it is the exact text, as in JSON.
     """
     _, graft = load_pipeline(model, component)
     check_label(graft, label)
-    found = by_weight(graft.features(), label)[:top]
+    found = features_by_effect(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))
     elif format == FeatureFormat.table or (format is None and sys.stdout.isatty()):
@@ -73,13 +76,13 @@ def features_command(
             print_json(asdict(feature))
 
 
-def by_weight(found: list[Feature], label: str | None) -> list[Feature]:
-    """Sort features by their largest weight, or select those with a weight for a label and sort them by it."""
+def features_by_effect(found: list[Feature], label: str | None) -> list[Feature]:
+    """Sort features by their largest effect, or select those with a weight for a label and sort them by it."""
+    from ..explain.features import by_effect
+
     if label is None:
-        return sorted(found, key=lambda feature: -abs(feature.weights[label_of_largest_weight(feature)]))
-    return sorted(
-        (feature for feature in found if feature.weights[label]), key=lambda feature: -abs(feature.weights[label])
-    )
+        return by_effect(found)
+    return sorted((feature for feature in found if feature.weights[label]), key=lambda feature: -feature.effects[label])
 
 
 def label_of_largest_weight(feature: Feature) -> str:
@@ -89,11 +92,14 @@ def label_of_largest_weight(feature: Feature) -> str:
 
 def feature_table(found: list[Feature], label: str | None) -> Table:
     """Make a table with one weight of each feature."""
-    table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
-                       numbers=["documents", "weight"])  # fmt: skip
+    table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight", "effect",
+                       numbers=["documents", "weight", "effect"])  # fmt: skip
     for feature in found:
         shown = label or label_of_largest_weight(feature)
-        add_row(table, feature.text, feature.kind, f"{feature.df:,}", shown, f"{feature.weights[shown]:+.4f}")
+        add_row(
+            table, feature.text, feature.kind, f"{feature.df:,}", shown, f"{feature.weights[shown]:+.4f}",
+            f"{feature.effects[shown]:.4g}",
+        )  # fmt: skip
     return table
 
 

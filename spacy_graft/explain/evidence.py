@@ -87,7 +87,8 @@ class Evidence:
             symbols = block.values(term.symbols, self.doc.vocab.strings)
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
             places = self._places_of(term.block, self._keys_of(term.block) == key)
-            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places)
+            relations = tuple(self.doc[place[1].first_token].dep_ for place in places if len(place) == 2)
+            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places, relations)
         return self._members[term]
 
     def _places_of(self, block: str, chosen: np.ndarray) -> tuple[tuple[Span, ...], ...]:

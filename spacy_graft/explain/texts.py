@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,41 +11,49 @@ from ..extract.texts import displayed_text
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
 from .contributions import Member, member, span
-from .scores import Explanation, explain_label
+from .scores import Explanation, Matched, explanation_of_matched
+from .words import SegmentedText, segmented
 
 #: In the place of tokens.
 NO_TOKEN = 0
 
 
-def explain_text(model: TextModel, document: Any, probabilities: np.ndarray, labels: list[str]) -> Explanation:
-    """Explain the scores of all labels for a document.
+def explain_text(
+    model: TextModel, document: Any, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
+) -> Explanation:
+    """Explain the scores of labels for a document.
 
     Parameters
     ----------
     model : TextModel
     document : str, bytes, or what else its readers read
-    probabilities : float64 (n_labels)
-        Predicted by the same model.
-    labels : list of str
-        In the order of the columns of the weights.
+    probabilities : mapping of str to float
+        Of all labels, in the order of the columns of the weights, predicted by the same model.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from :func:`~spacy_graft.explain.scores.alternatives_of`.
     """
     occurrences = model.occurrences(document)
     rows = np.unique(occurrences[:, 0])
     values = np.full(len(rows), model.document_weight(document, rows))
-    weights, intercepts = model.weights[rows], model.intercepts.tolist()
     found = evidence_of(model, document, occurrences, rows)
+    weights = model.weights[rows]
     if model.snapshot.word_scores is not None:
         symbols = model.word_symbols(document)
         words, shares, of_words = model.snapshot.word_scores.contributions(symbols)
         found += evidence_of_words(model, model.snapshot.word_scores, document, symbols, words)
         values, weights = np.concatenate([values, shares]), np.concatenate([weights, of_words])
-    return Explanation(
-        displayed_text(document),
-        tuple(
-            explain_label(label, float(probabilities[k]), intercepts[k], found, values, weights[:, k])
-            for k, label in enumerate(labels)
-        ),
-    )
+    matched = Matched(found, values, weights, model.intercepts)
+    return explanation_of_matched(segmented_text(model, document), matched, probabilities, alternatives)
+
+
+def segmented_text(model: TextModel, document: Any) -> SegmentedText:
+    """The text of a document; the words of what is not a string are its bytes or other symbols."""
+    text = displayed_text(document)
+    if isinstance(document, str):
+        return segmented(text)
+    known = (reader.offsets(document) for reader in model.readers.values())
+    places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
+    return SegmentedText(text, places.astype(np.int64), ignores_case=False)
 
 
 def evidence_of(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 
@@ -43,6 +44,8 @@ class Report:
         Held-out documents that the model was trained on again after the choice.
     left_out : list of str
         Blocks that the model was trained without, because held-out documents did not need them.
+    n_documents : int
+        Training documents, or of a ranker training candidates.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -85,6 +88,7 @@ class Report:
     log_loss_error: float | None = None
     n_held_out: int = 0
     left_out: list[str] = field(default_factory=list)
+    n_documents: int = 0
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
@@ -140,6 +144,15 @@ class Report:
         values = {**dataclasses.asdict(self), **derived}
         return {name: None if value == math.inf else value for name, value in values.items()}
 
+    def lines(self) -> dict[str, str]:
+        """The figures as texts, by name; empty ones are left out."""
+        return {name: formatted(value) for name, value in self.to_dict().items() if value not in (None, {}, [])}
+
+    def _repr_html_(self) -> str:
+        """The figures as a table, in a notebook."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.lines().items())
+        return f"<table>{''.join(rows)}</table>"
+
     def copy(self) -> Report:
         """As it is now."""
         return dataclasses.replace(self, min_df=dict(self.min_df), seconds=dict(self.seconds))
@@ -152,3 +165,14 @@ class Report:
             yield
         finally:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+
+def formatted(value: Any) -> str:
+    """A figure as text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -227,6 +227,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     with report.timed("index"):
         space = feature_space(objective, least_df)
         state = ModelState(objective, space)
+    report.n_documents = objective.data.n_documents
     report.min_df = space.min_df
     report.n_columns = space.n_columns
     with report.timed("search"):

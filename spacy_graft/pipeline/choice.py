@@ -15,7 +15,7 @@ from .. import metrics
 from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import PARSIMONY, GraftingPath
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -461,6 +461,18 @@ def parsimonious(
         return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
     small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
     return max(small, key=values.__getitem__, default=0)
+
+
+def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
+    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
+    if not judged:
+        return {}
+    losses, errors, sizes = (
+        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
+    )
+    values = [-loss for loss in losses]
+    return {rule: judged[parsimonious(rule, values, losses, errors, sizes)] for rule in PARSIMONY}
 
 
 def is_small(n_features: float, parsimony: str | int) -> bool:

@@ -20,9 +20,11 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..explain.contributions import LabelExplanation
-from ..explain.explanation import Explanation, explain_document
+from ..explain.explanation import explain_document
 from ..explain.features import Feature, features_of, strongest_words
+from ..explain.html.markup import escaped, fragment
+from ..explain.html.overview import overview, points_view, sides_of_model
+from ..explain.scores import Explanation, alternatives_of
 from ..extract.blocks import Block
 from ..graft.memory import require_memory_for
 from ..graft.report import Report
@@ -33,7 +35,7 @@ from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
-from .choice import HeldOut
+from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
@@ -510,6 +512,15 @@ class TextCatGraft(TrainablePipe):
         """
         return history.read_history(saving.notes_of(self).get(HISTORY))
 
+    @property
+    def named_points(self) -> dict[str, dict[str, Any]]:
+        """The steps of training that ``parsimony`` takes, by name: ``best`` and ``one_se``, the parsimonious one.
+
+        Each is a dict of :attr:`history`. Empty if no step was judged by held-out documents.
+        """
+        steps = self.history
+        return {name: steps[i] for name, i in named_points(steps).items()}
+
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """Score examples; during training, the first ``cats_score`` of each step is added to the history.
 
@@ -768,6 +779,28 @@ class TextCatGraft(TrainablePipe):
         """
         saving.to_disk(self, Path(path), exclude)
 
+    def _repr_html_(self) -> str:
+        """The features that decide most, in a notebook."""
+        if not self.is_initialized:
+            return f"<p>{escaped(self.name)}: not trained yet</p>"
+        return fragment(self.overview())
+
+    def overview(self, label: str | None = None, examples: Iterable[Doc] = (), data: str = "") -> str:
+        """Return HTML about the features of one label or of all, without a style sheet.
+
+        Parameters
+        ----------
+        label : str, optional
+        examples : iterable of Doc
+            Documents to search for examples in context.
+        data : str
+            HTML about a data set, to stand before the labels.
+        """
+        labels = self.selected_labels(label or (self.cfg["positive_label"] if self.exclusive else None))
+        sides = sides_of_model(self.labels, labels, self.exclusive)
+        points = self.named_points
+        return overview(self.name, snapshot_of(self.model), self.labels, sides, examples, points_view(points) + data)
+
     def features(self) -> list[Feature]:
         """Return the features of the model, in the order of the rows of its weights."""
         return features_of(snapshot_of(self.model), self.labels)
@@ -796,7 +829,7 @@ class TextCatGraft(TrainablePipe):
         self.selected_labels(label)
         return strongest_words(snapshot_of(self.model), self.labels, n, label)
 
-    def explain(self, doc: Doc, label: str | None = None) -> Explanation:
+    def explain(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
         """Explain the prediction for a document.
 
         Parameters
@@ -805,37 +838,41 @@ class TextCatGraft(TrainablePipe):
             A document with the annotation that the blocks need. The component need not have processed it.
         label : str, optional
             The label to explain; by default all labels.
+        against : str, optional
+            The label that it is compared with, if labels exclude each other; by default the most probable other one.
 
         Returns
         -------
         Explanation
-            For each label, the intercept and the contributions of the matched features and of the words with a
-            vector, which sum to the score.
+            For each label, the intercept and the contributions of the matched features and of the words with a vector,
+            which sum to the logarithm of the odds of the label: against the other one, or for independent labels
+            against its absence.
 
         Raises
         ------
         ValueError
-            If there is no such label, the component has no weights, or the document lacks an annotation.
+            If there is no such label, both labels are the same, labels are independent and ``against`` is given, the
+            component has no weights, or the document lacks an annotation.
         """
-        columns = {name: self.labels.index(name) for name in self.selected_labels(label)}
+        self.require_initialized()
         snapshot = snapshot_of(self.model)
-        return explain_document(snapshot, doc, self._probabilities_of(snapshot, doc), columns)
+        probabilities = self._probabilities_of(snapshot, doc)
+        return explain_document(
+            snapshot, doc, probabilities, alternatives_of(probabilities, self.exclusive, label, against)
+        )
 
-    def explain_best(self, doc: Doc, label: str | None = None) -> tuple[LabelExplanation, dict[str, float]]:
-        """Explain one label, by default the most probable one; also return the probabilities of all labels.
-
-        Parameters and errors are those of :meth:`explain`.
-        """
-        self.selected_labels(label)
+    def explain_best(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
+        """Explain one label only, by default the most probable one; as :meth:`explain`."""
+        self.require_initialized()
         snapshot = snapshot_of(self.model)
-        row = self._probabilities_of(snapshot, doc)
-        column = int(row.argmax()) if label is None else self.labels.index(label)
-        explanation = explain_document(snapshot, doc, row, {self.labels[column]: column})
-        return explanation.best, dict(zip(self.labels, row.tolist(), strict=True))
+        probabilities = self._probabilities_of(snapshot, doc)
+        sides = alternatives_of(probabilities, self.exclusive, label, against)
+        best = max(sides, key=lambda name: probabilities[name])
+        return explain_document(snapshot, doc, probabilities, {best: sides[best]})
 
-    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> np.ndarray:
+    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> dict[str, float]:
         row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
-        return row
+        return dict(zip(self.labels, row.tolist(), strict=True))
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
         """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""

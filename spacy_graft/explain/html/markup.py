@@ -12,9 +12,9 @@ from math import sqrt
 #: Shades of the background on either side of 0.
 LEVELS = 8
 #: Visible replacements of control characters, which browsers drop or reject: U+0000 is shown as ␀. Overrides of the
-#: text direction, which could disguise a text, are replaced as well.
+#: text direction, which could disguise a text, and halves of surrogate pairs, which no file can have, are replaced too.
 REPLACEMENTS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
-REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
+REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E, *range(0xD800, 0xE000)], 0xFFFD)
 #: Visible replacements of white space at the ends of names.
 VISIBLE = {ord(" "): "␣", ord("\t"): "⇥", ord("\n"): "⏎", ord("\r"): "⏎"}
 
@@ -52,9 +52,14 @@ def meter(value: float, largest: float) -> str:
     return f'<span class="meter"><i class="{"neg" if value < 0.0 else "pos"}" style="width:{share:.1f}%"></i></span>'
 
 
+def bar_cell(value: float, largest: float) -> str:
+    """A table cell with a bar."""
+    return f'<td class="bar">{meter(value, largest)}</td>'
+
+
 def strength_cells(value: float, largest: float) -> str:
     """Two table cells: a number and its bar."""
-    return f'<td class="number">{signed_number(value)}</td><td class="bar">{meter(value, largest)}</td>'
+    return number_cell(signed_number(value)) + bar_cell(value, largest)
 
 
 def feature_cells(text: str, kind: str, block: str, below: str = "") -> str:
@@ -86,9 +91,9 @@ def count(n: int, noun: str) -> str:
 
 
 @cache
-def stylesheet() -> str:
-    """The style sheet of all fragments; it is read once."""
-    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+def package_file(name: str) -> str:
+    """A file beside this module; it is read once."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def anchor_prefix(*contents: str) -> str:
@@ -97,16 +102,35 @@ def anchor_prefix(*contents: str) -> str:
     return f"graft-{digest.hexdigest()}-"
 
 
+class Html(str):
+    """HTML that a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
 def fragment(*parts: str) -> str:
     """HTML for any place of a page; its style applies to its own content only."""
-    return f'<div class="graft">\n<style>\n{stylesheet()}</style>\n{"".join(parts)}\n</div>\n'
+    return f'<div class="graft">\n<style>\n{package_file("style.css")}</style>\n{"".join(parts)}\n</div>\n'
 
 
-def whole_page(title: str, body: str) -> str:
-    """A complete HTML document. Its language is English, that of the headings."""
+def side_by_side(fragments: Sequence[str]) -> str:
+    """Fragments beside each other, or below each other where the page is narrow."""
+    return f'<div class="graft-columns">\n{"".join(fragments)}</div>\n'
+
+
+def whole_page(title: str, body: str, head: str = "") -> str:
+    """A complete HTML document, with ``head`` in its head. Its language is English, that of the headings."""
     return (
         '<!doctype html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
-        f"</head>\n<body>\n{body}</body>\n</html>\n"
+        f"{head}</head>\n<body>\n{body}</body>\n</html>\n"
     )
+
+
+def interactive_page(title: str, body: str) -> str:
+    """A complete HTML document whose tables can be sorted and filtered; without scripts all is there as well."""
+    return whole_page(title, f"{body}<script>\n{package_file('page.js')}</script>\n")
