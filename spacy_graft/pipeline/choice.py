@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 PATIENCE = 2
 #: Strengths of refits that are tried are this far apart; the least and the largest.
 FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
+#: A refit that leaves so little of features that word vectors decide.
+VECTORS_ALONE = 2.0 * FACTOR**6
 #: Temperature, or one over it, of a refit that need not be looked for again.
 MILD_TEMPERATURE = 1.25
 #: Gain in log-loss that is worth another refit, as a share of the log-loss.
@@ -381,7 +383,9 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point, _ = self._judged(fit, named, held_out, scorer, -math.inf)
+        # Where vectors say more than the features, the best refit can be far from that without vectors.
+        also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
+        point, _ = self._judged(fit, named, held_out, scorer, -math.inf, also)
         point = replace(point, report=point.report.with_strengths(strengths))
         return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
 
@@ -392,11 +396,20 @@ class Choice:
         return False
 
     def _judged(
-        self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+        self,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+        least: float = math.inf,
+        also: Sequence[float] = (),
     ) -> tuple[JudgedPoint, float]:
-        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``.
+
+        The search for its refit begins at the present one or at one of those in ``also``.
+        """
         trial_of = trials_of(fit, named, held_out)
-        trial = trial_of(fit.refit)
+        trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
         if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
