@@ -89,6 +89,16 @@ class ClassTargets:
         kept = values.any(axis=0) if self.dtype is None else np.ones(len(self.classes), np.bool_)
         return ClassTargets(self.classes[kept], values[:, kept], self.exclusive, self.dtype)
 
+    def fields(self, example_weights: np.ndarray) -> dict[str, Any]:
+        """What is of the targets in :class:`~spacy_graft.graft.data.TrainingData`."""
+        return {
+            "targets": self.values,
+            "known": np.ones(self.values.shape, np.bool_),
+            "example_weights": example_weights,
+            "labels": tuple(map(str, self.classes.tolist())),
+            "exclusive": self.exclusive,
+        }
+
     def require_labels(self) -> None:
         """Raise a ValueError if there are fewer labels than a model needs."""
         if len(self.classes) < (least := 2 if self.exclusive else 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -17,11 +17,14 @@ from .graft.document_vectors import DocumentVectors
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
+from .graft.solution import stability_of
+from .graft.start import final_solution
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
     ItemModel,
     ItemSpace,
+    NamingSpace,
     ScoringModel,
     Space,
     by_falling_weight,
@@ -37,6 +40,9 @@ from .metrics import logistic, softmax
 from .options import check_flags
 from .vectors.word_vectors import WordVectors, vectors_from
 
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
+
 
 @dataclass(frozen=True)
 class NamedFeature(ItemFeature):
@@ -46,9 +52,15 @@ class NamedFeature(ItemFeature):
     ----------
     weights : dict
         The weight for each label.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict, optional
+        For each label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     weights: dict[Hashable, float]
+    stability: float | None = None
+    intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
@@ -105,19 +117,42 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        data = space.training_data(
-            documents,
-            targets=targets.values,
-            known=np.ones(targets.values.shape, np.bool_),
-            example_weights=weights,
-            labels=tuple(map(str, targets.classes.tolist())),
-            exclusive=targets.exclusive,
-        )
+        data = space.training_data(documents, **targets.fields(weights))
         fit = finished_fit(learner, completed(data, documents))
         self._check_report(fit.report)
+        solution = final_solution(fit)
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = fit.report
-        self._space, self._model = space, space.model(fit.solution(), documents)
+        self._space, self._model = space, space.model(solution, documents)
+
+    def _significance(
+        self,
+        space: NamingSpace,
+        X: Any,
+        y: Any,
+        names: Sequence[str] | None,
+        strata: Sequence[Hashable] | None,
+        options: dict[str, Any],
+    ) -> SignificanceReport:
+        """Test which features go with which labels.
+
+        Parameters
+        ----------
+        space : NamingSpace
+        X, y, names
+            As those of ``fit``.
+        strata : sequence of hashable, optional
+        options : dict
+            Of :class:`~spacy_graft.associations.SignificanceOptions`.
+        """
+        from .associations import SignificanceOptions, significant_features  # loads the compiler
+
+        checked = SignificanceOptions(**options)
+        targets = ClassTargets.read(y, self.multilabel)
+        documents = space.learn(X, names)
+        require_as_many(n_documents(documents), len(targets))
+        data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
+        return significant_features(data, strata, space.naming(X), checked)
 
     def _checked_vectors(self, vectors: Any) -> WordVectors:
         """Vectors that ``fit`` was given; a ValueError if the learner has no weights for them."""
@@ -343,8 +378,7 @@ class GraftClassifier(LinearClassifier):
             differ; if there are too few labels; or if no item has a vector.
         """
         given = None if vectors is None else self._checked_vectors(vectors)
-        more_names = () if given is None else given.words
-        space = ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor, more_names)
+        space = self._new_space(() if given is None else given.words)
 
         def completed(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
             if network is not None:
@@ -360,6 +394,35 @@ class GraftClassifier(LinearClassifier):
         if (columns := column_names(X)) is not None:
             self.feature_names_in_ = np.array(columns, object)
         return self
+
+    def _new_space(self, more_names: Sequence[str] = ()) -> ItemSpace:
+        factor = self.combination_penalty_factor
+        return ItemSpace(type(self).__name__, self.degree, self.min_df, factor, more_names)
+
+    def significance(
+        self,
+        X: MatrixOrItems,
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which items go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y, names
+            As those of :meth:`fit`.
+        strata, level, permutations, top, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+        """
+        options = {"level": level, "permutations": permutations, "top": top, "seed": seed, "pairs": pairs}
+        return self._significance(self._new_space(), X, y, names, strata, {**options, "contexts": 0})
 
     def strongest_words(self, n: int = 100, label: Any = None) -> list[NamedFeature]:
         """Return the items that the model knows by their vectors and that can move a score most, strongest first.
@@ -388,9 +451,16 @@ class GraftClassifier(LinearClassifier):
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
         features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
+        assert isinstance(self._model, ItemModel)
+        stability = self._model.solution.stability
         return [
-            NamedFeature(features[k].names, features[k].df, dict(zip(labels, weights[k].tolist(), strict=True)))
-            for k in by_falling_weight(weights)
+            NamedFeature(
+                features[k].names,
+                features[k].df,
+                dict(zip(labels, weights[k].tolist(), strict=True)),
+                **stability_of(stability, k, labels),
+            )
+            for k in by_falling_weight(weights).tolist()
         ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -13,6 +13,7 @@ import scipy.sparse
 from .extract.blocks import CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
@@ -29,6 +30,9 @@ from .matrices import (
 )
 from .model.item_matching import Members, add_item_scores
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+
+if TYPE_CHECKING:
+    from .associations import Naming
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -88,6 +92,13 @@ class Space(Protocol):
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
+
+
+class NamingSpace(Space, Protocol):
+    """A space that can name features which are in no model."""
+
+    def naming(self, X: Any, /) -> Naming:
+        """Return the names of the features of training documents."""
 
 
 class ItemSpace:
@@ -184,12 +195,37 @@ class ItemSpace:
             min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
             penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
             lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of items by their numbers."""
+        return [str(self.names[int(of_item[0])]) for of_item in symbols]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
         return ItemModel(solution, self.names)
+
+    def naming(self, X: MatrixOrItems) -> ItemNaming:
+        """Return the names of items."""
+        return ItemNaming(self.names)
+
+
+@dataclass(frozen=True)
+class ItemNaming:
+    """Names of items as features, for a test of them."""
+
+    names: Sequence[str]
+
+    def kind(self, block: str) -> str:
+        return "item"
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.names[int(symbols[0])]
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        return ""
 
 
 class ItemModel:
@@ -299,7 +335,9 @@ def n_documents(documents: Any) -> int:
 
 
 def finished_fit(learner: Any, data: TrainingData) -> Fit:
-    """Return the fit of a learner after its last step."""
+    """Return the fit of a learner after its last step; a ValueError if constraints name no label or block of it."""
+    if (constraints := getattr(learner, "constraints", None)) is not None:
+        constraints.check(f"{type(learner).__name__}:", data.labels, [*data.min_df])
     fit = start(learner, data)
     while not fit.finished:
         fit.step()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.table import damaged_model
-from .text_model import ReadTexts, TextModel, TextSpace
+from .text_model import ReadTexts, TextModel, TextSpace, documents_of
 from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
 from .vectors.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
 
 #: The name of the reader of words with vectors.
 VECTORS_READER = "vectors"
@@ -215,6 +218,41 @@ class GraftTextClassifier(LinearClassifier):
 
         self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
         return self
+
+    def significance(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        *,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        contexts: int = 0,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which n-grams go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y
+            As those of :meth:`fit`.
+        strata, level, permutations, top, contexts, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+
+        Examples
+        --------
+        >>> from spacy_graft import GraftTextClassifier
+        >>> texts = ["not good", "good", "not for me", "for me"] * 10
+        >>> report = GraftTextClassifier(analyzer="word").significance(texts, ["-", "+"] * 20)
+        >>> [(feature.text, feature.label, round(feature.z, 1)) for feature in report.features]
+        [('not', '-', 6.2), ('not good', '-', 3.6), ('not for', '-', 3.6)]
+        """
+        documents = list(documents_of(X)) if contexts else X
+        options = {"level": level, "permutations": permutations, "top": top, "contexts": contexts, "seed": seed}
+        space = TextSpace(self._readers())
+        return self._significance(space, documents, y, None, strata, {**options, "pairs": pairs})
 
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:

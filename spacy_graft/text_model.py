@@ -13,12 +13,13 @@ import numpy as np
 from .extract.blocks import BlockKind
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
-from .extract.texts import SequenceReader, Words, document_batches, sequence_length
+from .extract.texts import SequenceReader, Words, displayed_text, document_batches, sequence_length
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.solution import Solution
 from .item_model import ItemFeature
 from .model.matching import Blocks, CompiledFeatures
-from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.snapshot import Snapshot, snapshot_of_solution, texts_of
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,17 @@ class TextSpace:
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of n-grams."""
+        return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
+
+    def naming(self, X: Sequence[Any]) -> TextNaming:
+        """Return the names of the features of training documents."""
+        return TextNaming(self.readers, self._words, X)
 
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
@@ -87,6 +97,39 @@ class TextSpace:
         if snapshot.word_scores is not None:
             snapshot = replace(snapshot, word_scores=snapshot.word_scores.written())
         return TextModel(snapshot)
+
+
+@dataclass(frozen=True)
+class TextNaming:
+    """Names of n-grams, for a test of them, and the documents that they are shown in.
+
+    Attributes
+    ----------
+    readers : dict of str to SequenceReader
+    words : Words
+        Of the training documents.
+    documents : sequence
+    """
+
+    readers: Mapping[str, SequenceReader]
+    words: Words
+    documents: Sequence[Any]
+
+    def kind(self, block: str) -> str:
+        return self.readers[block].feature_kind
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.readers[block].text(self.readers[block].names(symbols, self.words))
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        from .associations import first_place, text_around  # loads the compiler
+
+        reader, given = self.readers[block], self.documents[document]
+        spans = reader.offsets(given)
+        if spans is None:
+            return text_around(displayed_text(given), np.empty((0, 2)))
+        own = reader.stream([given], self.words, False).symbols
+        return text_around(displayed_text(given), first_place(own, spans, symbols))
 
 
 class TextModel:

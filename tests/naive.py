@@ -64,7 +64,8 @@ def dense_optimum(
     ridge: float = 0.0,
     penalty_weights: np.ndarray | None = None,
     network: np.ndarray | None = None,
-    sign_factors: tuple[float, float] = (1.0, 1.0),
+    sign_factors: tuple[float, float] | np.ndarray = (1.0, 1.0),
+    offset: np.ndarray | float = 0.0,
     dense: np.ndarray | None = None,
     dense_ridges: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
@@ -72,8 +73,9 @@ def dense_optimum(
 
     A line search that fails looks like convergence, so the method is restarted at its result until that gains
     nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y. ``l1`` is times the first factor for u and times the
-    second for v; where one is infinite, they are 0. Columns of ``dense`` (documents, n) have no penalty but the
-    ridge of each label (``dense_ridges``), and no weight where it is infinite.
+    second for v; where one is infinite, they are 0. Factors may be of each weight: (2, columns, labels). ``offset`` is
+    added to the scores. Columns of ``dense`` (documents, n) have no penalty but the ridge of each label
+    (``dense_ridges``), and no weight where it is infinite.
     """
     dense = np.zeros((len(matrix), 0)) if dense is None else dense
     columns = matrix.shape[1]
@@ -91,7 +93,7 @@ def dense_optimum(
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         weights, intercepts = unpack(x)
         of_dense = x[2 * size + labels :].reshape(-1, labels)
-        scores = matrix @ weights + intercepts + dense @ of_dense
+        scores = matrix @ weights + intercepts + offset + dense @ of_dense
         residuals = example_weights[:, None] * (softmax(scores) - targets)
         both = (positive * x[:size] + negative * x[size : 2 * size]).reshape(columns, labels)
         value = log_loss(scores, targets, example_weights) + l1 * (penalty_weights * both).sum()
@@ -112,9 +114,11 @@ def dense_optimum(
     return value, *unpack(x)
 
 
-def one_sign(factor: float, size: int) -> tuple[float, list[tuple[float | None, float | None]]]:
-    """Factor of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
-    return (factor, [(0.0, None)] * size) if np.isfinite(factor) else (0.0, [(0.0, 0.0)] * size)
+def one_sign(factor: float | np.ndarray, size: int) -> tuple[np.ndarray, list[tuple[float | None, float | None]]]:
+    """Factors of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
+    factors = np.broadcast_to(np.ravel(factor), size)
+    free = np.isfinite(factors)
+    return np.where(free, factors, 0.0), [(0.0, None) if is_free else (0.0, 0.0) for is_free in free.tolist()]
 
 
 def restarted_minimum(objective, bounds: list[tuple[float | None, float | None]]) -> tuple[float, np.ndarray]:

@@ -60,6 +60,8 @@ def refused():
         for field in fields(owner):
             kind = str(field.type).split(" ")[0]
             for value in BAD.get(kind, []):
+                if value is True and "bool" in str(field.type):
+                    continue
                 yield pytest.param(owner, field.name, value, id=f"{type(owner).__name__}-{field.name}-{value!r}")
 
 

@@ -36,6 +36,7 @@ spacy-graft test train.jsonl
 spacy-graft test train.jsonl --of words --min-df 5 --strata author --contexts 2
 spacy-graft test train.jsonl --of characters --permutations 10000 --level 0.001 --format json
 spacy-graft test train.jsonl --model training/model-best
+spacy-graft test train.jsonl --pairs 50
 """
 
 
@@ -64,6 +65,10 @@ def significance_command(
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 1000,
     top: Annotated[int, typer.Option(min=1, help="Number of features to list for each label.")] = 20,
     contexts: Annotated[int, typer.Option(min=0, help="Number of documents to show each feature in.")] = 0,
+    pairs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Also test all pairs of words (of items) in N documents or more."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random permutations.")] = 0,
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
@@ -90,6 +95,7 @@ def significance_command(
         top=top,
         contexts=contexts,
         seed=seed,
+        pairs=pairs,
         component=component,
     )
     if wants_table(format):

@@ -9,10 +9,12 @@ import numpy as np
 
 from ..extract.blocks import Block
 from ..extract.terms import NamedTerm
+from ..graft.constraints import PRODUCT_SIGN
+from ..graft.solution import stability_of
 from ..model.snapshot import Snapshot, as_reading_block
 
 #: Separates the members of a combination in its text.
-MEMBER_SEPARATOR = " × "
+MEMBER_SEPARATOR = PRODUCT_SIGN
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Feature:
         it. Twice this is the mean absolute deviation of its contributions to their scores, where values are 1 and
         documents of one length. It is small for rare features, whatever their weight, and for those of nearly all
         documents. Without the number of training documents, as in models of earlier versions, |weight| · df.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict of str to tuple of float, optional
+        By label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     text: str
@@ -49,6 +55,8 @@ class Feature:
     df: int
     weights: dict[str, float]
     effects: dict[str, float] = field(default_factory=dict)
+    stability: float | None = None
+    intervals: dict[str, tuple[float, float]] | None = None
 
 
 def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | None = None) -> list[Feature]:
@@ -68,6 +76,7 @@ def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | No
             df=int(table.df[k]),
             weights=dict(zip(labels, row, strict=True)),
             effects=dict(zip(labels, effects[k], strict=True)),
+            **stability_of(snapshot.stability, k, labels),
         )
         for k, row in enumerate(snapshot.weights.tolist())
     ]
@@ -131,3 +140,8 @@ def n_documents_of(snapshot: Snapshot) -> int:
 def feature_text(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
     """The display text of a feature."""
     return MEMBER_SEPARATOR.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)
+
+
+def have_stability(features: Sequence[Feature]) -> bool:
+    """Whether features of one model say how stable they are."""
+    return bool(features) and features[0].stability is not None

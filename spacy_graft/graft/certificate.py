@@ -62,8 +62,8 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
     objective = dual = 0.0
     for problem in state.objective:
         pairs = state.pairs_of(problem)
-        penalty = state.objective.penalty(problem, l1)
         part = state.active.of_labels(problem.first, problem.stop)
+        penalty = state.objective.penalty(problem, l1, part.labels)
         network = 0.5 * float(part.weights @ network_gradient[pairs])
         dense = state.dense_of(problem)
         loss, p = problem.loss.value_and_probabilities(state.scores[problem.labels])
@@ -84,7 +84,8 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
             excess = share**2 * outside.squared_excess[problem.labels].sum()
         excess += penalty.squared_excess(share * gradients)
         price = network + dense.conjugate(dense.collect(residuals))
-        dual += dual_value(problem.loss, r, penalty, peak, excess, price, share)
+        locked = -float((residuals * state.offset[problem.labels]).sum()) if state.is_locked else 0.0
+        dual += dual_value(problem.loss, r, penalty, peak, excess, price, share, locked)
     return objective, dual
 
 
@@ -104,6 +105,7 @@ def dual_value(
     squared_excess: float,
     quadratic: float,
     share: float = 1.0,
+    locked: float = 0.0,
 ) -> float:
     """Dual objective at the better of two points made from distributions r whose sums are those of the targets.
 
@@ -111,7 +113,8 @@ def dual_value(
     that D = Σ s H((1 − c) q + c r). With a ridge any c is feasible, at the price of the penalty's conjugate:
     D = Σ s H((1 − c) q + c r) − Σ max(c |v| / λ − l1, 0)² / (4 β), where l1 is times the factor of the sign of v. A
     network wᵀ M w takes 2 M w from the gradients of its vertices, so that v stands for v − 2 M w, at the price of its
-    own conjugate: c² wᵀ M w. That of dense columns is c² Σ_y ‖Zᵀ δ_y‖² / 4ρ, with δ the residuals of r.
+    own conjugate: c² wᵀ M w. That of dense columns is c² Σ_y ‖Zᵀ δ_y‖² / 4ρ, with δ the residuals of r. Locked weights
+    are an offset o of the scores, which adds c Σ_i s_i (r_i − q_i) · o_i.
 
     Parameters
     ----------
@@ -127,11 +130,13 @@ def dual_value(
         Σ_y wᵀ M w + Σ_y ‖Zᵀ δ_y‖² / 4ρ, the price of the point r.
     share : float
         c of the second point.
+    locked : float
+        Σ_i s_i (r_i − q_i) · o_i.
     """
     c = penalty.feasible_share(largest)
-    value = loss.entropy((1.0 - c) * loss.targets + c * distributions) - c**2 * quadratic
+    value = loss.entropy((1.0 - c) * loss.targets + c * distributions) - c**2 * quadratic + c * locked
     conjugate = penalty.conjugate(squared_excess)
     if not np.isfinite(conjugate):
         return value
     mixed = (1.0 - share) * loss.targets + share * distributions
-    return max(value, loss.entropy(mixed) - conjugate - share**2 * quadratic)
+    return max(value, loss.entropy(mixed) - conjugate - share**2 * quadratic + share * locked)

@@ -15,6 +15,7 @@ from ..extract.streams import Stream
 if TYPE_CHECKING:
     from ..index.items import ItemIndex
     from ..index.ngrams import NgramIndex
+    from .constraints import FeatureNames
     from .document_vectors import DocumentVectors
     from .network import Network
 
@@ -56,6 +57,8 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
+    names : FeatureNames, optional
+        Where the learner has constraints: how features are named.
     vectors : DocumentVectors, optional
         Dense columns, made of the vectors of the words of each document.
     indexes : dict, optional
@@ -76,6 +79,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
+    names: FeatureNames | None = None
     vectors: DocumentVectors | None = None
     indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from .constraints import Constraints
+
 
 @dataclass
 class Report:
@@ -65,11 +67,18 @@ class Report:
         that these cover.
     vectors_ridge : float, optional
         ρ of their weights; 0 if held-out documents chose to do without them, None if there were none to choose.
+    constraints : dict, optional
+        Those that the weights satisfy: names denied and allowed, signs of labels, locked weights.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
         in every group, or no other candidate of a group exceeds the correct one in a feature, or none falls below.) The
         weights are then large rather than optimal: those at which gradients are small.
+    stability : dict, optional
+        Where the learner asks for it: the least selection probability (``threshold``), the number of ``half_samples``,
+        features ``selected_per_half`` in the mean, those ``left_out``, and bounds of the expected number of
+        ``false_selections`` (:func:`spacy_graft.graft.stability.false_selections`). The objective and the gap are those
+        before.
     finished : bool
         Whether another step would change nothing.
     """
@@ -99,7 +108,9 @@ class Report:
     network_alpha: float | None = None
     vectors: dict[str, Any] | None = None
     vectors_ridge: float | None = None
+    constraints: dict[str, Any] | None = None
     separated: bool = False
+    stability: dict[str, float] | None = None
     finished: bool = False
 
     @property
@@ -146,7 +157,10 @@ class Report:
 
     def lines(self) -> dict[str, str]:
         """The figures as texts, by name; empty ones are left out."""
-        return {name: formatted(value) for name, value in self.to_dict().items() if value not in (None, {}, [])}
+        values = self.to_dict()
+        if self.constraints is not None:
+            values["constraints"] = "; ".join(Constraints(**self.constraints).described())
+        return {name: formatted(value) for name, value in values.items() if value not in (None, {}, [])}
 
     def _repr_html_(self) -> str:
         """The figures as a table, in a notebook."""

@@ -161,6 +161,10 @@ class NgramIndex:
         longest = self.longest_node[np.asarray(nodes, np.int64)]
         return self._symbols_at(longest, self.longest[longest])
 
+    def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """N-grams of nodes, of lengths from that of the shortest to that of the longest: int64 (nodes), both."""
+        return self._symbols_at(nodes, lengths)
+
     def _symbols_at(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
         """So many symbols of each node; all arrays share memory."""
         ends = np.cumsum(lengths, dtype=np.int64)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
     from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    from ..graft.solution import Solution, Stability
     from ..vectors.word_scores import WordScores
 
 
@@ -53,6 +53,8 @@ class Snapshot:
         What words with a vector add to the scores; document weights do not apply to it.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
+    stability : Stability, optional
+        How often the features were selected again, and intervals of their weights.
     notes : mapping of str to plain values
         What else is saved with these weights, such as the report of their training.
     matcher : Matcher
@@ -74,6 +76,7 @@ class Snapshot:
     matcher: Matcher = field(default_factory=Matcher)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
     word_scores: WordScores | None = None
+    stability: Stability | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
@@ -82,6 +85,8 @@ class Snapshot:
         check_shapes(self.features, self.weights, self.intercepts)
         check_shares(self.features, self.length_shares)
         check_word_scores(self.word_scores, self.blocks, self.n_labels)
+        if self.stability is not None:
+            self.stability.check_shape(self.features.n_features, self.n_labels)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -103,6 +108,7 @@ class Snapshot:
             weights=self.weights / divisor,
             intercepts=self.intercepts / divisor,
             word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
+            stability=None if self.stability is None else self.stability.divided(divisor),
         )
 
     def scores_like(self, other: Snapshot) -> bool:
@@ -284,6 +290,7 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
         Vocabularies(solution.vocabularies),
         length_shares=solution.length_shares,
         word_scores=solution.word_scores,
+        stability=solution.stability,
     )
 
 
@@ -310,6 +317,16 @@ def named_terms(
             by_block.setdefault(term.block, []).append(term.symbols)
     names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
     return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
+
+
+def texts_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[str]:
+    """The names of several n-grams or items as one text each, as models show them."""
+    if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
+        # Code points: of the many n-grams of characters each would be taken apart and put together again.
+        joined = np.concatenate([np.empty(0, np.uint32), *symbols]).astype("<u4").tobytes()
+        text = joined.decode("utf-32-le", "surrogatepass")
+        return [text[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
+    return [block.text(names) for names in names_of(block, symbols, strings)] if len(symbols) else []
 
 
 def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:

@@ -72,11 +72,19 @@ class HeldOut:
         Those that the corpus has been chosen from.
     judging : sequence of bool
         Which of them it has.
+    locked : bool
+        Whether models have locked weights, which no temperature may change.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, strings: StringStore, examples: Sequence[Example], judging: Sequence[bool]
+        self,
+        corpus: ExtractedCorpus,
+        strings: StringStore,
+        examples: Sequence[Example],
+        judging: Sequence[bool],
+        locked: bool = False,
     ) -> None:
+        self.locked = locked
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
@@ -167,7 +175,9 @@ class HeldOut:
         return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
 
     def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature for the targets of :attr:`doubted`; 1 if there is none."""
+        """The best temperature for the targets of :attr:`doubted`; 1 if there is none, or weights are locked."""
+        if self.locked:
+            return 1.0
         targets = self.targets
         best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
         return 1.0 if best is None else best

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import tee
 from struct import pack
@@ -116,6 +117,18 @@ class ExtractedCorpus:
         corpus = self._of_documents([self.documents().with_labels(n_new, known=reader.exclusive)])
         corpus.reader = reader
         return corpus
+
+    def with_targets(self, values: np.ndarray, weight: float) -> ExtractedCorpus:
+        """The same documents with other targets, all known, and one example weight.
+
+        Parameters
+        ----------
+        values : float64 (n_documents, n_labels)
+        weight : float
+        """
+        documents = self.documents()
+        targets = Targets(values, np.ones(values.shape, np.bool_), np.full(len(values), weight))
+        return self._of_documents([replace(documents, targets=targets)])
 
     def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
         """Other documents of the same blocks."""

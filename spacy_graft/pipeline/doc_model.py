@@ -12,11 +12,12 @@ from spacy.tokens import Doc
 from ..extract.batches import joined_streams
 from ..extract.blocks import Block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
+from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
@@ -71,7 +72,13 @@ class DocSpace:
         reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
         streams = joined_streams(reading, docs)
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
-        return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, **of_documents)
+        strings = docs[0].vocab.strings
+
+        def texts(block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+            return texts_of(as_reading_block(self.blocks[block]), symbols, strings)
+
+        fields = fields_of_blocks(self.blocks, streams)
+        return TrainingData(**fields, lengths=lengths, names=FeatureNames(texts), **of_documents)
 
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
         """Return the model of a solution on training Docs."""

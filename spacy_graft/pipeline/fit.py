@@ -13,10 +13,12 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, PenaltySettings
 from .block_choice import leave_out
 from .choice import HeldOut, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
 from .components import graft_component
+from .corpus import ExtractedCorpus
+from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before, choices_of, first_strengths
 from .vectors import vectors_block
@@ -108,7 +110,7 @@ def fit(
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with progress_bar(component) as progress:
+    with progress_bar(component.name) as progress:
         if dev is not None:
             train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
@@ -119,7 +121,12 @@ def fit(
 
 
 def begun_training(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], like: Report | None
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    like: Report | None,
+    final: bool = False,
+    also: ExtractedCorpus | None = None,
 ) -> Training:
     """Training from scratch, before its first step.
 
@@ -131,11 +138,19 @@ def begun_training(
         Of ``initialize``.
     like : Report, optional
         Its blocks are left out, and the strengths that it names are used.
+    final : bool
+        Whether the model is not only there to choose another one: unstable features are looked for.
+    also : ExtractedCorpus, optional
+        Further training documents, which have been read.
     """
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
+    if not final and isinstance(training.learner, PenaltySettings):
+        training.learner = replace(training.learner, stability=False)
     training.add_examples([])
+    if also is not None:
+        training.corpus = training.corpus.followed_by(also)
     if like is not None:
         training.left_out = tuple(like.left_out)
         training.strengths |= like.strengths
@@ -149,9 +164,12 @@ def training_steps(
     progress: Progress,
     name: str = "",
     like: Report | None = None,
+    final: bool = False,
+    also: ExtractedCorpus | None = None,
 ) -> Iterator[Model]:
     """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
-    training = begun_training(component, examples, options, like)
+    training = begun_training(component, examples, options, like, final, also)
+    training.progress = progress
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:
@@ -186,10 +204,11 @@ def train_with_dev(
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
-    for model in training_steps(component, train, options, progress):
+    for model in training_steps(component, train, options, progress, final=True):
         component.set_snapshot(*model)
         score = dev_score(component, dev)
-        if score > best_score:
+        assert component.training is not None
+        if score > best_score or component.training.is_stable:
             best_score, best = score, Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
         component.set_snapshot(*best)
@@ -206,9 +225,23 @@ def train_with_folds(
     component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
-    chosen = cross_validated(component, examples, options, progress)
+    splits = splits_of(examples, folds(examples)) if isinstance(component.learner, GraftingPath) else []
+    chosen = cross_validated(component, splits, options, progress) if splits else None
+    train_like(component, examples, options, progress, chosen)
+
+
+def train_like(
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    progress: Progress,
+    chosen: Report | None,
+    also: ExtractedCorpus | None = None,
+) -> None:
+    """Train on all documents; a path to the point, refit and temperature of a report, if one is given."""
     like = unjudged(component) if chosen is None else chosen
-    for model in training_steps(component, examples, options, progress, "all documents: ", like):
+    path = training_steps(component, examples, options, progress, "all documents: ", like, final=True, also=also)
+    for model in path:
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -227,43 +260,55 @@ def unjudged(component: TextCatGraft) -> Report:
     return Report(vectors_ridge=component.learner.vectors_ridge if has_vectors else None)
 
 
-def cross_validated(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
-) -> Report | None:
-    """Point, refit and temperature with the lowest log-loss of held-out documents; None if nothing can be chosen."""
-    learner = component.learner
-    if not isinstance(learner, GraftingPath):
-        return None
-    fold_of = folds(examples)
-    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
+class Split(NamedTuple):
+    """Documents of a fold, and those that are held out of it.
+
+    Attributes
+    ----------
+    kept, held_out : list of Example
+    also : ExtractedCorpus, optional
+        Documents that are trained on besides those that are kept.
+    """
+
+    kept: list[Example]
+    held_out: list[Example]
+    also: ExtractedCorpus | None = None
+
+
+def splits_of(examples: list[Example], fold_of: np.ndarray) -> list[Split]:
+    """As many folds as hold out enough documents; none where there are too few to choose anything by."""
+    sizes = np.cumsum(np.bincount(fold_of))
     n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
     if sizes[n_folds - 1] < MIN_HELD_OUT:
-        return None
-    splits: list[Split] = []
+        return []
+    splits = []
     for fold in range(n_folds):
         kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
-        part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
-        splits.append(Split(kept, part))
+        splits.append(Split(kept, [example for example, of in zip(examples, fold_of, strict=True) if of == fold]))
+    return splits
+
+
+def cross_validated(
+    component: TextCatGraft, splits: list[Split], options: dict[str, Any], progress: Progress, name: str = ""
+) -> Report:
+    """Point, refit and temperature of a path with the lowest log-loss of held-out documents."""
+    learner, n_folds = component.learner, len(splits)
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        # And for a fold without a name that the constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
         paths = []
-        for fold, (kept, part) in enumerate(splits, start=1):
-            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
+        for fold, (kept, part, also) in enumerate(splits, start=1):
+            title = f"{name}fold {fold} of {n_folds}: "
+            path = training_steps(component, kept, options, progress, title, also=also)
             paths.append(scores_along_path(component, path, part))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
         chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
-
-
-class Split(NamedTuple):
-    """Documents of a fold, and those that are held out of it."""
-
-    kept: list[Example]
-    held_out: list[Example]
 
 
 class FoldPoint(NamedTuple):
@@ -343,8 +388,8 @@ def judged_again(
     """The point of a report with its blocks and strengths in all folds, and whether it is small enough."""
     grid = refit_grid(component.learner)
     scores, sizes = [], []
-    for kept, part in splits:
-        training = begun_training(component, kept, options, like)
+    for kept, part, also in splits:
+        training = begun_training(component, kept, options, like, also=also)
         fit = training.path_to(like.points)
         trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
@@ -432,28 +477,3 @@ def folds(examples: Iterable[Example]) -> np.ndarray:
     fold_of = np.empty(len(order), np.int64)
     fold_of[order] = np.arange(len(order)) % N_FOLDS
     return fold_of
-
-
-def progress_bar(component: TextCatGraft) -> Progress:
-    """A progress bar on stderr, which is shown only if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn(component.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )

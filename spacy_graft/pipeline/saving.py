@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..files import writing
+from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import listed
 from ..model.sealing import seal, unseal
@@ -234,6 +235,7 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
     if loaded.model is not None:
         bind_vectors(component, loaded.model)
     if loaded.cfg is not None:
+        component.cfg.pop("constraints", None)  # those of another model
         component.cfg.update(loaded.cfg)
     if loaded.model is not None:
         new = dict(loaded.model.attrs)
@@ -340,6 +342,16 @@ def check_cfg(component: TextCatGraft, cfg: Any) -> None:
         )
     if not component.exclusive:
         check_thresholds(component.name, cfg["thresholds"], cfg["labels"])
+    if cfg.get("constraints") is not None:
+        check_constraints(component.name, cfg["constraints"])
+
+
+def check_constraints(name: str, saved: Any) -> None:
+    """Raise a ValueError unless these are constraints."""
+    try:
+        Constraints(**saved)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"[{name}] The constraints of edits are not valid: {error}") from error
 
 
 def check_labels(name: str, labels: Any) -> None:

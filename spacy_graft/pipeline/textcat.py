@@ -26,13 +26,14 @@ from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, alternatives_of
 from ..extract.blocks import Block
+from ..graft.constraints import Constraints
 from ..graft.memory import require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.snapshot import Snapshot, snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
 from .choice import HeldOut, named_points
@@ -42,6 +43,7 @@ from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
 
 if TYPE_CHECKING:
+    from .edits import Edit
     from .network import NetworkSource
     from .vectors import VectorsSource
 
@@ -58,7 +60,8 @@ class TextCatGraft(TrainablePipe):
     are used only to collect documents that the corpus callback did not return.
 
     Any number of threads may predict, explain and save while one thread trains; each uses one model, that before a
-    training step or that after it. Initialize, add labels, calibrate and load while no other thread uses the component.
+    training step or that after it. Initialize, add labels, edit, calibrate and load while no other thread uses the
+    component.
 
     Parameters
     ----------
@@ -168,6 +171,7 @@ class TextCatGraft(TrainablePipe):
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
             word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
+            stability=None,
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
@@ -197,6 +201,71 @@ class TextCatGraft(TrainablePipe):
     def corpus(self) -> ExtractedCorpus | None:
         """The training documents so far, as symbols and targets; None if they are not kept."""
         return self.kept_corpus if self.training is None else self.training.corpus
+
+    @property
+    def constraints(self) -> Constraints:
+        """What the model must not use, and what it must: by the learner's settings, then by edits, which are saved."""
+        own: Constraints = getattr(self.learner, "constraints", None) or Constraints()
+        edits = self.cfg.get("constraints")
+        return own if edits is None else own.followed_by(Constraints(**edits))
+
+    @property
+    def steered_learner(self) -> Any:
+        """The learner with the constraints of edits."""
+        return self.learner if not self.cfg.get("constraints") else replace(self.learner, constraints=self.constraints)
+
+    def edit(
+        self,
+        *,
+        deny: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        signs: Mapping[str, str] | None = None,
+        lock: Mapping[str, Mapping[str, float | None]] | None = None,
+        examples: Examples | None = None,
+        nlp: Language | None = None,
+        resolve: bool = True,
+    ) -> Edit:
+        """Change what the trained model must not use, and what it must, and optimise the weights under that.
+
+        The edits are saved with the model, and training obeys them from now on. Parameters and names are described in
+        :class:`~spacy_graft.graft.constraints.Constraints`. Thresholds of labels do not fit other weights and are
+        removed.
+
+        Parameters
+        ----------
+        deny : sequence of str
+            Patterns on the names of features that the model must not have. One that was allowed is so no longer.
+        allow : sequence of str
+            Exceptions from denied names; what an earlier edit denied by the same pattern is allowed again.
+        signs : mapping of str to str, optional
+            By label, ``positive``, ``negative``, or ``any`` to take back an earlier one.
+        lock : mapping, optional
+            By name and label, a weight that is not trained, or None to take back an earlier one.
+        examples : iterable of Example, optional
+            The documents that the model was trained on; not needed with ``keep_corpus``. If the model was trained again
+            on held-out documents (``report.n_held_out``), these belong to them.
+        nlp : Language, optional
+            The pipeline: its components before this one annotate the examples, and its config gets the constraints.
+        resolve : bool
+            Whether weights are optimised. Otherwise denied features are removed, all other weights stay as they are,
+            and there is no certificate; documents are not needed.
+
+        Returns
+        -------
+        Edit
+            The features that have gone and those that have come, and the report.
+
+        Raises
+        ------
+        ValueError
+            If nothing is changed; if no feature of the documents matches a pattern or a name, or there is no such label
+            or block; if constraints contradict each other; if the learner has none; or if the documents are not known.
+            The component stays what it was.
+        """
+        from .edits import edited
+
+        later = Constraints(deny=deny, allow=allow, signs=signs or {}, locked=lock or {})
+        return edited(self, later, examples, nlp, resolve)
 
     def end_training(self) -> None:
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
@@ -268,6 +337,7 @@ class TextCatGraft(TrainablePipe):
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
         self._check_labels(all_labels)
+        self.constraints.check(f"[{self.name}]", all_labels, self.blocks)
         self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         vectors_source = self._vectors_source(vectors)
@@ -373,7 +443,9 @@ class TextCatGraft(TrainablePipe):
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
         corpus = ExtractedCorpus(self.blocks, reader)
-        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder, vectors)
+        return Training(
+            corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
+        )
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         is_path = isinstance(self.learner, GraftingPath)
@@ -455,7 +527,11 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
                 f"changed. Initialize it again with old and new documents."
             )
-        return ResumedTraining(self.kept_corpus, self.learner, self._named, self.report)
+        return self.training_on(self.kept_corpus, self.steered_learner, self.report)
+
+    def training_on(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> ResumedTraining:
+        """Training on documents that the model with this report was trained on."""
+        return ResumedTraining(corpus, learner, self._named, report, self._texts)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -496,6 +572,10 @@ class TextCatGraft(TrainablePipe):
     def _named(self, solution: Solution) -> Snapshot:
         """The snapshot of a solution."""
         return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of n-grams or items of a block."""
+        return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)
 
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         """Set all of the model in one assignment; other threads see the model before or this one."""
@@ -558,8 +638,8 @@ class TextCatGraft(TrainablePipe):
         if self.training is None or "cats_score" not in scores:
             return scores
         self._note_score(scores)
-        # Without a path, the loop chooses.
-        return {**scores, "cats_choice": scores["cats_score"]}
+        # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
+        return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
 
     def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
         scores: dict[str, Any] = super().score(examples, **options)
@@ -609,7 +689,7 @@ class TextCatGraft(TrainablePipe):
         corpus = ExtractedCorpus(self.blocks, reader)
         judging = [self._can_judge(example) for example in examples]
         corpus.add(compress(examples, judging))
-        return HeldOut(corpus, self.vocab.strings, examples, judging)
+        return HeldOut(corpus, self.vocab.strings, examples, judging, bool(self.constraints.locks))
 
     def _can_judge(self, example: Example) -> bool:
         """Whether an example has labels of this component; if labels are exclusive, one of them must be right.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
@@ -16,21 +17,24 @@ from spacy.training import Corpus, Example
 from spacy.util import minibatch, resolve_dot_names
 
 from ..extract.unread import unread_text
+from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
-from ..graft.start import Fit, start
+from ..graft.start import Fit, final_solution, start
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
+from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.progress import Progress
 
     from ..graft.data import TrainingData
     from ..graft.document_vectors import DocumentVectors
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from .vectors import VectorsSource
 
 Examples = Iterable[Example]
+#: Names of n-grams or items of a block.
+Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
 Pipe = Callable[[Doc], Doc]
 
 
@@ -80,6 +86,8 @@ class Training:
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
+    texts : callable, optional
+        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
@@ -101,6 +109,10 @@ class Training:
         network, or no word vectors.
     concluded : bool
         Whether the last step was that to the chosen model.
+    is_stable : bool
+        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    progress : Progress, optional
+        The bar that shows the work on half samples; by default one of its own.
     n_scored : int
         How often its scores have been asked for.
     losses : dict of str to float
@@ -115,6 +127,7 @@ class Training:
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        texts: Texts | None = None,
         vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
@@ -122,6 +135,7 @@ class Training:
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
+        self.names = None if texts is None else FeatureNames(texts)
         self.vectors = vectors
         self.fit: Fit | None = None
         self.reports: list[Report] = []
@@ -130,6 +144,8 @@ class Training:
         self.left_out: tuple[str, ...] = ()
         self.strengths = self._first_strengths()
         self.concluded = False
+        self.is_stable = False
+        self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
@@ -204,7 +220,7 @@ class Training:
         elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
             return self._conclude(self.choice)
         elif self.fit.finished:
-            return None
+            return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
@@ -256,6 +272,9 @@ class Training:
         model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             model = self._retrained(chosen)
+        elif n_samples(choice.learner):
+            self.path_to(chosen.report.points)
+            model = self.refitted(chosen.report)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
@@ -263,6 +282,28 @@ class Training:
     def _first_strengths(self) -> dict[str, float]:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
         return first_strengths(self.learner) if self.vectors is not None else {}
+
+    def _stable(self) -> Model:
+        """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
+        fit = self.fit
+        assert fit is not None
+        if isinstance(self.learner, GraftingPath):
+            model = self.refitted(fit.report)
+        else:
+            model = Model(self.named(self._final_solution(fit)), fit.report.copy())
+            self.is_stable = True
+        self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _final_solution(self, fit: Fit) -> Solution:
+        """The solution of a fit that does not go on, with a progress bar over the samples that this takes."""
+        n = n_samples(self.learner)
+        if not n:
+            return fit.solution()
+        name = self.corpus.reader.component
+        with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
+            return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
     def _strengths_of(self, report: Report) -> dict[str, float]:
         """The strengths of a fit, which has no word vectors if its report does not name theirs."""
@@ -316,15 +357,17 @@ class Training:
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PointFit", self.fit)
+        fit.refit = like.refit
+        solution = self._final_solution(fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
-            temperature=like.temperature,
+            temperature=1.0 if fit.learner.locks_weights else like.temperature,
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
         report = report.with_strengths(self.strengths)
-        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
+        return Model(self.named(solution).divided(report.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -337,7 +380,7 @@ class Training:
         fit = self._begun_fit()
         self.reports = []
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded, self.n_scored = None, False, 0
+        self.held_out, self.concluded, self.is_stable, self.n_scored = None, False, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
@@ -357,6 +400,8 @@ class Training:
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        if getattr(learner, "constraints", None) is not None:
+            data = replace(data, names=self.names)
         fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
@@ -430,12 +475,19 @@ class ResumedTraining(Training):
         Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
+    texts : callable
+        As of :class:`Training`.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+        self,
+        corpus: ExtractedCorpus,
+        learner: Any,
+        named: Callable[[Solution], Snapshot],
+        report: Report,
+        texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named)
+        super().__init__(corpus, learner, named, texts=texts)
         self._report = report
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
@@ -451,10 +503,36 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(fit.solution()), fit.report)
+            return Model(self.named(self._final_solution(fit)), fit.report)
         model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
+
+    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
+        """The model of the same documents under other constraints, at the same L1 strength.
+
+        Parameters
+        ----------
+        weights : mapping
+            Those of the model by block and name, to begin with: float64 (labels).
+        required : frozenset of str
+            Patterns and names that must be found.
+        """
+        assert self.names is not None
+        wanted: dict[str, set[str]] = {}
+        for block, text in weights:
+            wanted.setdefault(block, set()).add(text)
+        self.names = replace(self.names, required=required, wanted=wanted)
+        self.fit = None
+        fit = self.fit = self._begun_fit()
+        if (resolve := getattr(fit, "resolve", None)) is not None and self._report.l1 > 0.0:
+            resolve(self._report, weights)
+        while not fit.finished:
+            fit.step()
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(self.named(self._final_solution(fit)), fit.report.copy())
+        return self.refitted(self._report, self._report.n_held_out)
 
 
 def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
@@ -491,13 +569,13 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
     return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
 
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
     """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
     """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)

@@ -11,10 +11,11 @@ from typing import Any
 
 from spacy.tokens import Doc
 
+from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of, strongest_words
+from ..features import Feature, features_of, have_stability, strongest_words
 from .markup import (
     anchor_prefix,
     bar_cell,
@@ -34,6 +35,12 @@ MAX_DOCUMENTS, MAX_EXAMPLES = 200, 3
 #: Characters of context on either side of an occurrence.
 CONTEXT_CHARACTERS = 22
 OVERVIEW_COLUMNS = ("weight", "effect", "feature", "kind", "block", "documents")
+#: Further columns, if the model knows how stable its features are.
+STABILITY_COLUMNS = ("stability", "90% interval")
+STABILITY_NOTE = (
+    ". Stability: share of random half samples of the training documents that select the feature. Interval: of its "
+    "weight in bootstrap samples."
+)
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,13 @@ def overview(
     prefix = anchor_prefix(title, *(f"{side.label} {side.of(intercepts)!r}" for side in sides))
     links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
+    explained = STABILITY_NOTE if have_stability(features) else ""
     by_kind = ", ".join(escaped(count(n, kind)) for kind, n in kinds.most_common())
     return (
         f"<h3>{name_html(title)} <small>{count(len(features), 'feature')}, "
         f"{count(len(intercepts), 'label')}</small></h3>"
-        f'<p class="note">{by_kind or "The model has intercepts only."}</p>'
+        f'<p class="note">{by_kind or "The model has intercepts only."}{explained}</p>'
+        + constraints_note(snapshot)
         + data
         + directory({side.label: link for side, link in zip(sides, links, strict=True)})
         + "".join(
@@ -117,6 +126,14 @@ def words_table(snapshot: Snapshot, all_labels: Sequence[str], side: ShownLabel)
     n_new = sum(not word.df for word in words)
     caption = f"Words by their vectors, from outside the training texts; {n_new} of them are in no training document"
     return table(caption, OVERVIEW_COLUMNS, [feature_row(word, side, largest, None) for word in ranked])
+
+
+def constraints_note(snapshot: Snapshot) -> str:
+    """What the model must not use, and what it must, if there is anything."""
+    saved = (snapshot.notes.get("report") or {}).get("constraints")
+    if not saved:
+        return ""
+    return f'<p class="note">Constraints: {"; ".join(map(escaped, Constraints(**saved).described()))}</p>'
 
 
 def points_view(points: Mapping[str, Mapping[str, Any]]) -> str:
@@ -155,7 +172,11 @@ def section(
     contexts: Mapping[int, list[str]],
 ) -> str:
     """The table of the features of a label that decide most."""
-    columns = (*OVERVIEW_COLUMNS, "in context") if contexts else OVERVIEW_COLUMNS
+    columns = (
+        *OVERVIEW_COLUMNS,
+        *(STABILITY_COLUMNS if have_stability(features) else ()),
+        *(("in context",) if contexts else ()),
+    )
     largest = max((features[k].effects[side.label] for k in top), default=0.0)
     rows = [feature_row(features[k], side, largest, contexts.get(k, []) if contexts else None) for k in top]
     n_weights = sum(side.of(feature.weights) != 0.0 for feature in features)
@@ -176,7 +197,17 @@ def feature_row(feature: Feature, side: ShownLabel, largest: float, context: lis
     last = "" if context is None else f'<td class="context">{lines}</td>'
     bar = bar_cell(effect if weight > 0.0 else -effect, largest)
     cells = number_cell(signed_number(weight)) + bar + feature_cells(feature.text, feature.kind, feature.block, below)
-    return f"<tr>{cells}{number_cell(format(feature.df, ','))}{last}</tr>"
+    documents = number_cell(format(feature.df, ","))
+    return f"<tr>{cells}{documents}{stability_cells(feature, side)}{last}</tr>"
+
+
+def stability_cells(feature: Feature, side: ShownLabel) -> str:
+    """The selection probability and the interval of a weight, if they are known."""
+    if feature.stability is None or feature.intervals is None:
+        return ""
+    # The weights of the only two labels are opposite.
+    low, high = (limit * (1.0 if side.against is None else 2.0) for limit in feature.intervals[side.label])
+    return number_cell(f"{feature.stability:.2f}") + number_cell(f"{signed_number(low)} to {signed_number(high)}")
 
 
 def in_context(snapshot: Snapshot, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:
