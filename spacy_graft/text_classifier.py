@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -10,20 +11,26 @@ import numpy as np
 
 from .classifier import LinearClassifier
 from .estimators import require_fitted
-from .explain.features import Feature, by_effect, features_of
+from .explain.features import Feature, by_effect, features_of, strongest_words
 from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
-from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
+from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextVectors, TextWords
+from .graft.data import TrainingData
+from .graft.document_vectors import DocumentVectors
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .messages import listed
+from .model.loading import WORD_SCORES
 from .model.table import damaged_model
-from .text_model import TextModel, TextSpace, documents_of
+from .text_model import ReadTexts, TextModel, TextSpace, documents_of
 from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
+from .vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from .associations import SignificanceReport
 
+#: The name of the reader of words with vectors.
+VECTORS_READER = "vectors"
 #: What an analyzer may be named.
 ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
 Analyzer = str | Callable[[Any], Sequence[str]]
@@ -162,7 +169,14 @@ class GraftTextClassifier(LinearClassifier):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> GraftTextClassifier:
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
+    ) -> GraftTextClassifier:
         """Train until the learner's tolerance is met.
 
         Parameters
@@ -174,6 +188,10 @@ class GraftTextClassifier(LinearClassifier):
             (n_documents, n_labels).
         sample_weight : sequence of float, optional
             The example weight of each document. Documents of weight 0 are left out.
+        vectors : WordVectors or callable, optional
+            Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
+            is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
+            the analyzers. The learner has their ``vectors_ridge``.
 
         Returns
         -------
@@ -184,9 +202,21 @@ class GraftTextClassifier(LinearClassifier):
         ------
         ValueError
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
-            are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
+            are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
-        self._fit(TextSpace(self._readers()), X, y, sample_weight)
+        readers = self._readers()
+        if vectors is None:
+            self._fit(TextSpace(readers), X, y, sample_weight)
+            return self
+        given = self._checked_vectors(vectors)
+        reader = vectors_reader(readers)
+
+        def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
+            words = read.streams[VECTORS_READER]
+            columns = (reader.keys(given.words), words.symbols, words.starts)
+            return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
+
+        self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
         return self
 
     def significance(
@@ -286,7 +316,7 @@ class GraftTextClassifier(LinearClassifier):
         With several analyzers, each is preceded by the name of its own: ``char_wb__un``.
         """
         names = super().get_feature_names_out()
-        if len(self._texts.readers) == 1:
+        if len(set(self._texts.readers) - {VECTORS_READER}) == 1:
             return names
         return np.array([f"{block}__{name}" for block, name in zip(self._blocks, names, strict=True)], object)
 
@@ -330,6 +360,18 @@ class GraftTextClassifier(LinearClassifier):
             explanations.append(explain_text(model, document, probabilities, sides))
         return explanations
 
+    def strongest_words(self, n: int = 100, label: Any = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : optional
+            The label whose score is meant; by default that of any label.
+        """
+        return strongest_words(self._texts.snapshot, self.classes_.tolist(), n, self._checked_label(label))
+
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier into a file, in plain values and with a digest.
 
@@ -360,6 +402,8 @@ class GraftTextClassifier(LinearClassifier):
                 raise damaged_model(f"it is of {saved.name!r}, not of {cls.__name__!r}")
             estimator = cls(**saved.params)
             readers = estimator._readers()
+            if WORD_SCORES in message:
+                readers[VECTORS_READER] = vectors_reader(readers)
             estimator._model, estimator.report_ = read_model(message, readers, len(saved.classes))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
@@ -367,6 +411,17 @@ class GraftTextClassifier(LinearClassifier):
         estimator.classes_, estimator._exclusive = saved.classes, saved.exclusive
         estimator._matrix_dtype = saved.matrix_dtype
         return estimator
+
+
+def vectors_reader(readers: Mapping[str, SequenceReader]) -> TextVectors:
+    """What reads the words whose vectors are averaged: those of the first reader of words."""
+    for reader in readers.values():
+        if isinstance(reader, TextWords):
+            return TextVectors(lowercase=reader.lowercase, analyzer=reader.analyzer)
+    raise ValueError(
+        f"GraftTextClassifier: vectors are of words, but the analyzers are {listed(readers)}. Add 'word' or a function "
+        f"that returns words."
+    )
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

@@ -5,11 +5,12 @@ items.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
+from .extract.blocks import BlockKind
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
 from .extract.texts import SequenceReader, Words, displayed_text, document_batches, sequence_length
@@ -70,9 +71,9 @@ class TextSpace:
 
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
-        readers = self.readers.items()
+        readers = [(name, reader) for name, reader in self.readers.items() if reader.kind is BlockKind.NGRAMS]
         return TrainingData(
-            streams=documents.streams,
+            streams={name: documents.streams[name] for name, _ in readers},
             min_df={name: reader.min_df for name, reader in readers},
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
@@ -92,7 +93,10 @@ class TextSpace:
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
         blocks = Blocks(cast("Any", self.readers))
-        return TextModel(snapshot_of_solution(solution, blocks, cast("Any", self._words)))
+        snapshot = snapshot_of_solution(solution, blocks, cast("Any", self._words))
+        if snapshot.word_scores is not None:
+            snapshot = replace(snapshot, word_scores=snapshot.word_scores.written())
+        return TextModel(snapshot)
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,12 @@ class TextModel:
             rows = np.unique(self.occurrences(document)[:, 0])
             yield rows, np.full(len(rows), self.document_weight(document, rows))
 
+    def word_symbols(self, document: Any) -> np.ndarray:
+        """Return the words of a document whose vectors count: uint64; none without vectors."""
+        if self.snapshot.word_scores is None:
+            return np.empty(0, np.uint64)
+        return self.readers[self.snapshot.word_scores.block].stream([document], self._words, False).symbols
+
     def occurrences(self, document: Any) -> np.ndarray:
         """Return every occurrence of every feature, as :meth:`Snapshot.ngram_occurrences` does."""
         features = self.compiled()
@@ -202,7 +212,9 @@ class TextModel:
 
     def _read(self, features: CompiledFeatures, batch: Sequence[Any]) -> dict[str, Stream]:
         """The symbols of documents for those readers that have features, or for all in order to check documents."""
-        names = features.automata or self.readers
+        names = [*(features.automata or self.readers)]
+        if self.snapshot.word_scores is not None:
+            names.append(self.snapshot.word_scores.block)
         return {name: self.readers[name].stream(batch, self._words, False) for name in names}
 
     def _lengths(self, batch: Sequence[Any]) -> np.ndarray:

@@ -14,7 +14,7 @@ from .files import writing
 from .graft.constraints import Constraints
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .model.loading import SNAPSHOT_ATTRS, STABILITY, attrs_of, read_snapshot
+from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapshot
 from .model.matching import Blocks
 from .model.sealing import seal, unseal
 from .model.snapshot import Snapshot
@@ -100,14 +100,14 @@ def read_parts_of(data: bytes) -> tuple[SavedEstimator, dict[str, Any]]:
     if set(parts) != {ESTIMATOR_PART, MODEL_PART}:
         raise damaged_model("it is not an estimator of texts")
     message = unpack_message(parts[MODEL_PART])
-    if not isinstance(message, dict) or set(message) - {STABILITY} != {*SNAPSHOT_ATTRS, "W", "b"}:
+    if not isinstance(message, dict) or set(message).difference(OPTIONAL_ATTRS) != {*SNAPSHOT_ATTRS, "W", "b"}:
         raise damaged_model("it does not have the parts of a model")
     return SavedEstimator.from_bytes(parts[ESTIMATOR_PART]), message
 
 
 def read_model(message: dict[str, Any], readers: dict[str, SequenceReader], n_labels: int) -> tuple[TextModel, Report]:
     """Read a model over readers, and the report of its training."""
-    attrs = {name: message[name] for name in (*SNAPSHOT_ATTRS, STABILITY) if name in message}
+    attrs = {name: message[name] for name in (*SNAPSHOT_ATTRS, *OPTIONAL_ATTRS) if name in message}
     if not all(isinstance(value, bytes) for value in attrs.values()):
         raise damaged_model("it does not have the parts of a model")
     arrays = {name: message[name] for name in ("W", "b")}
