@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .teachers.distil import distil
     from .teachers.encoder import OnnxEncoder
     from .text_classifier import GraftTextClassifier
+    from .vectors.word_vectors import WordVectors
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Grafting",
     "GraftingPath",
     "OnnxEncoder",
+    "WordVectors",
     "__version__",
     "calibrate",
     "check_corpus",
@@ -70,6 +72,7 @@ MODULES = {
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "WordVectors": ".vectors.word_vectors",
 }
 
 

@@ -14,9 +14,10 @@ from .class_targets import ClassTargets, restored_labels, saved_labels
 from .estimator_files import SealedEstimator
 from .estimators import BaseEstimator, ClassifierMixin, require_fitted, weighted_mean
 from .graft.data import TrainingData
+from .graft.document_vectors import DocumentVectors
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
-from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
 from .graft.solution import Solution, stability_of
 from .graft.start import final_solution
 from .item_model import (
@@ -31,11 +32,14 @@ from .item_model import (
     checked_learner,
     example_weights,
     finished_fit,
+    item_symbols,
     n_documents,
 )
 from .matrices import MatrixOrItems, documents_at
+from .messages import listed
 from .metrics import logistic, softmax
 from .options import check_flags
+from .vectors.word_vectors import WordVectors, vectors_from
 
 if TYPE_CHECKING:
     from .associations import SignificanceReport
@@ -153,6 +157,20 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         require_as_many(n_documents(documents), len(targets))
         data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
         return significant_features(data, strata, space.naming(X), checked)
+
+    def _checked_vectors(self, vectors: Any) -> WordVectors:
+        """Vectors that ``fit`` was given; a ValueError if the learner has no weights for them."""
+        learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
+        if not isinstance(learner, PenaltySettings):
+            raise ValueError(f"{type(learner).__name__} has no weights for vectors. Use GraftingPath or Grafting.")
+        return vectors_from(vectors, None)
+
+    def _checked_label(self, label: Any) -> Any:
+        """A label of the model, or None for any; a ValueError if there is no such label."""
+        labels = self.classes_.tolist()
+        if label is not None and label not in labels:
+            raise ValueError(f"There is no label {label!r}. The labels: {listed(map(str, labels))}.")
+        return label
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -365,6 +383,7 @@ class GraftClassifier(LinearClassifier):
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
         network: NetworkBuilder | None = None,
+        vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
     ) -> GraftClassifier:
         """Train until the learner's tolerance is met.
 
@@ -387,6 +406,10 @@ class GraftClassifier(LinearClassifier):
             :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an item is split at white space: ``not good``
             is the vertex ``("not", "good")``. ``min_df`` does not apply to vertices: a column of a matrix that no
             document has can be one, and can get a weight from its neighbours.
+        vectors : WordVectors or callable, optional
+            Vectors of items by their names, or one of the sources of ``@graft_vectors``: the mean of the vectors of a
+            document's items is added to these, whatever their values. Documents that are collections of names may have
+            items that no training document has. The learner has their ``vectors_ridge``.
 
         Returns
         -------
@@ -397,22 +420,24 @@ class GraftClassifier(LinearClassifier):
         ------
         ValueError
             If a value is not finite, or with combinations outside [0, 1]; if the numbers of documents and labels
-            differ; or if there are too few labels.
+            differ; if there are too few labels; or if no item has a vector.
         """
-        space = self._own_space()
+        given = None if vectors is None else self._checked_vectors(vectors)
+        space = self._own_space(() if given is None else given.words)
 
-        def with_network(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
-            if network is None:
-                return data
-            named = named_features(matrix, space.names)
-            return replace(data, network=Network.built(network, named, data.n_documents))
+        def completed(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
+            if network is not None:
+                named = named_features(matrix, space.names)
+                data = replace(data, network=Network.built(network, named, data.n_documents))
+            return data if given is None else replace(data, vectors=item_vectors(given, matrix, space.names))
 
-        self._fit(space, X, y, sample_weight, names, with_network)
+        self._fit(space, X, y, sample_weight, names, completed)
         self._set_input_attributes()
         return self
 
-    def _own_space(self) -> ItemSpace:
-        return ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+    def _own_space(self, more_names: Sequence[str] = ()) -> ItemSpace:
+        factor = self.combination_penalty_factor
+        return ItemSpace(type(self).__name__, self.degree, self.min_df, factor, more_names)
 
     def significance(
         self,
@@ -439,6 +464,29 @@ class GraftClassifier(LinearClassifier):
         options = {"level": level, "permutations": permutations, "top": top, "seed": seed, "pairs": pairs}
         return self._significance(self._own_space(), X, y, names, strata, {**options, "contexts": 0})
 
+    def strongest_words(self, n: int = 100, label: Any = None) -> list[NamedFeature]:
+        """Return the items that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many items.
+        label : optional
+            The label whose score is meant; by default that of any label.
+        """
+        require_fitted(self, "_model")
+        assert isinstance(self._model, ItemModel)
+        words, labels = self._model.word_scores, self.classes_.tolist()
+        if words is None:
+            return []
+        rows, scores = words.strongest(n, None if self._checked_label(label) is None else labels.index(label))
+        return [
+            NamedFeature(
+                (words.lexicon.words[row],), int(words.lexicon.known[row]), dict(zip(labels, own, strict=True))
+            )
+            for row, own in zip(rows.tolist(), scores.tolist(), strict=True)
+        ]
+
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
@@ -454,6 +502,18 @@ class GraftClassifier(LinearClassifier):
             )
             for k in by_falling_weight(weights).tolist()
         ]
+
+
+def item_vectors(given: WordVectors, matrix: scipy.sparse.csr_array, names: Sequence[str]) -> DocumentVectors:
+    """The document vectors of the items of a matrix."""
+    columns = {name: column for column, name in enumerate(names)}
+    kept = [row for row, word in enumerate(given.words) if word in columns]
+    if not kept:
+        raise ValueError(f"{given.source}: none of its {len(given):,} words is the name of an item.")
+    words = tuple(given.words[row] for row in kept)
+    of_columns = WordVectors(words, given.vectors, given.source, given.places[kept])
+    symbols = np.array([columns[word] for word in words], np.uint64)
+    return DocumentVectors.built(ITEM_BLOCK, of_columns, symbols, *item_symbols(matrix))
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:

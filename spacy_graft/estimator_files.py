@@ -16,7 +16,7 @@ from .estimators import require_fitted
 from .files import writing
 from .graft.constraints import Constraints
 from .graft.report import Report
-from .model.loading import SNAPSHOT_ATTRS, STABILITY, attrs_of, read_snapshot
+from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapshot
 from .model.sealing import seal, unseal
 from .model.snapshot import Snapshot
 from .model.table import damaged_model, pack_message, unpack_message
@@ -158,7 +158,7 @@ class SavedEstimator:
         if set(parts) != {ESTIMATOR_PART, MODEL_PART}:
             raise damaged_model("it is not an estimator")
         model = unpack_message(parts[MODEL_PART])
-        if not isinstance(model, dict) or set(model) - {STABILITY} != {*SNAPSHOT_ATTRS, "W", "b"}:
+        if not isinstance(model, dict) or set(model).difference(OPTIONAL_ATTRS) != {*SNAPSHOT_ATTRS, "W", "b"}:
             raise damaged_model("it does not have the parts of a model")
         try:
             message = json.loads(parts[ESTIMATOR_PART])
@@ -171,7 +171,7 @@ class SavedEstimator:
 
     def snapshot(self, blocks: Mapping[str, Any], strings: Any, n_labels: int) -> tuple[Snapshot, Report]:
         """Read the model over blocks, and the report of its training; a ValueError if it is of something else."""
-        attrs = {name: self.model[name] for name in (*SNAPSHOT_ATTRS, STABILITY) if name in self.model}
+        attrs = {name: self.model[name] for name in (*SNAPSHOT_ATTRS, *OPTIONAL_ATTRS) if name in self.model}
         if not all(isinstance(value, bytes) for value in attrs.values()):
             raise damaged_model("it does not have the parts of a model")
         arrays = {name: self.model[name] for name in ("W", "b")}

@@ -154,6 +154,8 @@ class ItemSpace:
         Least number of documents of an item or combination.
     combination_penalty_factor : float
         Factor of the penalty weights of combinations.
+    more_names : sequence of str
+        Further items that documents may have, beside those of the training documents, if these are no matrix.
 
     Attributes
     ----------
@@ -170,7 +172,14 @@ class ItemSpace:
         If an option is out of bounds.
     """
 
-    def __init__(self, owner: str, degree: int, min_df: int, combination_penalty_factor: float) -> None:
+    def __init__(
+        self,
+        owner: str,
+        degree: int,
+        min_df: int,
+        combination_penalty_factor: float,
+        more_names: Sequence[str] = (),
+    ) -> None:
         if not is_count(degree, 1, 3):
             raise ValueError(f"{owner}: degree must be 1, 2 or 3, but is {degree!r}")
         if not is_count(min_df):
@@ -184,6 +193,7 @@ class ItemSpace:
         self.degree = degree
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
+        self.more_names = more_names
         self.names: Sequence[str] = ()
         self.of_matrix = False
         self.columns: list[str] | None = None
@@ -197,7 +207,10 @@ class ItemSpace:
         else:
             numbers: dict[str, int] = {}
             matrix = item_matrix(list(X), numbers, grow=True)
+            for name in self.more_names:
+                numbers.setdefault(name, len(numbers))
             self.names = list(numbers)
+            matrix.resize(matrix.shape[0], len(numbers))
         return bounded(matrix, self.degree > 1)
 
     def read(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
@@ -250,7 +263,9 @@ class ItemSpace:
         return {"names": list(self.names), "of_matrix": self.of_matrix, "columns": self.columns or []}
 
     def snapshot(self, model: ItemModel) -> Snapshot:
-        """Return what is saved of a model."""
+        """Return what is saved of a model; a ValueError if it has scores of words by their vectors."""
+        if model.word_scores is not None:
+            raise ValueError("A model over items with word vectors cannot be saved: save it with pickle.")
         return snapshot_of_solution(model.solution, self._blocks(), cast("Any", Words(self.names)))
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[ItemModel, Report]:
@@ -308,6 +323,7 @@ class ItemModel:
         self.solution = solution
         self.names = names
         features = {tuple(int(term.symbols[0]) for term in terms): k for k, terms in enumerate(solution.terms)}
+        self.word_scores = None if solution.word_scores is None else solution.word_scores.written()
         numbers, self.members = Members.build(features)
         self.columns = np.array(list(numbers), np.int64)
 
@@ -335,7 +351,10 @@ class ItemModel:
         add_item_scores(self._found(matrix), weights, totals)
         if self.solution.mean_scale:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
-        return totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+        scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+        if self.word_scores is not None:
+            self.word_scores.add_scores(*item_symbols(matrix), scores)
+        return scores
 
     def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
@@ -389,6 +408,11 @@ def solution_of(snapshot: Snapshot, numbers: Words) -> Solution:
 def are_names(values: list[Any]) -> bool:
     """Whether these are different strings."""
     return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def item_symbols(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of each document's items: uint64, and where those of each document begin, and the last end."""
+    return matrix.indices.astype(np.uint64), matrix.indptr.astype(np.int64)
 
 
 def by_falling_weight(weights: np.ndarray) -> np.ndarray:

@@ -12,10 +12,12 @@ import numpy as np
 
 from .classifier import LabelledDocuments, LinearClassifier
 from .estimators import require_fitted
-from .explain.features import Feature, by_effect, features_of
+from .explain.features import Feature, by_effect, features_of, strongest_words
 from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
+from .graft.data import TrainingData
+from .graft.document_vectors import DocumentVectors
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
@@ -32,7 +34,8 @@ from .held_out import (
 )
 from .item_model import finished_fit, started_fit
 from .messages import listed
-from .text_model import TextModel, TextSpace, documents_of
+from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
+from .vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from .associations import SignificanceReport
@@ -103,8 +106,8 @@ class GraftTextClassifier(LinearClassifier):
     -----
     ``GraftingPath()`` holds out a tenth of the documents at a time until 500 have been held out, so that it is trained
     ten times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
-    than 10 documents there is no choice, and the last point of the path is the model. ``report_`` has ``points``,
-    ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
+    than 10 documents, or with word vectors, there is no choice, and the last point of the path is the model.
+    ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -199,7 +202,14 @@ class GraftTextClassifier(LinearClassifier):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> GraftTextClassifier:
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
+    ) -> GraftTextClassifier:
         """Train until the learner's tolerance is met.
 
         Parameters
@@ -211,6 +221,10 @@ class GraftTextClassifier(LinearClassifier):
             (n_documents, n_labels).
         sample_weight : sequence of float, optional
             The example weight of each document. Documents of weight 0 are left out.
+        vectors : WordVectors or callable, optional
+            Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
+            is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
+            the analyzers. The learner has their ``vectors_ridge``.
 
         Returns
         -------
@@ -221,14 +235,30 @@ class GraftTextClassifier(LinearClassifier):
         ------
         ValueError
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
-            are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
+            are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
-        self._fit(self._own_space(), X, y, sample_weight)
+        readers = self._readers()
+        if vectors is None:
+            self._fit(self._own_space(), X, y, sample_weight)
+            return self
+        given = self._checked_vectors(vectors)
+        reader = vectors_reader(readers)
+
+        def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
+            words = read.streams[VECTORS_READER]
+            columns = (reader.keys(given.words), words.symbols, words.starts)
+            return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
+
+        self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
         return self
 
     def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
-        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
-        chosen = cross_validated(learner, documents) if isinstance(learner, GraftingPath) else None
+        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses.
+
+        With word vectors, a path goes to its end.
+        """
+        chooses = isinstance(learner, GraftingPath) and VECTORS_READER not in cast("TextSpace", documents.space).readers
+        chosen = cross_validated(learner, documents) if chooses else None
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
@@ -334,7 +364,7 @@ class GraftTextClassifier(LinearClassifier):
         With several analyzers, each is preceded by the name of its own: ``char_wb__un``.
         """
         names = super().get_feature_names_out()
-        if len(self._texts.readers) == 1:
+        if len(set(self._texts.readers) - {VECTORS_READER}) == 1:
             return names
         return np.array([f"{block}__{name}" for block, name in zip(self._blocks, names, strict=True)], object)
 
@@ -377,6 +407,18 @@ class GraftTextClassifier(LinearClassifier):
             sides = alternatives_of(probabilities, self._exclusive, None, against)
             explanations.append(explain_text(model, document, probabilities, sides))
         return explanations
+
+    def strongest_words(self, n: int = 100, label: Any = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : optional
+            The label whose score is meant; by default that of any label.
+        """
+        return strongest_words(self._texts.snapshot, self.classes_.tolist(), n, self._checked_label(label))
 
     def _own_space(self) -> TextSpace:
         return TextSpace(self._readers())

@@ -1,7 +1,9 @@
 """Explanations of predictions.
 
 A score is exactly the sum of the intercept and the contributions of the matched features. A contribution is the
-feature's weight times its value in the document. Every contribution has its places in the text.
+feature's weight times its value in the document. Every contribution has its places in the text. Words that the model
+knows by their vectors contribute too: their weight is their score for the label, their value their share of the
+document's words.
 """
 
 from __future__ import annotations
@@ -41,10 +43,12 @@ def explain_document(
     """
     occurrences = snapshot.ngram_occurrences(doc)
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)
+    words, shares, word_scores = snapshot.word_contributions(doc)
     evidence = Evidence(snapshot, doc, occurrences)
-    found = list(map(evidence.of_feature, rows.tolist()))
+    found = [*map(evidence.of_feature, rows.tolist()), *map(evidence.of_word, words.tolist())]
+    values, weights = np.concatenate([scale * values, shares]), np.concatenate([weights, word_scores])
     return explanation_of_matched(
-        segmented_doc(doc), Matched(found, scale * values, weights, snapshot.intercepts), probabilities, alternatives
+        segmented_doc(doc), Matched(found, values, weights, snapshot.intercepts), probabilities, alternatives
     )
 
 

@@ -31,7 +31,8 @@ class Feature:
     block : str
         Name of its block.
     kind : str
-        "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute" or "combination".
+        "character n-gram", "token n-gram", "attribute", "head–modifier", "document attribute", "combination" or, for
+        a word that the model knows by its vector, "word vector".
     df : int
         Number of training documents with the feature.
     weights : dict of str to float
@@ -78,6 +79,42 @@ def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | No
             **stability_of(snapshot.stability, k, labels),
         )
         for k, row in enumerate(snapshot.weights.tolist())
+    ]
+
+
+def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: str | None = None) -> list[Feature]:
+    """The words that the model knows by their vectors and that can move a score most, strongest first.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    labels : sequence of str
+        All labels of the model, in the order of its weights.
+    n : int
+    label : str, optional
+        The label whose score is meant; by default that of any label.
+
+    Returns
+    -------
+    list of Feature
+        Their weights are the scores of the word, and ``df`` is 0 for a word that no training document has. What counts
+        is the score times the word's share, which is small for frequent words.
+    """
+    if snapshot.word_scores is None:
+        return []
+    lexicon, block = snapshot.word_scores.lexicon, snapshot.word_scores.block
+    rows, scores = snapshot.word_scores.strongest(n, None if label is None else labels.index(label))
+    return [
+        Feature(
+            text=lexicon.words[row],
+            longest=lexicon.words[row],
+            block=block,
+            kind=snapshot.blocks[block].feature_kind,
+            df=int(lexicon.known[row]),
+            weights=dict(zip(labels, of_word, strict=True)),
+            effects={label: abs(weight) * share for label, weight in zip(labels, of_word, strict=True)},
+        )
+        for row, of_word, share in zip(rows.tolist(), scores.tolist(), lexicon.shares[rows].tolist(), strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..extract.texts import displayed_text
 from ..text_model import TextModel
+from ..vectors.word_scores import WordScores
 from .contributions import Member, member, span
 from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, segmented
@@ -35,7 +36,13 @@ def explain_text(
     rows = np.unique(occurrences[:, 0])
     values = np.full(len(rows), model.document_weight(document, rows))
     found = evidence_of(model, document, occurrences, rows)
-    matched = Matched(found, values, model.weights[rows], model.intercepts)
+    weights = model.weights[rows]
+    if model.snapshot.word_scores is not None:
+        symbols = model.word_symbols(document)
+        words, shares, of_words = model.snapshot.word_scores.contributions(symbols)
+        found += evidence_of_words(model, model.snapshot.word_scores, document, symbols, words)
+        values, weights = np.concatenate([values, shares]), np.concatenate([weights, of_words])
+    matched = Matched(found, values, weights, model.intercepts)
     return explanation_of_matched(segmented_text(model, document), matched, probabilities, alternatives)
 
 
@@ -64,6 +71,20 @@ def evidence_of(
         text = reader.text(table.ngrams[row])
         part = member(text, name, reader.feature_kind, tuple((span(*bounds, NO_TOKEN, NO_TOKEN),) for bounds in spans))
         found.append((text, name, reader.feature_kind, (part,)))
+    return found
+
+
+def evidence_of_words(
+    model: TextModel, word_scores: WordScores, document: Any, symbols: np.ndarray, rows: np.ndarray
+) -> list[tuple[str, str, str, tuple[Member, ...]]]:
+    """The same of words with a vector, rows of the lexicon, among the words of a document."""
+    name, lexicon = word_scores.block, word_scores.lexicon
+    kind, offsets = model.readers[name].feature_kind, model.readers[name].offsets(document)
+    found: list[tuple[str, str, str, tuple[Member, ...]]] = []
+    for row in rows.tolist():
+        places = [] if offsets is None else offsets[symbols == lexicon.symbols[row]].tolist()
+        spans = tuple((span(start, end, NO_TOKEN, NO_TOKEN),) for start, end in places)
+        found.append((lexicon.words[row], name, kind, (member(lexicon.words[row], name, kind, spans),)))
     return found
 
 

@@ -10,6 +10,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -227,6 +229,29 @@ class TextWords(SequenceReader):
             return None
         # What white space is for a regular expression, it is for str.split.
         return np.array([match.span() for match in re.finditer(r"\S+", document)], np.int64).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class TextVectors(TextWords):
+    """The words of :class:`TextWords`, whose vectors are averaged. Their symbols do not depend on other words."""
+
+    kind: ClassVar[BlockKind] = BlockKind.VECTORS
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    feature_kind: ClassVar[str] = "word vector"
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        read = self._words_of(documents)
+        return Stream(self.keys([word for of_document in read for word in of_document]), bounds(map(len, read)))
+
+    def keys(self, words: Sequence[str]) -> np.ndarray:
+        """Return the symbols of words: uint64, 1-D."""
+        return np.array(list(map(word_key, words)), np.uint64)
+
+
+@lru_cache(maxsize=2**17)
+def word_key(word: str) -> int:
+    """A 64-bit hash of a word, the same in every process."""
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..solve.active import Active
+from ..solve.dense import Dense
 from ..solve.design import Design
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from .objective import Objective
@@ -15,6 +17,11 @@ from .problems import Problem, Problems
 from .solution import Solution
 from .space import FeatureSpace
 
+if TYPE_CHECKING:
+    from ..vectors.word_scores import WordScores
+
+#: What an empty model leaves of the slope along dense columns, in units of the documents' weights.
+DENSE_TOLERANCE = 1e-6
 #: What residuals may sum to, in units of the violation that weights may keep: what intercepts lack counts in the gap.
 INTERCEPT_SHARE = 0.1
 
@@ -32,6 +39,8 @@ class Checkpoint:
     rows, labels : int64 (pairs)
     weights : float64 (pairs)
     intercepts : float64 (labels)
+    dense : float64 (labels, n_columns)
+        Weights of the dense columns.
     scores : float64 (labels, documents)
     """
 
@@ -41,15 +50,18 @@ class Checkpoint:
     labels: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray
+    dense: np.ndarray
     scores: np.ndarray
 
 
 class ModelState:
-    """Active pairs, weights and intercepts, with the scores, residuals and network gradient that belong to them.
+    """Active pairs, weights, intercepts and weights of dense columns, with all that belongs to them.
 
-    Weights and intercepts move in :meth:`optimise` and :meth:`restore` alone, which leave everything that depends on
+    That is scores, residuals and the gradient of the network.
+
+    They move in :meth:`optimise` and :meth:`restore` alone, which leave everything that depends on
     them true: scores are those of the model, intercepts are optimal, and residuals and the network gradient are those
-    at the present weights.
+    at the present weights. At the start no pairs are active, and all else is optimal.
 
     Memory: 8 bytes a document and label five times over, and 4 bytes a document of each active feature.
 
@@ -67,8 +79,13 @@ class ModelState:
         if self.is_locked:
             self._active = self._active.with_columns(space.add_rows(space.locked.blocks, space.locked.nodes))
         self._intercepts = np.zeros(objective.n_labels)
+        self._dense = np.zeros((objective.n_labels, objective.n_dense))
         self._scores = self.offset
         self._follow()
+        #: The objective of a model whose scores are all alike.
+        self.initial = self.loss()
+        if objective.n_dense:
+            self.optimise(0.0, DENSE_TOLERANCE * float(objective.data.example_weights.sum()))
 
     @property
     def is_locked(self) -> bool:
@@ -94,6 +111,15 @@ class ModelState:
     def intercepts(self) -> np.ndarray:
         """Of the trained labels: float64 (labels)."""
         return self._intercepts
+
+    @property
+    def dense(self) -> np.ndarray:
+        """Weights of the dense columns: float64 (labels, n_columns)."""
+        return self._dense
+
+    def dense_of(self, problem: Problem) -> Dense:
+        """The dense columns with the weights of a problem."""
+        return self.objective.dense_of(problem, self._dense)
 
     @property
     def scores(self) -> np.ndarray:
@@ -124,6 +150,19 @@ class ModelState:
     def loss(self) -> float:
         """Σ_i s_i loss(q_i, f_i)."""
         return sum(problem.loss.value_and_probabilities(self._scores[problem.labels])[0] for problem in self.objective)
+
+    def scores_without_weights(self) -> np.ndarray:
+        """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
+        return self._intercepts[:, None] + self._dense_scores()
+
+    def _dense_scores(self) -> np.ndarray:
+        """What dense columns add to the scores: float64 (labels, documents)."""
+        scores = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
+        for problem in self.objective:
+            dense = self.dense_of(problem)
+            if len(dense):
+                scores[problem.labels] = dense.spread(dense.weights)
+        return scores
 
     def network_gradient(self) -> np.ndarray:
         """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""
@@ -164,7 +203,7 @@ class ModelState:
         by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
         self._active.weights[:] = by_row[self._active.rows, self._active.labels]
         spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
-        self._scores = self.offset + spread * self.objective.scale
+        self._scores = self.offset + spread * self.objective.scale + self._dense_scores()
         self._intercepts[:] = 0.0
         self._follow()
 
@@ -186,7 +225,8 @@ class ModelState:
             The largest violation that is left.
         """
         features, tolerances = self.space.network_features, [tolerance] * len(self.objective.problems.problems)
-        left = self.objective.minimise(self._active, self._intercepts, self._scores, features, l1, tolerances)
+        moved = self._active, self._intercepts, self._dense, self._scores
+        left = self.objective.minimise(*moved, features, l1, tolerances)
         if not keep_zeros:
             self._active, used = self._active.without_zeros(self.space.locked_rows())
             self.space.keep_rows(used)
@@ -242,7 +282,7 @@ class ModelState:
         active, space = self._active, self.space
         return Checkpoint(
             space.blocks, space.nodes, active.rows, active.labels,
-            active.weights.copy(), self._intercepts.copy(), self._scores.copy(),
+            active.weights.copy(), self._intercepts.copy(), self._dense.copy(), self._scores.copy(),
         )  # fmt: skip
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -252,12 +292,13 @@ class ModelState:
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
         self._active = Active(*space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
         self._intercepts, self._scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
+        self._dense = checkpoint.dense.copy()
         self._residuals = self._residuals_of_scores()
         self._follow_network()
 
     def solution(self) -> Solution:
         """The model as it is, by label and in the streams' symbols."""
-        return self.solution_of(self._active, self._intercepts, self._scores)
+        return self.solution_of(self._active, self._intercepts, self._dense, self._scores)
 
     def completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same loss, at weight zero."""
@@ -270,10 +311,16 @@ class ModelState:
         penalty_weights = self.space.penalty_weights(self.space.blocks[rows], self.space.nodes[rows], labels)
         return self._active.with_pairs(rows, labels, penalty_weights)
 
-    def solution_of(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+    def solution_of(self, active: Active, intercepts: np.ndarray, dense: np.ndarray, scores: np.ndarray) -> Solution:
         """The features of the model with other weights; ``scores`` are those of the training documents."""
         mean_scale = self.objective.mean_scale if self.objective.settings.length_normalisation else 0.0
-        return solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
+        solution = solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
+        return replace(solution, word_scores=self.word_scores(dense))
+
+    def word_scores(self, dense: np.ndarray) -> WordScores | None:
+        """What words add to the scores of documents by weights of the dense columns; None without such columns."""
+        vectors = self.objective.data.vectors
+        return None if vectors is None else vectors.word_scores(self.objective.problems.weights_by_label(dense.T))
 
 
 def solution_of(

@@ -12,6 +12,7 @@ import numpy as np
 from ..search.penalty_kinds import PenaltyWeightKind
 from ..solve.active import Active
 from ..solve.coupling import Coupling
+from ..solve.dense import Dense
 from ..solve.penalties import ElasticNet, Penalty
 from ..solve.restricted import Restricted
 from .constraints import Constraints, one_sign_factors
@@ -39,6 +40,7 @@ class Objective:
     scale : float64 (documents)
         Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1.
     network : NetworkPenalty, optional
+    dense : DenseColumns, optional
     constraints : Constraints
         Those of the learner.
     sign_factors : float64 (2, trained labels)
@@ -51,6 +53,7 @@ class Objective:
         self.problems = Problems(self.data, one_vs_all)
         self.mean_scale, self.scale = document_weights(data.lengths, settings.length_normalisation)
         self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings)
+        self.dense = None if data.vectors is None else data.vectors.columns
         self.constraints = settings.constraints or Constraints()
         self.sign_factors = self._sign_factors()
 
@@ -83,12 +86,13 @@ class Objective:
         return factors
 
     def new_report(self) -> Report:
-        """An empty report, with what is known of the network and of the constraints."""
-        constraints = self.constraints.to_dict() if self.constraints else None
-        if self.data.network is None:
-            return Report(constraints=constraints)
-        network = self.data.network.graph.report
-        return Report(network=network, network_alpha=self.settings.network_alpha, constraints=constraints)
+        """An empty report, with what is known of the network, of word vectors and of the constraints."""
+        report = Report(constraints=self.constraints.to_dict() if self.constraints else None)
+        if self.data.network is not None:
+            report.network, report.network_alpha = self.data.network.graph.report, self.settings.network_alpha
+        if self.data.vectors is not None:
+            report.vectors, report.vectors_ridge = self.data.vectors.report, self.settings.vectors_ridge
+        return report
 
     def penalty(self, problem: Problem, l1: float, labels: np.ndarray) -> Penalty:
         """The penalty of pairs of one problem, by their labels there, at an L1 strength."""
@@ -119,21 +123,35 @@ class Objective:
         couple = self.network.coupling if smooth else self.network.written_coupling
         return couple(features[part.rows], part.labels, problem.ridge_share)
 
+    def dense_of(self, problem: Problem, weights: np.ndarray) -> Dense:
+        """The dense columns with the weights of a problem, a view of those of all labels (labels, n_columns)."""
+        if self.dense is None:
+            return Dense.none(problem.stop - problem.first, self.data.n_documents)
+        return Dense(self.dense, self.settings.vectors_ridge * problem.ridge_share, weights[problem.labels])
+
+    @property
+    def n_dense(self) -> int:
+        """Dense columns."""
+        return 0 if self.dense is None else len(self.dense.values)
+
     def minimise(
         self,
         active: Active,
         intercepts: np.ndarray,
+        dense: np.ndarray,
         scores: np.ndarray,
         features: np.ndarray,
         l1: float,
         tolerances: Sequence[float],
     ) -> float:
-        """Go to the optimum over active pairs: move their weights, ``intercepts`` and ``scores`` in place.
+        """Go to the optimum over active pairs: move their weights, and the next three arguments, in place.
 
         Parameters
         ----------
         active : Active
         intercepts : float64 (labels)
+        dense : float64 (labels, n_columns)
+            Weights of the dense columns.
         scores : float64 (labels, documents)
         features : int (rows)
             As of :meth:`coupling`.
@@ -152,7 +170,7 @@ class Objective:
             part = active.of_labels(problem.first, problem.stop)
             penalty = self.penalty(problem, l1, part.labels)
             coupling = self.coupling(problem, part, features, penalty.is_smooth)
-            restricted = Restricted(problem.loss, self.scale, penalty, coupling)
+            restricted = Restricted(problem.loss, self.scale, penalty, coupling, self.dense_of(problem, dense))
             of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
             left = max(left, of_problem)
         return left

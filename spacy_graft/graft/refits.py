@@ -26,6 +26,8 @@ class Minimum:
     objective : Objective
     active : Active
     intercepts : float64 (labels)
+    dense : float64 (labels, n_columns)
+        Weights of the dense columns.
     scores : float64 (labels, documents)
     l1 : float
         L1 strength.
@@ -34,6 +36,7 @@ class Minimum:
     objective: Objective
     active: Active
     intercepts: np.ndarray
+    dense: np.ndarray
     scores: np.ndarray
     l1: float = 0.0
 
@@ -57,8 +60,8 @@ class Refits:
         self._state = state
         self._active = state.completed()
         self._mean_scale, self._scale, self._shares = self._document_weights()
-        intercepts = state.intercepts[:, None]
-        self._scores = intercepts + (state.scores - intercepts) * (self._scale / objective.scale)
+        others = state.scores_without_weights()
+        self._scores = others + (state.scores - others) * (self._scale / objective.scale)
         self._known: dict[float, Solution] = {}
 
     def at(self, strength: float) -> Solution:
@@ -70,12 +73,12 @@ class Refits:
     def minimum(self, strength: float) -> Minimum:
         """The optimum with this strength."""
         active = replace(self._active, weights=self._active.weights.copy())
-        intercepts, scores = self._state.intercepts.copy(), self._scores.copy()
+        intercepts, dense, scores = self._state.intercepts.copy(), self._state.dense.copy(), self._scores.copy()
         # A sign that is forbidden stays so.
         objective = self._state.objective.of_refit(strength, self._scale)
         tolerances = [ACCURACY * problem.loss.importance.sum() for problem in objective]
-        objective.minimise(active, intercepts, scores, self._state.space.network_features, 0.0, tolerances)
-        return Minimum(objective, active, intercepts, scores)
+        objective.minimise(active, intercepts, dense, scores, self._state.space.network_features, 0.0, tolerances)
+        return Minimum(objective, active, intercepts, dense, scores)
 
     def solution_of(self, found: Minimum) -> Solution:
         """The model of an optimum. Features are named once, for all strengths."""
@@ -83,8 +86,9 @@ class Refits:
         for known in self._known.values():
             state = self._state
             weights, intercepts = weights_by_label(state.space, state.objective.problems, active, intercepts, scores)
-            return replace(known, weights=weights, intercepts=intercepts)
-        named = self._state.solution_of(active, intercepts, scores)
+            word_scores = state.word_scores(found.dense)
+            return replace(known, weights=weights, intercepts=intercepts, word_scores=word_scores)
+        named = self._state.solution_of(active, intercepts, found.dense, scores)
         return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named
 
     def _document_weights(self) -> tuple[float, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -62,6 +62,11 @@ class Report:
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     network_alpha : float, optional
         α of the network; 0 if held-out documents chose to do without one, None if there was none to choose.
+    vectors : dict, optional
+        Of word vectors: their words, columns, those words that are in the training documents, and the share of tokens
+        that these cover.
+    vectors_ridge : float, optional
+        ρ of their weights; 0 if held-out documents chose to do without them, None if there were none to choose.
     constraints : dict, optional
         Those that the weights satisfy: names denied and allowed, signs of labels, locked weights.
     separated : bool
@@ -101,6 +106,8 @@ class Report:
     converged: bool = False
     network: dict[str, Any] | None = None
     network_alpha: float | None = None
+    vectors: dict[str, Any] | None = None
+    vectors_ridge: float | None = None
     constraints: dict[str, Any] | None = None
     separated: bool = False
     stability: dict[str, float] | None = None
@@ -123,6 +130,17 @@ class Report:
     def l1_ratio(self) -> float:
         """``l1`` in units of ``l1_max``."""
         return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
+
+    @property
+    def strengths(self) -> dict[str, float]:
+        """The strengths of network and word vectors that the fit was made with, by option of the learner."""
+        found = {option: getattr(self, option) for option in ("network_alpha", "vectors_ridge")}
+        return {option: strength for option, strength in found.items() if strength is not None}
+
+    def with_strengths(self, strengths: Mapping[str, float]) -> Report:
+        """The same with some of :attr:`strengths`."""
+        values: dict[str, Any] = dict(strengths)
+        return dataclasses.replace(self, **values)
 
     def update_gap(self, objective: float, dual: float, initial: float) -> None:
         """Take an objective, a lower bound of the optimum, and the objective at zero weights."""

@@ -56,15 +56,17 @@ class Rounds:
         objective = Objective(data, settings)
         self.report = objective.new_report()
         self.state = indexed(objective, smallest_l1, self.report)
-        self._certificate = Certificate(self.state.loss())
+        self._certificate = Certificate(self.state.initial)
         self._found: SpaceViolations | None = None
         self._degree = 1
         #: Whether the gap over what has been searched, which may be less than the whole space, is at the tolerance.
         self._settled = False
         self._without_progress = 0
         self._accuracy = float("inf")
+        if self.state.objective.n_dense:
+            self._certify_empty()
         self.report.update_gap(self._certificate.objective, self._certificate.dual, self._certificate.initial)
-        self.report.converged = True
+        self.report.converged = bool(self._certificate.relative_gap <= settings.tol)
 
     @property
     def trainable(self) -> bool:
@@ -195,6 +197,14 @@ class Rounds:
         report.n_active, report.n_pairs = active.n_rows, len(active)
         report.converged = complete and self._settled
         report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
+
+    def _certify_empty(self) -> None:
+        """The certificate at ``l1_max``, where no feature violates: of the dense weights alone."""
+        none, n_labels = np.empty(0, np.int64), self.state.objective.n_labels
+        peaks, excess = np.full(n_labels, self.report.l1_max), np.zeros(n_labels)
+        self._certificate.forget()
+        found = SpaceViolations(none, none, none, np.empty(0), 0, peaks, excess)
+        self._certificate.update(self.state, self.report.l1_max, found)
 
     def _forget_dual(self) -> None:
         self._certificate.forget()

@@ -104,6 +104,8 @@ class PenaltySettings(Settings):
     network_unlinked : str
         What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
         the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
+    vectors_ridge : float
+        ρ of the penalty ρ Σ_y ‖u_y‖² of the weights of document vectors, if ``initialize`` is given word vectors.
     constraints : Constraints, optional
         What the model must not use, and what it must. Signs and locked weights need L1.
     stability : bool or float
@@ -128,6 +130,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
+    vectors_ridge: float = 0.3
     constraints: Constraints | None = None
     stability: float | bool = False
     stability_pairs: int = 25
@@ -149,6 +152,7 @@ class PenaltySettings(Settings):
         self._require_flag("length_normalisation")
         self._require(is_number_in(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
         self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
+        self._require(is_strength(self.vectors_ridge), "vectors_ridge", f"above 0, {UP_TO}")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
         is_known = self.constraints is None or isinstance(self.constraints, Constraints)
@@ -322,6 +326,9 @@ class GraftingPath(PenaltySettings):
     network_choices : sequence of float
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.
+    vectors_choices : sequence of float
+        The same for ``vectors_ridge``. 0 stands for training without word vectors; with it among the choices, the point
+        is chosen without them, and ``vectors_ridge`` is the first strength that is tried.
     optional_blocks : sequence of str
         Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
         need them.
@@ -343,6 +350,7 @@ class GraftingPath(PenaltySettings):
     metric: str = "log_loss"
     parsimony: Literal["best", "one_se"] | int = "best"
     network_choices: Sequence[float] = ()
+    vectors_choices: Sequence[float] = ()
     optional_blocks: Sequence[str] = ()
     retrain: bool = True
 
@@ -363,16 +371,18 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
-        object.__setattr__(self, "network_choices", self._alphas(self.network_choices))
+        for option in ("network_choices", "vectors_choices"):
+            object.__setattr__(self, option, self._strengths(option))
         first = self.network_alpha > 0.0 or not self.network_choices
         self._require(first, "network_alpha", "above 0 with network_choices, which may have the 0")
         object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
         self._require_flag("retrain")
 
-    def _alphas(self, choices: Any) -> tuple[float, ...]:
+    def _strengths(self, option: str) -> tuple[float, ...]:
+        choices: Any = getattr(self, option)
         is_list = isinstance(choices, Sequence) and not isinstance(choices, str)
         holds = is_list and all(is_number_in(alpha, 0.0, LARGEST_STRENGTH) for alpha in choices)
-        self._require(holds, "network_choices", f"a list of numbers of at least 0, {UP_TO}")
+        self._require(holds, option, f"a list of numbers of at least 0, {UP_TO}")
         return tuple(map(float, choices))
 
     @property

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
+
+if TYPE_CHECKING:
+    from ..vectors.word_scores import WordScores
 
 
 class StabilityFields(TypedDict):
@@ -77,6 +80,8 @@ class Solution:
     length_shares : float64 (features)
         What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). Empty where
         lengths are numbers of distinct words.
+    word_scores : WordScores, optional
+        What words with a vector add to the scores of documents.
     stability : Stability, optional
     """
 
@@ -89,6 +94,7 @@ class Solution:
     mean_scale: float
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    word_scores: WordScores | None = None
     stability: Stability | None = None
 
     def divided(self, divisor: float) -> Solution:

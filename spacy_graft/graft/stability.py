@@ -114,7 +114,7 @@ def minimum_of(fit: SelectingFit) -> tuple[Minimum, Solution]:
     """The weights of a model: refitted, or under its own penalty."""
     state, refit = fit.state, getattr(fit, "refit", None)
     if refit is None:
-        found = Minimum(state.objective, state.active, state.intercepts, state.scores, l1=fit.report.l1)
+        found = Minimum(state.objective, state.active, state.intercepts, state.dense, state.scores, l1=fit.report.l1)
         return found, state.solution()
     refits = Refits(state)
     found = refits.minimum(refit)
@@ -131,7 +131,8 @@ def weights_in_samples(
         objective = found.objective.resampled(times)
         active = replace(found.active, weights=found.active.weights.copy())
         tolerances = [ACCURACY * problem.loss.importance.sum() for problem in objective]
-        objective.minimise(active, found.intercepts.copy(), found.scores.copy(), features, found.l1, tolerances)
+        moved = found.intercepts.copy(), found.dense.copy(), found.scores.copy()
+        objective.minimise(active, *moved, features, found.l1, tolerances)
         weights.append(active.weights)
         advance(1)
     return np.array(weights)
@@ -207,6 +208,7 @@ class HalfSamples:
             ridge=settings.ridge / 2.0,
             network_alpha=settings.network_alpha / 2.0,
             network_gamma=settings.network_gamma / 2.0,
+            vectors_ridge=settings.vectors_ridge / 2.0,
         )
         self._l1 = l1 / 2.0
         self._n_best = n_best

@@ -15,6 +15,7 @@ from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
 from .table import FeatureTable, Vocabularies, damaged_model, pack_message, unpack_message
+from .word_scores import pack_word_scores, unpack_word_scores
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -26,8 +27,11 @@ MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 TRANSIENT = {"blocks", "snapshot"}
 #: What a snapshot is saved as, beside its arrays.
 SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes", "length_shares")
+#: The same of a model with scores of words.
+WORD_SCORES = "word_scores"
 #: What is saved as well if there is one, and its arrays.
 STABILITY, STABILITY_ARRAYS = "stability", {"probabilities", "intervals"}
+OPTIONAL_ATTRS = (WORD_SCORES, STABILITY)
 
 
 def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:
@@ -53,7 +57,7 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
         raise damaged_model(f"it is another model, {name!r}")
     if TRANSIENT.intersection(attrs) or not set(attrs).issuperset(SNAPSHOT_ATTRS):
         raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
-    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, STABILITY)}
+    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, *OPTIONAL_ATTRS)}
     for value in others.values():
         unpack_message(value)
     # Models over texts are read without spaCy.
@@ -65,7 +69,7 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
 def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
     """What is saved of a snapshot, or of a model without weights, beside its arrays."""
     stability = None if snapshot is None else snapshot.stability
-    return {
+    attrs = {
         "features": (FeatureTable.empty() if snapshot is None else snapshot.features).to_bytes(),
         "mean_scale": pack_message(0.0 if snapshot is None else snapshot.mean_scale),
         "length_shares": pack_message([] if snapshot is None else snapshot.length_shares.tolist()),
@@ -73,6 +77,9 @@ def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
         "notes": pack_message({} if snapshot is None else dict(snapshot.notes)),
         **({} if stability is None else {STABILITY: pack_message(vars(stability))}),
     }
+    if snapshot is not None and snapshot.word_scores is not None:
+        attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
+    return attrs
 
 
 def read_snapshot(
@@ -109,13 +116,22 @@ def read_snapshot(
     vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
     check_params(params, features)
     check_features(features, vocabularies, blocks, strings)
+    word_scores = unpack_word_scores(unpack_message(attrs[WORD_SCORES]), blocks) if WORD_SCORES in attrs else None
     if params["W"] is None:
         return None
     stability = read_stability(attrs[STABILITY], *params["W"].shape) if STABILITY in attrs else None
     return Snapshot(
-        blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes, length_shares=shares,
+        blocks,
+        features,
+        params["W"],
+        params["b"],
+        mean_scale,
+        vocabularies,
+        notes,
+        length_shares=shares,
+        word_scores=word_scores,
         stability=stability,
-    )  # fmt: skip
+    )
 
 
 def read_stability(data: bytes, n_features: int, n_labels: int) -> Stability:

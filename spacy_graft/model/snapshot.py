@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, is_ngram_block
+from ..extract.blocks import Block, ReadingBlock, is_ngram_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm, Term
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..extract.terms import SymbolTerm
     from ..graft.solution import Solution, Stability
+    from ..vectors.word_scores import WordScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,8 @@ class Snapshot:
     length_shares : float64 (n_features)
         What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). If empty, the
         length is the number of distinct words.
+    word_scores : WordScores, optional
+        What words with a vector add to the scores; document weights do not apply to it.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
     stability : Stability, optional
@@ -72,6 +75,7 @@ class Snapshot:
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    word_scores: WordScores | None = None
     stability: Stability | None = None
 
     def __post_init__(self) -> None:
@@ -80,6 +84,7 @@ class Snapshot:
         object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
         check_shares(self.features, self.length_shares)
+        check_word_scores(self.word_scores, self.blocks, self.n_labels)
         if self.stability is not None:
             self.stability.check_shape(self.features.n_features, self.n_labels)
 
@@ -98,8 +103,13 @@ class Snapshot:
 
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
-        stability = None if self.stability is None else self.stability.divided(divisor)
-        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor, stability=stability)
+        return replace(
+            self,
+            weights=self.weights / divisor,
+            intercepts=self.intercepts / divisor,
+            word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
+            stability=None if self.stability is None else self.stability.divided(divisor),
+        )
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
@@ -107,6 +117,7 @@ class Snapshot:
             self.features is other.features
             and self.mean_scale == other.mean_scale
             and self.vocabularies is other.vocabularies
+            and self.word_scores is other.word_scores
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("weights", "intercepts", "length_shares")
@@ -127,6 +138,8 @@ class Snapshot:
         from ..extract.lengths import WORDS, document_lengths, reads_words
 
         readers = reading_blocks(self.blocks, features)
+        if self.word_scores is not None:
+            readers[self.word_scores.block] = as_reading_block(self.blocks[self.word_scores.block])
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
         lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
@@ -157,7 +170,11 @@ class Snapshot:
         if self.mean_scale:
             lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
             totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
-        return self.intercepts + totals[:, : self.n_labels]
+        scores = self.intercepts + totals[:, : self.n_labels]
+        if self.word_scores is not None:
+            words = streams[self.word_scores.block]
+            self.word_scores.add_scores(words.symbols, words.starts, scores)
+        return scores
 
     @property
     def _counts_words(self) -> bool:
@@ -229,6 +246,21 @@ class Snapshot:
         features, values = features[order], values[order]
         return features, values, self.weights[features], self._document_weight(doc, features, values)
 
+    def word_contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the words of a document with a vector add to its scores: the sum of ``values[:, None] * scores``.
+
+        Returns
+        -------
+        rows : int64 (n)
+            The words, as rows of the lexicon of :attr:`word_scores`.
+        values : float64 (n)
+        scores : float64 (n, n_labels)
+        """
+        if self.word_scores is None:
+            return np.empty(0, np.int64), np.empty(0), np.empty((0, self.n_labels))
+        block = as_reading_block(self.blocks[self.word_scores.block])
+        return self.word_scores.contributions(read_streams([block], [doc])[block].symbols)
+
     def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
         if not self.mean_scale:
             return 1.0
@@ -257,6 +289,7 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         length_shares=solution.length_shares,
+        word_scores=solution.word_scores,
         stability=solution.stability,
     )
 
@@ -320,6 +353,20 @@ def check_shares(features: FeatureTable, shares: np.ndarray) -> None:
             f"The model has {features.n_features} features, but shares of document lengths have the shape "
             f"{shares.shape}: they do not belong together."
         )
+
+
+def check_word_scores(word_scores: WordScores | None, blocks: Blocks, n_labels: int) -> None:
+    """Raise a ValueError unless there is a score of each word for each label, and a block that reads the words."""
+    if word_scores is None:
+        return
+    block = blocks.get(word_scores.block)
+    if block is None or not is_vectors_block(block):
+        raise ValueError(
+            f"The model has scores of words of block {word_scores.block!r}, but its config has no such block of "
+            f"vectors. Use the config that it was trained with."
+        )
+    if word_scores.n_labels != n_labels:
+        raise ValueError(f"The model has {n_labels} labels, but scores of words for {word_scores.n_labels}.")
 
 
 def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:

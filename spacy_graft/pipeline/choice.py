@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Strengths of refits that are tried are this far apart; the least and the largest.
 FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
+#: A refit that leaves so little of features that word vectors decide.
+VECTORS_ALONE = 2.0 * FACTOR**6
 #: Temperature, or one over it, of a refit that need not be looked for again.
 MILD_TEMPERATURE = 1.25
 #: Gain in log-loss that is worth another refit, as a share of the log-loss.
@@ -299,16 +301,26 @@ class Choice:
         point.report.left_out = list(blocks)
         return self._take(point, point.log_loss <= chosen.log_loss)
 
-    def take_network(self, alpha: float, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> bool:
-        """Judge a fit with another network strength at the chosen point, and choose it if its log-loss is lower.
+    def take_strength(
+        self,
+        strengths: Mapping[str, float],
+        option: str,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+    ) -> bool:
+        """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
 
-        Without the network it is chosen if the log-loss is no higher. Its refit is looked for, beginning with that of
-        the chosen point: what shrinks weights is refit and network together.
+        Without the network, or without word vectors, it is chosen if the log-loss is no higher. Its refit is looked
+        for, beginning with that of the chosen point: what shrinks weights is refit and network together.
 
         Parameters
         ----------
-        alpha : float
-            0 for a fit without the network.
+        strengths : mapping of str to float
+            Those of the fit, by option of the learner.
+        option : str
+            The one that is tried: 0 for a fit without a network, or without word vectors.
         fit, named, held_out, scorer
             As of :meth:`judge`.
 
@@ -318,9 +330,11 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point, _ = self._judged(fit, named, held_out, scorer, -math.inf)
-        point.report.network_alpha = alpha
-        return self._take(point, is_better_network(alpha, point.log_loss, chosen.log_loss))
+        # Where vectors say more than the features, the best refit can be far from that without vectors.
+        also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
+        point, _ = self._judged(fit, named, held_out, scorer, -math.inf, also)
+        point = replace(point, report=point.report.with_strengths(strengths))
+        return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
 
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
         if is_good and is_small(point.report.n_active, self.learner.parsimony):
@@ -329,11 +343,20 @@ class Choice:
         return False
 
     def _judged(
-        self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+        self,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+        least: float = math.inf,
+        also: Sequence[float] = (),
     ) -> tuple[JudgedPoint, float]:
-        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``.
+
+        The search for its refit begins at the present one or at one of those in ``also``.
+        """
         trial_of = trials_of(fit, named, held_out)
-        trial = trial_of(fit.refit)
+        trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
         if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
@@ -362,9 +385,9 @@ class Choice:
             )
 
 
-def is_better_network(alpha: float, log_loss: float, least: float) -> bool:
-    """Whether a network strength is chosen over that with the least log-loss so far; of equal ones, no network is."""
-    return log_loss <= least if alpha == 0.0 else log_loss < least
+def is_better_strength(strength: float, log_loss: float, least: float) -> bool:
+    """Whether a strength is chosen over that with the least log-loss so far; of equal ones, 0 is."""
+    return log_loss <= least if strength == 0.0 else log_loss < least
 
 
 def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -393,7 +416,9 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
     @cache
     def trial_of(strength: float | None) -> Trial:
         solution = fit.refitted(strength)
-        snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+        snapshot = replace(
+            named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
+        )
         scores = held_out.scores(snapshot)
         tempered = fit.state.objective.network is not None
         return Trial(strength, snapshot, scores, *held_out.best_loss(scores, tempered))

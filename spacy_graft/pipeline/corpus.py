@@ -15,7 +15,15 @@ from spacy.tokens import Doc
 
 from ..extract.bags import Bags
 from ..extract.batches import symbols_of_documents
-from ..extract.blocks import Block, ReadingBlock, is_combination_block, is_item_block, is_ngram_block, is_reading_block
+from ..extract.blocks import (
+    Block,
+    ReadingBlock,
+    is_combination_block,
+    is_item_block,
+    is_ngram_block,
+    is_reading_block,
+    is_vectors_block,
+)
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
 from ..extract.streams import Stream
 from ..extract.unread import document_text
@@ -246,7 +254,11 @@ class ExtractedCorpus:
 
 
 def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:
-    """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read."""
+    """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read.
+
+    Document vectors also follow from the vectors of words (:mod:`spacy_graft.pipeline.vectors`).
+    """
+    blocks = {name: block for name, block in blocks.items() if not is_vectors_block(block)}
     ngram_blocks = {name: block for name, block in blocks.items() if is_ngram_block(block)}
     return {
         "streams": {name: streams[name] for name in ngram_blocks},

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from ..estimator_files import SavedEstimator, checked_values
 from ..extract.batches import joined_streams
-from ..extract.blocks import Block, is_reading_block
+from ..extract.blocks import Block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
 from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
@@ -43,6 +43,8 @@ class DocSpace:
     def __init__(self, owner: str, blocks: Mapping[str, Block], learner: Any) -> None:
         self.blocks = dict(blocks)
         check_blocks_and_learner(owner, self.blocks, learner)
+        if any(map(is_vectors_block, self.blocks.values())):
+            raise ValueError(f"{owner}: candidates have no document vectors. Remove the block of vectors.")
         self._tokenizer = spacy.blank("xx")
 
     def learn(self, X: Iterable[str | Doc], names: Sequence[str] | None) -> list[Doc]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -24,18 +25,20 @@ from ..held_out import (
     rows_of_splits,
 )
 from .block_choice import leave_out
-from .choice import HeldOut, is_better_network, trials_of
+from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
 from .progress import progress_bar
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before
+from .training import Model, Training, annotated_before, choices_of, first_strengths
+from .vectors import vectors_block
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..graft.network import NetworkBuilder
     from ..graft.points import PointFit
+    from .vectors import VectorsReader
 
 
 def fit(
@@ -46,6 +49,7 @@ def fit(
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | None = None,
+    vectors: VectorsReader | None = None,
     checkpoints: str | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
@@ -71,6 +75,9 @@ def fit(
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, optional
         Additional documents for the network; their labels are not used.
+    vectors : callable, optional
+        A source of word vectors for the block ``spacy_graft.Vectors.v1``, from ``@graft_vectors``, as for
+        ``initialize``. It is called once.
     checkpoints : str, optional
         A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
 
@@ -94,12 +101,15 @@ def fit(
     component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
     # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
-    component.initialize(lambda: train)
+    # They are read once for all folds.
+    given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors)}
+    component.initialize(lambda: train, **given)
     options: dict[str, Any] = {
         "labels": component.labels,
         "network": network,
         "network_max_length": network_max_length,
         "checkpoints": checkpoints,
+        **given,
     }
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
@@ -131,7 +141,7 @@ def begun_training(
     options : dict
         Of ``initialize``.
     like : Report, optional
-        Its blocks are left out, and the network strength that it names is used.
+        Its blocks are left out, and the strengths that it names are used.
     final : bool
         Whether the model is not only there to choose another one: unstable features are looked for.
     also : ExtractedCorpus, optional
@@ -146,7 +156,8 @@ def begun_training(
     if also is not None:
         training.corpus = training.corpus.followed_by(also)
     if like is not None:
-        training.left_out, training.network_alpha = tuple(like.left_out), like.network_alpha
+        training.left_out = tuple(like.left_out)
+        training.strengths |= like.strengths
     return training
 
 
@@ -232,7 +243,8 @@ def train_like(
     also: ExtractedCorpus | None = None,
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature of a report, if one is given."""
-    path = training_steps(component, examples, options, progress, "all documents: ", chosen, final=True, also=also)
+    like = unjudged(component) if chosen is None else chosen
+    path = training_steps(component, examples, options, progress, "all documents: ", like, final=True, also=also)
     for model in path:
         last = model
         if chosen is not None and model.report.points >= chosen.points:
@@ -244,6 +256,12 @@ def train_like(
         last.report.log_loss = chosen.log_loss
         training.reports[-1:] = [last.report]
     component.set_snapshot(*last)
+
+
+def unjudged(component: TextCatGraft) -> Report:
+    """The report of a training without held-out documents: word vectors, if there are some, are used."""
+    has_vectors = vectors_block(component.blocks) is not None and first_strengths(component.learner)
+    return Report(vectors_ridge=component.learner.vectors_ridge if has_vectors else None)
 
 
 class Split(NamedTuple):
@@ -288,7 +306,7 @@ def cross_validated(
             paths.append(points_of_fold(scored_steps(component, path, component.held_out(part))))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
-        chosen = with_best_network(component, chosen, splits, held_out, options)
+        chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
@@ -304,10 +322,10 @@ def scored_steps(
         yield FoldPoint(scores, model.report.n_active), min(trial.log_loss for trial in trials)
 
 
-def with_best_network(
+def with_best_strengths(
     component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> Report:
-    """The chosen point with the network strength that is the best one for the held-out documents of all folds.
+    """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
 
     Parameters
     ----------
@@ -319,10 +337,11 @@ def with_best_network(
     options : dict
         As of :func:`begun_training`.
     """
-    choices = component.learner.network_choices if options.get("network") is not None else ()
-    for alpha in choices:
-        report, is_allowed = judged_again(component, replace(chosen, network_alpha=alpha), splits, held_out, options)
-        if is_allowed and is_better_network(alpha, loss_of(report), loss_of(chosen)):
+    has_vectors = vectors_block(component.blocks) is not None
+    for option, strength in choices_of(component.learner, options.get("network") is not None, has_vectors):
+        like = chosen.with_strengths({option: strength})
+        report, is_allowed = judged_again(component, like, splits, held_out, options)
+        if is_allowed and is_better_strength(strength, loss_of(report), loss_of(chosen)):
             chosen = report
     return chosen
 
@@ -332,7 +351,7 @@ def without_needless_blocks(
 ) -> Report:
     """The chosen point without the optional blocks that the held-out documents of all folds do not need.
 
-    Parameters are those of :func:`with_best_network`.
+    Parameters are those of :func:`with_best_strengths`.
     """
 
     def is_needless(blocks: tuple[str, ...]) -> bool:
@@ -351,7 +370,7 @@ def without_needless_blocks(
 def judged_again(
     component: TextCatGraft, like: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> tuple[Report, bool]:
-    """The point of a report with its blocks and network strength in all folds, and whether it is small enough."""
+    """The point of a report with its blocks and strengths in all folds, and whether it is small enough."""
     grid = refit_grid(component.learner)
     scores, sizes = [], []
     for kept, part, also in splits:
@@ -362,7 +381,7 @@ def judged_again(
         sizes.append(fit.report.n_active)
     tempered = options.get("network") is not None and like.network_alpha != 0.0
     report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
-    report = replace(report, points=like.points, left_out=list(like.left_out), network_alpha=like.network_alpha)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
 
 

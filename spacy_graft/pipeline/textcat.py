@@ -21,7 +21,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..explain.explanation import explain_document
-from ..explain.features import Feature, features_of
+from ..explain.features import Feature, features_of, strongest_words
 from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, alternatives_of
@@ -45,6 +45,7 @@ from .training import Examples, ResumedTraining, Training, annotated, whole_corp
 if TYPE_CHECKING:
     from .edits import Edit
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
@@ -169,6 +170,7 @@ class TextCatGraft(TrainablePipe):
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
+            word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
             stability=None,
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
@@ -269,6 +271,10 @@ class TextCatGraft(TrainablePipe):
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
         self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
+        snapshot = snapshot_of(self.model)
+        if snapshot.word_scores is not None:
+            # The vectors are not needed any more.
+            self.model.attrs[SNAPSHOT] = replace(snapshot, word_scores=snapshot.word_scores.written())
 
     def initialize(
         self,
@@ -281,6 +287,7 @@ class TextCatGraft(TrainablePipe):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
@@ -303,6 +310,9 @@ class TextCatGraft(TrainablePipe):
         unlabelled : callable, optional
             A reader from ``@readers`` that returns additional documents, called with ``nlp``. They are passed to the
             builder, and their features can be vertices, which get their weights from the network.
+        vectors : callable, optional
+            A source of word vectors from ``@graft_vectors``, for the block ``spacy_graft.Vectors.v1``. It is called
+            with the vocab of the pipeline. By default they are the vectors of the pipeline.
         checkpoints : str, optional
             A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
             that was interrupted goes on from the last one when the same command is run again, to the same model. You
@@ -315,8 +325,8 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
             of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
-            network, ``checkpoints`` for a learner that has none, or training needs more memory than there is. The
-            component stays what it was.
+            network, word vectors without a block for them or that cannot be read, ``checkpoints`` for a
+            learner that has none, or training needs more memory than there is. The component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -330,6 +340,7 @@ class TextCatGraft(TrainablePipe):
         self.constraints.check(f"[{self.name}]", all_labels, self.blocks)
         self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
+        vectors_source = self._vectors_source(vectors)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
         # Until here nothing has changed.
         self.cfg["labels"] = []
@@ -341,7 +352,26 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
+        self.training = self._new_training(
+            source if corpus.names else None, network_source, checkpoint_folder, vectors_source
+        )
+
+    def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
+        """Where word vectors come from; they are read here, so that what is wrong with them is told early."""
+        from .vectors import VectorsSource, vectors_block, vectors_of_vocab
+
+        found = vectors_block(self.blocks)
+        if found is None:
+            if read is not None:
+                raise ValueError(
+                    f"[{self.name}] Word vectors are used by a block of vectors only, and there is none. Add a block "
+                    f'with @graft_features = "spacy_graft.Vectors.v1", or remove vectors from '
+                    f"[initialize.components.{self.name}]."
+                )
+            return None
+        source = VectorsSource(self.name, *found, vectors_of_vocab if read is None else read, self.vocab)
+        source.require()
+        return source
 
     def _network_source(
         self,
@@ -409,10 +439,13 @@ class TextCatGraft(TrainablePipe):
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        vectors: VectorsSource | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
         corpus = ExtractedCorpus(self.blocks, reader)
-        return Training(corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts)
+        return Training(
+            corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
+        )
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         is_path = isinstance(self.learner, GraftingPath)
@@ -488,6 +521,11 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(
                 f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
                 f"Nothing is changed. Initialize it again with old and new documents."
+            )
+        if self.report.vectors is not None:
+            raise ValueError(
+                f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
+                f"changed. Initialize it again with old and new documents."
             )
         return self.training_on(self.kept_corpus, self.steered_learner, self.report)
 
@@ -847,6 +885,30 @@ class TextCatGraft(TrainablePipe):
         """Return the features of the model, in the order of the rows of its weights."""
         return features_of(snapshot_of(self.model), self.labels)
 
+    def strongest_words(self, n: int = 100, label: str | None = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : str, optional
+            The label whose score is meant; by default that of any label.
+
+        Returns
+        -------
+        list of Feature
+            None if the model has no word vectors. The weights are the scores of a word: what it adds to a document is
+            its score times its share of the document's words. Its ``df`` is 0 if no training document has it.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label.
+        """
+        self.selected_labels(label)
+        return strongest_words(snapshot_of(self.model), self.labels, n, label)
+
     def explain(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
         """Explain the prediction for a document.
 
@@ -862,8 +924,9 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         Explanation
-            For each label, the intercept and the contributions of the matched features, which sum to the logarithm of
-            the odds of the label: against the other one, or for independent labels against its absence.
+            For each label, the intercept and the contributions of the matched features and of the words with a vector,
+            which sum to the logarithm of the odds of the label: against the other one, or for independent labels
+            against its absence.
 
         Raises
         ------
@@ -927,6 +990,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
@@ -937,6 +1001,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             network=network,
             network_max_length=network_max_length,
             unlabelled=unlabelled,
+            vectors=vectors,
             checkpoints=checkpoints,
         )
 

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..graft.data import TrainingData
+    from ..graft.document_vectors import DocumentVectors
     from ..graft.network import Network
     from ..graft.path import PathFit
     from ..graft.points import PointFit
     from .documents import Documents
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 Examples = Iterable[Example]
 #: Names of n-grams or items of a block.
@@ -90,6 +92,7 @@ class Training:
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
+    vectors : VectorsSource, optional
 
     Attributes
     ----------
@@ -102,8 +105,9 @@ class Training:
         These documents.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
-    network_alpha : float, optional
-        The network strength that it has; None for that of the learner, 0 for no network.
+    strengths : dict of str to float
+        Options of the learner that it has other values of: ``network_alpha`` and ``vectors_ridge``. At 0 it has no
+        network, or no word vectors.
     concluded : bool
         Whether the last step was that to the chosen model.
     is_stable : bool
@@ -125,6 +129,7 @@ class Training:
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
         texts: Texts | None = None,
+        vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
@@ -132,12 +137,13 @@ class Training:
         self.network = network
         self.checkpoint_folder = checkpoint_folder
         self.names = None if texts is None else FeatureNames(texts)
+        self.vectors = vectors
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
-        self.network_alpha: float | None = None
+        self.strengths = self._first_strengths()
         self.concluded = False
         self.is_stable = False
         self.progress: Progress | None = None
@@ -149,6 +155,8 @@ class Training:
         self._data: tuple[Documents, TrainingData] | None = None
         #: The network, and the documents that it is of.
         self._built: tuple[Documents, Network] | None = None
+        #: Document vectors, and the documents that they are of.
+        self._averaged: tuple[Documents, DocumentVectors] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -208,7 +216,7 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out, self.network_alpha = (), None
+                self.left_out, self.strengths = (), self._first_strengths()
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
@@ -250,7 +258,7 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks or self._network_choices(self.choice.learner):
+        if self.choice.learner.optional_blocks or self._choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
         point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
@@ -258,14 +266,14 @@ class Training:
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
-        for alpha in self._network_choices(choice.learner):
-            self._try_network(choice, alpha)
-            self.network_alpha = choice.chosen.report.network_alpha
+        for option, strength in self._choices(choice.learner):
+            self._try_strength(choice, option, strength)
+            self.strengths = self._strengths_of(choice.chosen.report)
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         assert chosen.snapshot is not None
-        model = Model(chosen.snapshot, chosen.report.copy())
+        model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             model = self._retrained(chosen)
         elif n_samples(choice.learner):
@@ -274,6 +282,10 @@ class Training:
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
+
+    def _first_strengths(self) -> dict[str, float]:
+        """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
+        return first_strengths(self.learner) if self.vectors is not None else {}
 
     def _stable(self) -> Model:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
@@ -297,17 +309,22 @@ class Training:
         with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
             return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
-    def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
-        """The network strengths that are tried; none without a network."""
-        return () if self.network is None else tuple(learner.network_choices)
+    def _strengths_of(self, report: Report) -> dict[str, float]:
+        """The strengths of a fit, which has no word vectors if its report does not name theirs."""
+        return {**self._first_strengths(), **report.strengths}
 
-    def _try_network(self, choice: Choice, alpha: float) -> None:
-        """Choose another network strength at the chosen point if it is better."""
+    def _choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
+        """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
+        return choices_of(learner, self.network is not None, self.vectors is not None)
+
+    def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
+        """Choose another strength at the chosen point if it is better."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.network_alpha = alpha
+        self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
         fit = self._path_like(choice.chosen.report)
-        choice.take_network(alpha, fit, self.named(fit.solution()), self.held_out, self._scorer)
+        snapshot = self.named(fit.solution())
+        choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
@@ -353,8 +370,7 @@ class Training:
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
-        if self.network_alpha is not None:
-            report.network_alpha = self.network_alpha
+        report = report.with_strengths(self.strengths)
         return Model(self.named(solution).divided(report.temperature), report)
 
     def _must_start(self) -> bool:
@@ -377,10 +393,14 @@ class Training:
         """A fit with all documents, before its first step."""
         data = self._training_data().without(self.left_out)
         learner = self.learner
-        if self.network_alpha is not None:
-            learner = replace(learner, network_alpha=self.network_alpha, network_choices=())
-        if self.network is not None and self.network_alpha != 0.0:
+        if self.strengths:
+            given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
+            learner = replace(learner, **given, network_choices=(), vectors_choices=())
+        if self.network is not None and self.strengths.get("network_alpha") != 0.0:
             data = replace(data, network=self._network_of(self.network, data))
+        if self._has_vectors():
+            assert self.vectors is not None
+            data = replace(data, vectors=self._vectors_of(self.vectors))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
@@ -390,6 +410,11 @@ class Training:
         self._n_fitted = len(self.corpus)
         return fit
 
+    def _has_vectors(self) -> bool:
+        """Whether a fit that begins has word vectors."""
+        is_chosen = self.strengths.get("vectors_ridge") != 0.0
+        return self.vectors is not None and is_chosen and self.vectors.block_name not in self.left_out
+
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
         documents = self.corpus.documents()
@@ -398,7 +423,7 @@ class Training:
         self._data = None  # frees its memory before the next fit allocates
         data = self.corpus.training_data()
         learner = self.learner
-        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._network_choices(learner)):
+        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._choices(learner)):
             data = replace(data, indexes={})
             self._data = documents, data
         return data
@@ -410,6 +435,14 @@ class Training:
             self._built = None  # frees its memory before the next one is built
             self._built = documents, source(data)
         return self._built[1]
+
+    def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
+        """The document vectors of the present documents: they do not depend on their strength."""
+        documents = self.corpus.documents()
+        if self._averaged is None or self._averaged[0] is not documents:
+            self._averaged = None  # frees its memory before the next ones are computed
+            self._averaged = documents, source(self.corpus.streams())
+        return self._averaged[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
@@ -461,7 +494,7 @@ class ResumedTraining(Training):
         super().__init__(corpus, learner, named, texts=texts)
         self._report = report
         self.left_out = tuple(report.left_out)
-        self.network_alpha = report.network_alpha
+        self.strengths = report.strengths
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
@@ -504,6 +537,23 @@ class ResumedTraining(Training):
         if not isinstance(self.learner, GraftingPath):
             return Model(self.named(self._final_solution(fit)), fit.report.copy())
         return self.refitted(self._report, self._report.n_held_out)
+
+
+def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
+    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
+    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
+    if not vectors:
+        return of_network
+    strengths = list(learner.vectors_choices)
+    if 0.0 in strengths:
+        strengths = [learner.vectors_ridge, *filter(None, strengths)]
+    return of_network + [("vectors_ridge", strength) for strength in strengths]
+
+
+def first_strengths(learner: Any) -> dict[str, float]:
+    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
+    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
+    return {"vectors_ridge": 0.0} if has_none else {}
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:

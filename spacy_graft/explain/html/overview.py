@@ -15,7 +15,7 @@ from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of, have_stability
+from ..features import Feature, features_of, have_stability, strongest_words
 from .markup import (
     anchor_prefix,
     bar_cell,
@@ -110,10 +110,22 @@ def overview(
         + data
         + directory({side.label: link for side, link in zip(sides, links, strict=True)})
         + "".join(
-            section(side, link, side.of(intercepts), features, rows, contexts)
+            section(side, link, side.of(intercepts), features, rows, contexts) + words_table(snapshot, all_labels, side)
             for side, link, rows in zip(sides, links, top, strict=True)
         )
     )
+
+
+def words_table(snapshot: Snapshot, all_labels: Sequence[str], side: ShownLabel) -> str:
+    """The table of the strongest words that the model knows by their vectors; empty if it has none."""
+    words = strongest_words(snapshot, all_labels, 2 * MAX_FEATURES_SHOWN, side.label)
+    if not words:
+        return ""
+    largest = max(word.effects[side.label] for word in words)
+    ranked = sorted(words, key=lambda word: -side.of(word.weights))
+    n_new = sum(not word.df for word in words)
+    caption = f"Words by their vectors, from outside the training texts; {n_new} of them are in no training document"
+    return table(caption, OVERVIEW_COLUMNS, [feature_row(word, side, largest, None) for word in ranked])
 
 
 def constraints_note(snapshot: Snapshot) -> str:
