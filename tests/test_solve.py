@@ -7,13 +7,14 @@ import pytest
 import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
-from spacy_graft.solve.design import Design
+from spacy_graft.solve.design import Design, Matrix, transposed
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel
@@ -364,3 +365,24 @@ def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
     start = np.zeros(2 * len(active))
     best = scipy.optimize.minimize(dense, start, jac=True, bounds=[(0.0, None)] * len(start), tol=1e-14)
     assert found <= best.fun + 1e-7 * max(1.0, abs(best.fun))
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 4, 6, 8, 9, 13, 20])
+@pytest.mark.parametrize("real", [False, True])
+def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None:
+    rng = np.random.default_rng(n_labels)
+    matrix = sparse.random_array((30, 40), density=0.2, format="csr", rng=rng)
+    values = matrix.data if real else np.ones(matrix.nnz)
+    starts, entries = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    product = Matrix(starts, entries, values if real else np.empty(0)).products(
+        vectors := rng.normal(size=(n_labels, 40))
+    )
+    expected = np.zeros((n_labels, 30))
+    for k in range(30):
+        for e in range(starts[k], starts[k + 1]):
+            expected[:, k] += values[e] * vectors[:, entries[e]]
+    np.testing.assert_array_equal(product, expected)
+    by_column = transposed(Matrix(starts, entries, values if real else np.empty(0)), 40)
+    dense = sparse.csr_array((values, entries, starts), (30, 40)).toarray()
+    back = rng.normal(size=(n_labels, 30))
+    np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)

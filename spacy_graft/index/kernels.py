@@ -2,10 +2,12 @@
 
 The contract of the arrays, once for all kernels of the index:
 
-* ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a document, or a
-  symbol too rare to be part of any feature). The last symbol is a break, so that comparisons need no bounds.
+* ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a run, or a symbol
+  too rare to be part of any feature). A *run* is what is between breaks of the stream: a document, or a word of one.
+  Runs that are equal stand here once. The last symbol is a break, so that comparisons need no bounds.
 * ``suffixes``: positions in ``symbols`` in lexicographic order of the suffixes, those that start at a break left out.
-  ``lcp[i]`` is the length of the common prefix of suffixes ``i - 1`` and ``i``, cut at the first break.
+  ``lcp[i]`` is the length of the common prefix of suffixes ``i - 1`` and ``i``, cut at the first break. *Leaves* are
+  the suffixes as often as there are documents with their run, which share all up to the break.
 * *Nodes* are the LCP intervals that at least ``min_df`` documents share, in **post-order** (a node after all its
   descendants). ``first[k]`` is the first node of the subtree of ``k``: the subtree is the half-open range
   ``first[k] .. k + 1``. ``level`` counts ancestors. A node stands for the n-grams of length ``shortest`` to
@@ -15,7 +17,8 @@ The contract of the arrays, once for all kernels of the index:
   suffixes of one document, so that a document counts once however often it holds the n-gram. Adds of node ``k`` are
   ``events[bounds[2k] : bounds[2k + 1]]``, its cancels ``events[bounds[2k + 1] : bounds[2k + 2]]``.
 
-Everything is linear in the number of symbols but for a binary search over the stack of open intervals.
+Everything is linear in the number of symbols but for a binary search over the stack of open intervals. What takes the
+time is linear in the symbols of distinct runs, and of the distinct runs of each document.
 """
 
 from typing import NamedTuple
@@ -56,6 +59,158 @@ def document_frequencies(symbols, starts, n_symbols):
                 last[symbols[i]] = d
                 df[symbols[i]] += 1
     return df
+
+
+@inlined
+def run_end(codes, begin, stop, has_breaks):
+    """Where the run from ``begin`` on ends, in a document that ends at ``stop``."""
+    end = begin
+    while end < stop and not (has_breaks and codes[end] == 0):
+        end += 1
+    return end
+
+
+@inlined
+def run_hash(codes, begin, end):
+    """A hash of 40 bits."""
+    key = 0
+    for i in range(begin, end):
+        key = (key * 1000003 + int(codes[i]) + 1) & 0xFFFFFFFFFF
+    return key ^ (key >> 20)
+
+
+@inlined
+def equal_runs(codes, one, other, length):
+    """Whether the symbols from two places on are equal."""
+    i = 0
+    while i < length and codes[one + i] == codes[other + i]:
+        i += 1
+    return i == length
+
+
+@njit
+def distinct_runs(codes, starts, has_breaks, most):
+    """Find the distinct runs of a stream, in the order in which they first stand in it.
+
+    Open addressing, at least half of the table empty.
+
+    Parameters
+    ----------
+    codes : uint32
+        Of the stream's symbols: code points, or ranks in the alphabet.
+    starts : int64 (documents + 1)
+        The bounds of the documents.
+    has_breaks : bool
+        Whether the code 0 is a break.
+    most : int
+        Room for so many runs.
+
+    Returns
+    -------
+    places, lengths : int64, int32 (runs)
+        Where they first stand, and how long they are.
+    bounds : int64 (runs + 1), documents : int32
+        The documents of each run are ``documents[bounds[r] : bounds[r + 1]]``, ascending.
+    """
+    places, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
+    last_document, n_documents = np.empty(most, np.int32), np.empty(most, np.int32)
+    of_document, run_of_document = np.empty(most, np.int32), np.empty(most, np.int32)
+    size = 16
+    while size < 2 * most:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    n_runs = n_pairs = 0
+    for document in range(starts.shape[0] - 1):
+        begin = starts[document]
+        while begin < starts[document + 1]:
+            end = run_end(codes, begin, starts[document + 1], has_breaks)
+            if end > begin:
+                slot = run_hash(codes, begin, end) & (size - 1)
+                run = table[slot]
+                while run >= 0 and not (
+                    lengths[run] == end - begin and equal_runs(codes, places[run], begin, end - begin)
+                ):
+                    slot = (slot + 1) & (size - 1)
+                    run = table[slot]
+                if run < 0:
+                    run = table[slot] = n_runs
+                    places[run], lengths[run] = begin, end - begin
+                    last_document[run], n_documents[run] = -1, 0
+                    n_runs += 1
+                if last_document[run] != document:
+                    last_document[run] = document
+                    n_documents[run] += 1
+                    of_document[n_pairs], run_of_document[n_pairs] = document, run
+                    n_pairs += 1
+            begin = end + 1
+    bounds = np.zeros(n_runs + 1, np.int64)
+    for run in range(n_runs):
+        bounds[run + 1] = bounds[run] + n_documents[run]
+    filled = bounds[:-1].copy()
+    documents = np.empty(n_pairs, np.int32)
+    for pair in range(n_pairs):
+        run = run_of_document[pair]
+        documents[filled[run]] = of_document[pair]
+        filled[run] += 1
+    return places[:n_runs].copy(), lengths[:n_runs].copy(), bounds, documents
+
+
+@njit
+def joined_runs(codes, new_ranks, places, lengths):
+    """Write runs one after the other, a break after each.
+
+    Returns
+    -------
+    symbols : uint32
+        ``new_ranks`` of their codes.
+    run_of : int32
+        The run of each symbol.
+    """
+    n_symbols = lengths.shape[0]
+    for length in lengths:
+        n_symbols += length
+    symbols, run_of = np.zeros(n_symbols, np.uint32), np.empty(n_symbols, np.int32)
+    place = 0
+    for run in range(lengths.shape[0]):
+        for i in range(places[run], places[run] + lengths[run]):
+            symbols[place] = new_ranks[codes[i]]
+            run_of[place] = run
+            place += 1
+        run_of[place] = run
+        place += 1
+    return symbols, run_of
+
+
+@njit
+def leaves(suffixes, lcp, run_of, run_lengths, bounds, documents):
+    """Repeat suffixes for each document of their run.
+
+    Parameters
+    ----------
+    run_lengths : int32 (symbols)
+        Symbols from each position to the next break, cut at the longest n-gram.
+    bounds, documents
+        As of :func:`distinct_runs`.
+
+    Returns
+    -------
+    suffixes, lcp, documents : int32
+        Of the leaves.
+    """
+    n_leaves = 0
+    for suffix in suffixes:
+        n_leaves += bounds[run_of[suffix] + 1] - bounds[run_of[suffix]]
+    suffix_of, document_of = np.empty(n_leaves, np.int32), np.empty(n_leaves, np.int32)
+    prefixes = np.zeros(n_leaves + 1, np.int32)
+    leaf = 0
+    for i in range(suffixes.shape[0]):
+        suffix = suffixes[i]
+        prefix = lcp[i]
+        for e in range(bounds[run_of[suffix]], bounds[run_of[suffix] + 1]):
+            suffix_of[leaf], prefixes[leaf], document_of[leaf] = suffix, prefix, documents[e]
+            prefix = run_lengths[suffix]
+            leaf += 1
+    return suffix_of, prefixes, document_of
 
 
 @njit
@@ -160,7 +315,7 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 @njit
 def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
-    """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
+    """Fill the nodes and their events, in one pass over the leaves with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
     trick (Hui, CPM 1992): ``df = leaves - cancels``. Documents below an interval that too few documents share wait
@@ -169,18 +324,16 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
 
     Parameters
     ----------
-    suffixes, lcp : int32
-        See the module's contract.
-    documents : int32
-        The document of each suffix.
+    suffixes, lcp, documents : int32
+        Of the leaves.
     run_lengths : int32
-        Longest n-gram that begins at each suffix. Looked at only if ``min_df`` is 1, where a suffix by itself is a
+        Longest n-gram that begins at each leaf. Looked at only if ``min_df`` is 1, where a leaf by itself is a
         node of one document; may be empty otherwise.
     stack : int32 (largest of ``lcp`` + 3, 7)
         Room for the open intervals.
-    nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * suffixes)
+    nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * leaves)
         Filled here; a row of ``nodes`` is (first, longest, df, place), ``place`` a position in ``symbols`` where the
-        n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1); pages that are
+        n-grams stand. The caller gives a capacity of one node a leaf (two if ``min_df`` is 1); pages that are
         never touched cost nothing.
 
     Returns

@@ -73,14 +73,17 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
-        symbols, alphabet, documents = ranked(stream, min_df)
+        symbols, alphabet, run_of, of_runs = ranked(stream, min_df)
+        lengths = run_lengths(symbols, limit)
         suffixes = suffix_array(symbols)
         # So that alphabets of letters or tags share what is compiled for those of words.
         wide = symbols.astype(np.uint16) if symbols.dtype == np.uint8 else symbols
         lcp = kernels.common_prefixes(wide, suffixes, limit)
         del wide
-        runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        documents = documents[suffixes]
+        suffixes, lcp, documents = kernels.leaves(suffixes, lcp, run_of, lengths, *of_runs)
+        del run_of, of_runs
+        runs = lengths[suffixes] if min_df == 1 else np.empty(0, np.int32)
+        del lengths
         nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
         del suffixes, lcp, documents, runs
         level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
@@ -175,8 +178,8 @@ class NgramIndex:
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Dense ranks with breaks, the alphabet, and the document of each position.
+def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Dense ranks of distinct runs with breaks, the alphabet, the run of each position, and the documents of the runs.
 
     The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
     """
@@ -186,31 +189,21 @@ def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndar
             f"The stream has {len(stream.symbols):,} symbols in {n:,} documents; an index holds at most 2,147,483,647. "
             "Train on fewer documents, or give the block a max_length and split the texts."
         )
-    alphabet, ranks = alphabet_of(stream.symbols)
-    df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
-    frequent = df >= min_df
-    if alphabet.dtype == np.uint32:
-        frequent &= alphabet != 0
-    new_rank = np.where(frequent, np.cumsum(frequent), 0)
-    lengths = np.diff(stream.starts)
-    documents = np.repeat(np.arange(n, dtype=np.int32), lengths + 1)
-    symbols = np.zeros(len(documents), np.min_scalar_type(int(frequent.sum())))
-    breaks = np.zeros(len(documents), np.bool_)
-    breaks[np.cumsum(lengths + 1) - 1] = True
-    symbols[~breaks] = new_rank.astype(symbols.dtype)[ranks]
-    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), documents
-
-
-def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct symbols, and each symbol's rank among them."""
-    if symbols.dtype == np.uint32 and len(symbols):
-        # Code points: counting beats sorting.
-        alphabet = np.flatnonzero(np.bincount(symbols)).astype(np.uint32)
-        table = np.zeros(int(alphabet[-1]) + 1, np.uint32)
-        table[alphabet] = np.arange(len(alphabet), dtype=np.uint32)
-        return alphabet, table[symbols]
-    alphabet, ranks = np.unique(symbols, return_inverse=True)
-    return alphabet, ranks.astype(np.uint32)
+    if stream.symbols.dtype == np.uint32:
+        # Code points are small numbers as they are.
+        codes, has_breaks = stream.symbols, True
+        alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
+        most = n + len(codes) - int(np.count_nonzero(codes))
+    else:
+        (alphabet, codes), has_breaks, most = np.unique(stream.symbols, return_inverse=True), False, n
+        codes = codes.astype(np.uint32)
+    frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
+    frequent[:1] &= not has_breaks
+    new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
+    places, lengths, *of_runs = kernels.distinct_runs(codes, stream.starts, has_breaks, most)
+    symbols, run_of = kernels.joined_runs(codes, new_ranks, places, lengths)
+    symbols = symbols.astype(np.min_scalar_type(int(frequent.sum())))
+    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), run_of, tuple(of_runs)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
@@ -231,7 +224,7 @@ def run_lengths(symbols: np.ndarray, max_length: int) -> np.ndarray:
 def interval_nodes(
     suffixes: np.ndarray, lcp: np.ndarray, documents: np.ndarray, runs: np.ndarray, n_documents: int, min_df: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, bounds and events (see the kernel), given back to the system down to what they hold."""
+    """Nodes, bounds and events of leaves (see the kernel), given back to the system down to what they hold."""
     capacity = len(suffixes) * (2 if min_df == 1 else 1)
     nodes = np.empty((capacity, 4), np.int32)
     bounds = np.empty(2 * capacity + 1, np.int64)

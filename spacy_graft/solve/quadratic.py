@@ -41,6 +41,8 @@ CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 #: Products without L1, where there is nothing but conjugate gradients.
 SMOOTH_PRODUCTS = 500
+#: Multiplications of the blocks in the time that a product takes for an entry of the columns.
+BLOCK_SPEED = 100
 
 
 @dataclass
@@ -206,7 +208,7 @@ class QuadraticModel:
     def smooth_minimum(self, point: Point, tolerance: float) -> Point:
         """The same without L1, where it is a linear system over all pairs."""
         everything = np.arange(len(point.weights))
-        for products in (CHEAP_PRODUCTS, SMOOTH_PRODUCTS):
+        for products in (self.products_before_blocks(), SMOOTH_PRODUCTS):
             towards, solved = QuadraticFace(self, everything).solve(point, 0.7 * tolerance, products)
             point = Point(
                 point.weights + towards.weights,
@@ -219,6 +221,13 @@ class QuadraticModel:
             if self.blocks is None:
                 self.blocks = LabelBlocks(self, everything)
         return point
+
+    def products_before_blocks(self) -> int:
+        """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
+        labels, documents = self.probabilities.shape
+        n_entries = labels * self.active.starts[-1]
+        n_squares = sum(n**2 for n in np.bincount(self.active.labels, minlength=labels) if n <= LARGEST_BLOCK)
+        return int(np.clip(documents * n_squares / (BLOCK_SPEED * max(n_entries, 1)), CHEAP_PRODUCTS, SMOOTH_PRODUCTS))
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
