@@ -129,7 +129,7 @@ def dense_problem(matrix, problem, learner, network, dense):
     ridges = np.where((penalty == FORBIDDEN).all(axis=0) & (share == 1.0), np.inf, learner.vectors_ridge)
     found, _, _ = dense_optimum(
         matrix, targets, importance, learner.l1, share * learner.ridge, penalty, share * network, learner.sign_factors,
-        dense, ridges,
+        dense=dense, dense_ridges=ridges,
     )  # fmt: skip
     return min(found, empty), empty
 

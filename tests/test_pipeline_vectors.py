@@ -269,6 +269,15 @@ def test_folds_choose_the_strength_and_read_vectors_once(train_records: list[Rec
     assert len(calls) == 1
 
 
+def test_stable_features_beside_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
+    nlp = make({"stability": 0.6, "stability_pairs": 2})
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    assert report.vectors is not None
+    component = component_of(nlp)
+    assert component.predicted(nlp.make_doc("they came to see the trombone")) == ["music"]
+    assert all(feature.stability >= 0.6 for feature in component.features())
+
+
 def test_independent_labels(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make(factory="textcat_graft_multilabel")
     spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
