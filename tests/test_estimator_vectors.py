@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftTextClassifier, export
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier, export
 from spacy_graft.vectors.word_vectors import WordVectors
 
 GOOD, BAD = ("good", "great", "superb"), ("bad", "awful", "dire")
@@ -127,3 +127,17 @@ def test_what_is_refused() -> None:
     refuse("none of its 1 words is in the training", GraftClassifier(LEARNER), items, other)
     matrix = np.array([[1.0, 0.0], [0.0, 1.0]] * 15)
     refuse("other vectors: none of its 1 words is the name of an item", GraftClassifier(LEARNER), matrix, other)
+
+
+def test_a_model_over_items_with_vectors_is_saved_by_pickle_only(tmp_path: Path) -> None:
+    items = [text.split() for text in TEXTS]
+    model = GraftClassifier(LEARNER).fit(items, LABELS, vectors=VECTORS)
+    with pytest.raises(ValueError, match="with word vectors cannot be saved: save it with pickle"):
+        model.save(tmp_path / "model.graft")
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(items), model.predict_proba(items))
+
+
+def test_with_vectors_a_path_goes_to_its_end() -> None:
+    path = GraftingPath(steps=2, l1_min_ratio=0.1, vectors_ridge=0.1)
+    report = GraftTextClassifier(path, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS).report_
+    assert [report.points, report.refit, report.log_loss] == [2, path.first_refit, None]
