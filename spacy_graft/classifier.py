@@ -31,8 +31,8 @@ from .item_model import (
     checked_learner,
     example_weights,
     finished_fit,
-    item_symbols,
     n_documents,
+    symbols_of_rows,
 )
 from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
 from .messages import listed
@@ -473,7 +473,7 @@ def item_vectors(given: WordVectors, matrix: scipy.sparse.csr_array, names: Sequ
     words = tuple(given.words[row] for row in kept)
     of_columns = WordVectors(words, given.vectors, given.source, given.places[kept])
     symbols = np.array([columns[word] for word in words], np.uint64)
-    return DocumentVectors.built(ITEM_BLOCK, of_columns, symbols, *item_symbols(matrix))
+    return DocumentVectors.built(ITEM_BLOCK, of_columns, symbols, *symbols_of_rows(matrix))
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:

@@ -272,7 +272,7 @@ class ItemModel:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
         scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
         if self.word_scores is not None:
-            self.word_scores.add_scores(*item_symbols(matrix), scores)
+            self.word_scores.add_scores(*symbols_of_rows(matrix), scores)
         return scores
 
     def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -301,7 +301,7 @@ class ItemModel:
         )
 
 
-def item_symbols(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+def symbols_of_rows(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
     """The columns of each document's items: uint64, and where those of each document begin, and the last end."""
     return matrix.indices.astype(np.uint64), matrix.indptr.astype(np.int64)
 

@@ -58,7 +58,7 @@ class Design:
         self.by_document: Matrix | None = None
         if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
             self.by_feature = Matrix(*active.columns)
-            self.by_document = transposed(self.by_feature, n_documents)
+            self.by_document = by_columns(self.by_feature, n_documents)
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
@@ -82,7 +82,7 @@ class Design:
         return sums
 
 
-def transposed(matrix: Matrix, n_columns: int) -> Matrix:
+def by_columns(matrix: Matrix, n_columns: int) -> Matrix:
     """The matrix by columns."""
     starts, entries, values = matrix
     # scipy asks for values; where all are 1, bytes will do.

@@ -68,9 +68,9 @@ class Store:
         if not header.endswith(b"\n") and self._header.encode().startswith(header):
             self._file.truncate(0)
             append_durably(self._file, self._header.encode())
-        elif header_of(header).get("format") != STORE_FORMAT:
+        elif store_header(header).get("format") != STORE_FORMAT:
             raise ValueError(f"{self.path} is no store of a teacher of this version. Delete it, or give another one.")
-        elif (other := header_of(header)).get("digest") != digest:
+        elif (other := store_header(header)).get("digest") != digest:
             raise ValueError(
                 f"{self.path} has what another teacher said, {other.get('teacher')}, and not {self.teacher}: their "
                 f"digests differ. Delete it, or give another output."
@@ -134,7 +134,7 @@ def append_durably(file: IO[bytes], content: bytes) -> None:
     os.fsync(file.fileno())
 
 
-def header_of(line: bytes) -> dict[str, Any]:
+def store_header(line: bytes) -> dict[str, Any]:
     """The values of a header; empty if it is none."""
     try:
         found = json.loads(line)

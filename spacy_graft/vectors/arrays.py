@@ -85,7 +85,7 @@ def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
         If the file is damaged or cut off, or there is no such table.
     """
     data = path.read_bytes()
-    header, start = header_of(path, data)
+    header, start = safetensors_header(path, data)
     name = table_name(path, header, tensor)
     entry = header[name]
     dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
@@ -107,7 +107,7 @@ def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
     return values
 
 
-def header_of(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
+def safetensors_header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
     """The header of a safetensors file, and where its data begin."""
     length = int.from_bytes(data[:LENGTH_BYTES], "little")
     if len(data) < LENGTH_BYTES or length > min(len(data) - LENGTH_BYTES, LARGEST_HEADER):
