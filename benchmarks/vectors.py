@@ -70,7 +70,8 @@ documents, drawn at random, chooses its settings on a quarter of them, and is tr
 ([vectors.md](../docs/vectors.md)) are those of wordllama (256 columns) beside those of GloVe (50 columns), of the
 {WORDS:,} most frequent words of GloVe; the package ships none. `wordllama + LR` is a static sentence encoder as of
 model2vec: means of the vectors of word pieces, and logistic regression. MiniLM is all-MiniLM-L6-v2, int8, ONNX.
-No Chinese word vectors were found in packages, so that there is no Chinese set.
+No Chinese word vectors were found in packages, so that there is no Chinese set. Cells are empty where nothing has been
+measured yet.
 """
 
 
@@ -479,7 +480,7 @@ def aims(kept: dict[str, Result]) -> Iterator[str]:
         ratio = float(np.median(seconds))
         verdict = "reached" if ratio <= 2.0 else "**missed**"
         yield (
-            f"* Fitting with 306 columns costs at most twice the fit without: {ratio:.1f} times "
+            f"* Fitting with 306 columns costs at most twice the fit without: {ratio:.2f} times "
             f"(median at 1,000 labels, with all strengths that are tried), {verdict}."
         )
 
