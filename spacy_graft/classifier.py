@@ -118,12 +118,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        report, solution = self._trained(learner, LabelledDocuments(space, documents, targets, weights, completed))
+        report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = report
         self._space, self._model = space, space.model(solution, documents)
 
-    def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
+    def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""
         fit = finished_fit(learner, documents.data())
         self._check_report(fit.report)
@@ -271,7 +271,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
 
 
 @dataclass(frozen=True)
-class LabelledDocuments:
+class ReadDocuments:
     """What a classifier is trained on.
 
     Attributes
@@ -296,7 +296,7 @@ class LabelledDocuments:
         data = self.space.training_data(self.documents, **self.targets.fields(self.weights))
         return self.completed(data, self.documents)
 
-    def some(self, rows: np.ndarray) -> LabelledDocuments:
+    def some(self, rows: np.ndarray) -> ReadDocuments:
         """Some of the documents, with all labels."""
         targets = replace(self.targets, values=self.targets.values[rows])
         return replace(

@@ -42,7 +42,7 @@ class HeldOutTargets(Protocol):
         """float64 (n_documents)."""
 
 
-class Targets(NamedTuple):
+class PlainTargets(NamedTuple):
     """As :class:`HeldOutTargets`."""
 
     values: np.ndarray

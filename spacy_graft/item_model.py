@@ -276,7 +276,7 @@ class ItemSpace:
         self.names, self.columns = names, columns or None
         words = Words(names)
         snapshot, report = saved.snapshot(self._blocks(), words, n_labels)
-        return ItemModel(solution_of(snapshot, words), names), report
+        return ItemModel(item_solution(snapshot, words), names), report
 
     def _combinations(self) -> dict[str, CombinationBlock]:
         """The block of combinations by its name, if there is one."""
@@ -382,7 +382,7 @@ class ItemModel:
         )
 
 
-def solution_of(snapshot: Snapshot, numbers: Words) -> Solution:
+def item_solution(snapshot: Snapshot, numbers: Words) -> Solution:
     """The solution that a snapshot was made of."""
     table = snapshot.features
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from .classifier import LabelledDocuments, LinearClassifier
+from .classifier import LinearClassifier, ReadDocuments
 from .estimators import require_fitted
 from .explain.features import Feature, by_effect, features_of, strongest_words
 from .explain.scores import Explanation, alternatives_of
@@ -25,7 +25,7 @@ from .graft.start import final_solution
 from .held_out import (
     FoldPoint,
     Judge,
-    Targets,
+    PlainTargets,
     chosen_of_folds,
     numbers_of_folds,
     points_of_fold,
@@ -252,13 +252,13 @@ class GraftTextClassifier(LinearClassifier):
         self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
         return self
 
-    def _trained(self, learner: Any, documents: LabelledDocuments) -> tuple[Report, Solution]:
+    def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """Train on all documents; a path to the point, refit and temperature that cross-validation chooses.
 
         With word vectors, a path goes to its end.
         """
         chooses = isinstance(learner, GraftingPath) and VECTORS_READER not in cast("TextSpace", documents.space).readers
-        chosen = cross_validated(learner, documents) if chooses else None
+        chosen = report_of_folds(learner, documents) if chooses else None
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
@@ -424,7 +424,7 @@ class GraftTextClassifier(LinearClassifier):
         return TextSpace(self._readers())
 
 
-def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Report | None:
+def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
     splits = rows_of_splits(numbers_of_folds(row.tobytes() for row in documents.targets.values))
     if not splits:
@@ -438,17 +438,17 @@ def cross_validated(learner: GraftingPath, documents: LabelledDocuments) -> Repo
     return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
 
 
-def path_of_fold(learner: GraftingPath, kept: LabelledDocuments, part: LabelledDocuments) -> list[FoldPoint]:
+def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them."""
     fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
     return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False))
 
 
-def judge_of(documents: LabelledDocuments, learner: GraftingPath) -> Judge:
+def judge_of(documents: ReadDocuments, learner: GraftingPath) -> Judge:
     """Documents as those that are held out."""
     values = documents.targets.values
-    targets = Targets(values, np.ones(values.shape, np.bool_), documents.weights)
+    targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
     return Judge(targets, documents.targets.exclusive, learner.locks_weights)
 
 
