@@ -517,7 +517,7 @@ def main(
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "vectors.json.gz",
 ) -> None:
     """Measure what is missing, and write the page."""
-    need("sklearn")
+    need("sklearn", "tokenizers", *(["onnxruntime"] if "MiniLM" in methods else []))
     pin_threads()
     warnings.simplefilter("ignore")
     word_vectors()
