@@ -452,6 +452,18 @@ def test_a_model_with_vectors_is_not_extended(train_records: list[Record], dev_r
         component_of(nlp).update(make_examples(nlp, train_records[60:70]))
 
 
+def test_an_edit_keeps_the_scores_of_words(trained: Language) -> None:
+    component = component_of(make().from_bytes(trained.to_bytes()))
+    words, denied = component.strongest_words(), component.features()[0].text
+    model = component.to_bytes()
+    with pytest.raises(ValueError, match=r"trained with word vectors, which are not kept.*resolve=False"):
+        component.edit(deny=[denied], examples=make_examples(trained, make_records(60)))
+    assert component.to_bytes() == model
+    component.edit(deny=[denied], resolve=False)
+    assert denied not in [feature.text for feature in component.features()]
+    assert component.strongest_words() == words
+
+
 def test_the_ranker_takes_no_vectors() -> None:
     from spacy_graft import Grafting, GraftRanker
     from spacy_graft.extract.tokens import TokenNgrams
