@@ -28,7 +28,7 @@ from conftest import (
 )
 from spacy_graft.model.table import unpack_message
 from spacy_graft.pipeline.textcat import TextCatGraft
-from spacy_graft.pipeline.vectors import vectors_of_vocab
+from spacy_graft.pipeline.vectors import pipeline_vectors, vectors_of_vocab
 from spacy_graft.vectors.word_scores import WrittenScores
 from spacy_graft.vectors.word_vectors import WordVectors
 
@@ -256,7 +256,10 @@ def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records
     assert report.left_out == ["vectors"]
 
 
-def test_folds_choose_the_strength_and_read_vectors_once(train_records: list[Record]) -> None:
+@pytest.mark.parametrize("of_pipeline", [False, True])
+def test_folds_choose_the_strength_and_read_vectors_once(
+    of_pipeline: bool, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = []
 
     def counted(vocab: Vocab) -> WordVectors:
@@ -264,7 +267,9 @@ def test_folds_choose_the_strength_and_read_vectors_once(train_records: list[Rec
         return word_vectors()
 
     nlp = make({"vectors_ridge": 1e6, "vectors_choices": [0.3]})
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:45]), vectors=counted)
+    monkeypatch.setattr("spacy_graft.pipeline.fit.vectors_of_vocab", counted)
+    vectors = None if of_pipeline else counted
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:45]), vectors=vectors)
     assert report.vectors_ridge == 0.3
     assert len(calls) == 1
 
@@ -326,6 +331,13 @@ def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Recor
     message = unpack_message(component_of(nlp).model.to_dict()["attrs"][0]["word_scores"])
     assert "scores" not in message
     assert UNREAD not in message["words"]
+
+
+def test_the_source_of_the_pipeline_is_taken_for_what_it_is(train_records: list[Record]) -> None:
+    nlp = with_own_vectors(make(words="pipeline"))
+    examples, dev = make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:])
+    spacy_graft.fit(nlp, examples, dev, vectors=pipeline_vectors())
+    assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
 def test_other_vectors_than_those_of_training_are_refused(train_records: list[Record], tmp_path: Path) -> None:
@@ -450,6 +462,18 @@ def test_a_model_with_vectors_is_not_extended(train_records: list[Record], dev_r
     spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
     with pytest.raises(ValueError, match="it was trained with word vectors, which are not kept"):
         component_of(nlp).update(make_examples(nlp, train_records[60:70]))
+
+
+def test_an_edit_keeps_the_scores_of_words(trained: Language) -> None:
+    component = component_of(make().from_bytes(trained.to_bytes()))
+    words, denied = component.strongest_words(), component.features()[0].text
+    model = component.to_bytes()
+    with pytest.raises(ValueError, match=r"trained with word vectors, which are not kept.*resolve=False"):
+        component.edit(deny=[denied], examples=make_examples(trained, make_records(60)))
+    assert component.to_bytes() == model
+    component.edit(deny=[denied], resolve=False)
+    assert denied not in [feature.text for feature in component.features()]
+    assert component.strongest_words() == words
 
 
 def test_the_ranker_takes_no_vectors() -> None:

@@ -460,6 +460,10 @@ def test_errors_of_render(fitted: Language, blank: Language) -> None:
         spacy_graft.render(component.explain(doc), label="foot")
     with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
         spacy_graft.render(component, style="global", label="foot")
+    with pytest.raises(ValueError, match="no label ''"):
+        spacy_graft.render(component, style="global", label="")
+    with pytest.raises(ValueError, match="against is for a document"):
+        spacy_graft.render(component, style="global", label="food", against="sport")
     with pytest.raises(ValueError, match="No component shares the vocab of the document: give the component"):
         spacy_graft.render(blank("salt"))
     with pytest.raises(ValueError, match="no enabled graft component in the pipeline; its components: none"):

@@ -17,6 +17,7 @@ from ..explain.features import MEMBER_SEPARATOR, Feature
 from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import did_you_mean, listed
+from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from .corpus import ExtractedCorpus
@@ -54,7 +55,7 @@ def edited(
     resolve: bool,
 ) -> Edit:
     """Edit a component; parameters and errors are those of its ``edit``."""
-    before = report_to_edit(component, later)
+    before = report_to_edit(component, later, resolve)
     edits = Constraints(**component.cfg.get("constraints") or {}).followed_by(later)
     constraints = (component.learner.constraints or Constraints()).followed_by(edits)
     constraints.check(f"[{component.name}]", component.labels, component.blocks)
@@ -80,7 +81,7 @@ def edited(
     return compared(features, component.features(), component.report)
 
 
-def report_to_edit(component: TextCatGraft, later: Constraints) -> Report:
+def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -> Report:
     """The report of a component that can be edited."""
     component.require_initialized()
     if component.report is None:
@@ -94,6 +95,12 @@ def report_to_edit(component: TextCatGraft, later: Constraints) -> Report:
         raise ValueError(
             f"[{component.name}] The model was trained with a network of features, which is not kept with it. Set the "
             f"constraints of the learner in the config, and train again."
+        )
+    if resolve and component.report.vectors is not None:
+        raise ValueError(
+            f"[{component.name}] The model was trained with word vectors, which are not kept with it, so that its "
+            f"weights cannot be optimised again. Set the constraints of the learner in the config, and train again; or "
+            f"remove denied features only: edit(..., resolve=False), or --no-resolve."
         )
     if not (later.deny or later.allow or later.signs or later.locked):
         raise ValueError(f"[{component.name}] There is nothing to edit. Give deny, allow, signs or lock.")
@@ -188,13 +195,11 @@ def some_features(snapshot: Snapshot, kept: np.ndarray) -> Snapshot:
         name: tuple(compress(getattr(table, name), kept)) for name in ("blocks", "ngrams", "longest", "members")
     }
     shares, stability = snapshot.length_shares, snapshot.stability
-    return Snapshot(
-        snapshot.blocks,
-        replace(table, **columns, df=table.df[kept]),
-        snapshot.weights[kept],
-        snapshot.intercepts,
-        snapshot.mean_scale,
-        snapshot.vocabularies,
+    return replace(
+        snapshot,
+        features=replace(table, **columns, df=table.df[kept]),
+        weights=snapshot.weights[kept],
+        matcher=Matcher(),
         length_shares=shares[kept] if len(shares) else shares,
         stability=None if stability is None else stability.some(kept),
     )

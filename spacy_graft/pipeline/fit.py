@@ -31,7 +31,7 @@ from .corpus import ExtractedCorpus
 from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before, choices_of, first_strengths
-from .vectors import vectors_block
+from .vectors import vectors_block, vectors_of_vocab
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -100,9 +100,11 @@ def fit(
     """
     component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
-    # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
-    # They are read once for all folds.
+    # Vectors are read once for all folds, those of the pipeline as well.
+    if vectors is None and vectors_block(component.blocks) is not None:
+        vectors = vectors_of_vocab
     given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors)}
+    # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
     component.initialize(lambda: train, **given)
     options: dict[str, Any] = {
         "labels": component.labels,

@@ -86,6 +86,8 @@ def render(
         raise ValueError("There is nothing to render: the sequence is empty.")
     examples = list(examples) if len(shown) > 1 else examples
     if style == "global":
+        if against is not None:
+            raise ValueError("style='global' shows a model: against is for a document. Remove it.")
         rendered = [render_model(one, label, examples, fragments) for one in shown]
     else:
         rendered = [render_document(one, component, label, against, style, fragments) for one in shown]

@@ -876,7 +876,9 @@ class TextCatGraft(TrainablePipe):
         data : str
             HTML about a data set, to stand before the labels.
         """
-        labels = self.selected_labels(label or (self.cfg["positive_label"] if self.exclusive else None))
+        if label is None and self.exclusive:
+            label = self.cfg["positive_label"]
+        labels = self.selected_labels(label)
         sides = sides_of_model(self.labels, labels, self.exclusive)
         points = self.named_points
         return overview(self.name, snapshot_of(self.model), self.labels, sides, examples, points_view(points) + data)

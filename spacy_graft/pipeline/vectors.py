@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class VectorsSource:
     @cached_property
     def given(self) -> WordVectors:
         """The vectors; exceptions of the source are passed on."""
-        if self.block.words == "pipeline" and self.read is not vectors_of_vocab:
+        if self.block.words == "pipeline" and unwrap(self.read) is not vectors_of_vocab:
             raise ValueError(
                 f"[{self.component}] Block {self.block_name!r} has words = 'pipeline', so that models find the vectors "
                 f"in their pipeline, but a source of others is given. Give none, or set words to 'all' or 'training'."
