@@ -21,10 +21,11 @@ from spacy.language import Language
 import spacy_graft
 from conftest import PATH, make_example, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftRanker, GraftTextClassifier
+from spacy_graft.graft.constraints import Constraints
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.solution import Stability
 from spacy_graft.graft.stability import HalfSamples, Strata, false_selections
-from spacy_graft.graft.start import start
+from spacy_graft.graft.start import final_solution, start
 from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline import fit as fitting
 from spacy_graft.pipeline import training
@@ -34,6 +35,7 @@ from strategies import training_data
 from test_cli import call, lines_of
 from test_graft import PLAIN, run
 from test_graft_network import network_over
+from test_steering import corpus_data
 from test_text_classifier import TEXTS
 
 few = settings(max_examples=min(25, settings().max_examples))
@@ -253,6 +255,16 @@ def test_combinations_and_several_labels_of_a_document() -> None:
     model = GraftClassifier(Grafting(l1=1.0, **SAMPLED), degree=2).fit(matrix, targets)
     found = {str(feature): feature for feature in model.features()}
     assert found["0 × 1"].stability == found["2"].stability == 1.0
+
+
+def test_a_denied_block_of_products_does_not_stop_the_samples() -> None:
+    texts = ["abc", "abd", "acd", "bcd", "ab", "cd", "bd", "ac"] * 2
+    data = corpus_data(texts, np.eye(2)[np.arange(16) % 2], True, degree=2)
+    learner = Grafting(l1=0.1, constraints=Constraints(deny=["products::*"]), stability=0.0, stability_pairs=2)
+    solution = final_solution(run(learner, data))
+    assert set(solution.blocks) == {"characters"}
+    assert solution.stability is not None
+    assert solution.stability.probabilities.max() > 0.0
 
 
 def test_a_model_without_stable_features_has_intercepts_only() -> None:

@@ -200,8 +200,9 @@ class HalfSamples:
 
     def __init__(self, state: ModelState, l1: float, n_best: int | None) -> None:
         given, settings = state.objective.data, state.objective.settings
-        # The same features are indexed, and the example weights are balanced already.
-        self._data = replace(given, min_df={name: state.space.min_df[name] for name in given.min_df})
+        # The same features are indexed (a block that is denied as a whole has none), and the example weights are
+        # balanced already.
+        self._data = replace(given, min_df={**given.min_df, **state.space.min_df})
         self._settings = replace(
             settings,
             balance=0.0,
