@@ -329,6 +329,9 @@ def test_the_command(tmp_path):
     assert "--data TRAIN.jsonl --output NEW" in refused(*arguments)
     assert not (tmp_path / "new").exists()
     lock = ["--lock", "drums=music:1.5", "--only-positive", "food"]
+    # Folders are made where there are none.
+    call("edit", tmp_path / "model", "--output", tmp_path / "a" / "b", "--deny", "goal", "--no-resolve")
+    assert "goal" not in weights_of(spacy.load(tmp_path / "a" / "b").get_pipe("textcat_graft"))
     result = json.loads(call(*arguments, *lock, "--data", data, "--dev", dev).stdout)
     assert "goal" in [feature["text"] for feature in result["removed"]]
     assert result["report"]["converged"]
