@@ -549,10 +549,19 @@ def test_the_command(folder: Path) -> None:
         (["soft.jsonl", "--output", "gold.jsonl"], "gold.jsonl is a file. Give a folder"),
         (["soft.jsonl", "missing.cfg"], "There is no config missing.cfg"),
         (["missing/model.onnx"], "model.onnx"),
+        (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer is of a sentence encoder, which soft.jsonl is not"),
+        (["soft.jsonl", "--lang", "en"], "--lang is of the student without CONFIG"),
+        (["soft.jsonl", "--multilabel"], "--exclusive/--multilabel is of the student without CONFIG"),
     ],
 )
 def test_bad_arguments(arguments: list[str], message: str, folder: Path) -> None:
     assert message in refused(*ARGUMENTS, *arguments, *([] if "missing.cfg" in arguments else ["student.cfg"]))
+
+
+def test_options_that_there_are_not(folder: Path) -> None:
+    for arguments in (["--to-labels", 3], ["student.cfg", "--to-labels", 3]):
+        assert "No such option: --to-labels" in call(*ARGUMENTS, "soft.jsonl", *arguments, code=2).stderr
+    assert "There is no config --training.seed" in refused(*ARGUMENTS, "soft.jsonl", "--training.seed", 1)
 
 
 def test_a_student_without_a_config() -> None:

@@ -11,6 +11,7 @@ import spacy
 import spacy_graft
 from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import GraftClassifier, Grafting, GraftTextClassifier
+from spacy_graft.cli.edit import edit_tables, edit_values, scores_of
 from spacy_graft.graft.constraints import Constraints
 from test_cli import call, refused
 from test_pipeline_network import Recorder
@@ -194,6 +195,8 @@ def test_products_of_denied_items_are_denied():
         ({"allow": ["goal × salt"]}, "Allow its items"),
         ({"lock": {"goal × salt": {"sport": 1.0}}}, "is a product, whose weight cannot be locked"),
         ({"deny": "goal"}, "deny must be a list of names"),
+        ({"signs": [("sport", "positive"), ("food", "any"), ("sport", "any")]}, "a label twice: 'sport'. Give it one"),
+        ({"lock": [("goal", "food", 1.0), ("goal", "sport", 1.0), ("goal", "food", 2.0)]}, "'goal' twice for 'food'"),
     ],
 )
 def test_refusals_leave_the_component_as_it_was(shared, edit, message):
@@ -299,6 +302,24 @@ def test_estimators_take_constraints(tmp_path):
     assert np.isfinite(model.report_.duality_gap)
 
 
+def test_scores_of_zero_are_shown():
+    nlp, component = trained()
+    dev = make_examples(nlp, make_records(9, seed=4))
+    for example in dev:
+        # What the model does not predict.
+        predicted = nlp(example.text).cats
+        wrong = min(predicted, key=predicted.get)
+        example.reference.cats = {label: float(label == wrong) for label in predicted}
+    assert scores_of(nlp, dev)["cats_micro_f"] == 0.0
+    assert not dev[0].predicted.cats
+    assert scores_of(nlp, None) == {}
+    edit = component.edit(deny=["goal"])
+    scores = {"cats_micro_f": 0.0}
+    assert edit_values(edit, (scores, scores), 1)["dev"] == {"before": scores, "after": scores}
+    *_, line = edit_tables(edit, (scores, {"cats_micro_f": 0.5}), 1)
+    assert line == "cats_micro_f on dev: 0.0000 before, 0.5000 after"
+
+
 def test_the_command(tmp_path):
     nlp, _ = trained(keep_corpus=False)
     nlp.to_disk(tmp_path / "model")
@@ -308,6 +329,9 @@ def test_the_command(tmp_path):
     assert "--data TRAIN.jsonl --output NEW" in refused(*arguments)
     assert not (tmp_path / "new").exists()
     lock = ["--lock", "drums=music:1.5", "--only-positive", "food"]
+    # Folders are made where there are none.
+    call("edit", tmp_path / "model", "--output", tmp_path / "a" / "b", "--deny", "goal", "--no-resolve")
+    assert "goal" not in weights_of(spacy.load(tmp_path / "a" / "b").get_pipe("textcat_graft"))
     result = json.loads(call(*arguments, *lock, "--data", data, "--dev", dev).stdout)
     assert "goal" in [feature["text"] for feature in result["removed"]]
     assert result["report"]["converged"]
@@ -324,5 +348,10 @@ def test_the_command(tmp_path):
     assert "must be NAME=LABEL:WEIGHT" in refused(*arguments, "--lock", "goal=sport")
     assert "Did you mean 'sport'" in refused(*arguments, "--lock", "goal=sprot:1")
     assert "Did you mean 'sport'" in refused(*arguments, "--only-positive", "sprot")
+    signs = ["--only-positive", "sport", "--only-negative", "sport"]
+    assert "has a label twice: 'sport'. Give it one sign" in refused(*arguments, "--data", data, *signs)
+    locks = ["--lock", "drums=music:1", "--lock", "drums=music:2"]
+    assert "has 'drums' twice for 'music'. Give it one weight" in refused(*arguments, "--data", data, *locks)
+    assert "reads no --data" in refused(*arguments, "--data", data, "--no-resolve")
     (tmp_path / "other").mkdir()
     assert "is not a pipeline" in refused("edit", tmp_path / "model", "--output", tmp_path / "other", "--deny", "goal")

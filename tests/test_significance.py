@@ -269,6 +269,7 @@ def test_bad_input_of_the_command(corpus: Path) -> None:
     assert "no tokenizer for the language 'qq'" in refused("test", corpus, "--lang", "qq")
     assert "missing.jsonl" in refused("test", corpus.with_name("missing.jsonl"))
     assert "no p-value is under" in refused("test", corpus, "--permutations", 2)
+    assert "--min-df has no effect with --model" in refused("test", corpus, "--model", "any", "--min-df", 5)
 
 
 # Pairs of items

@@ -12,14 +12,15 @@ import typer
 
 from ..messages import printable
 from .common import (
-    CommandError,
     ComponentOption,
     FormatOption,
     add_row,
+    blank_pipeline,
     load_pipeline,
     make_table,
     print_json,
     print_tables,
+    refuse_options,
     wants_table,
 )
 from .inputs import LabelFieldOption, TextFieldOption
@@ -48,6 +49,7 @@ class Units(StrEnum):
 
 
 def significance_command(
+    context: typer.Context,
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled JSON lines.")],
     of: Annotated[Units, typer.Option(help="What the n-grams are made of, in lower case.")] = Units.words,
     min_df: Annotated[int, typer.Option(min=1, help="Least number of documents of an n-gram.")] = 5,
@@ -84,7 +86,13 @@ def significance_command(
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus
 
-    nlp = tokenizing_pipeline(of, min_df, max_length, lang) if model is None else load_pipeline(model, component)[0]
+    if model is None:
+        nlp = tokenizing_pipeline(of, min_df, max_length, lang)
+    else:
+        refuse_options(
+            context, "of", "min_df", "max_length", "lang", why="has no effect with --model: give one of them"
+        )
+        nlp, _ = load_pipeline(model, component)
     examples = JsonlCorpus(corpus, text_field, label_field)
     report = significance(
         nlp,
@@ -106,17 +114,12 @@ def significance_command(
 
 def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str) -> Language:
     """Return an untrained pipeline with a block of n-grams."""
-    import spacy
-
     block: dict[str, Any] = {"min_df": min_df, "max_length": max_length}
     if of == Units.words:
         block |= {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER"}
     else:
         block |= {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": False}
-    try:
-        nlp = spacy.blank(lang)
-    except ImportError as error:
-        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+    nlp = blank_pipeline(lang)
     nlp.add_pipe("textcat_graft_multilabel", config={"features": {str(of): block}})
     return nlp
 

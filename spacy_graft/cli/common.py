@@ -106,6 +106,16 @@ def any_pipeline(model: str) -> Language:
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
+def blank_pipeline(lang: str) -> Language:
+    """Make a pipeline with the tokenizer of a language only."""
+    import spacy
+
+    try:
+        return spacy.blank(lang)
+    except Exception as error:  # languages import optional packages, which can raise anything
+        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+
+
 def config_pipeline(path: Path, overrides: list[str], code: Path | None) -> Language:
     """Make the untrained pipeline of a config.
 
@@ -120,7 +130,8 @@ def config_pipeline(path: Path, overrides: list[str], code: Path | None) -> Lang
     from spacy.cli._util import import_code, parse_config_overrides
     from spacy.util import load_config, load_model_from_config
 
-    check_overrides(overrides)
+    # What is not an option of the command is taken for CONFIG if that is not given.
+    check_overrides([str(path), *overrides] if str(path).startswith("--") else overrides)
     if not path.is_file():
         raise CommandError(f"There is no config {path}.")
     import_code(code)
@@ -138,6 +149,14 @@ def check_overrides(arguments: list[str]) -> None:
             raise typer.BadParameter(f"No such option: {argument}")
     if arguments and not arguments[0].startswith("--"):
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
+
+
+def refuse_options(context: typer.Context, *names: str, why: str) -> None:
+    """Raise a CommandError for the first of these parameters that is given, where it would have no effect."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} {why}.")
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:

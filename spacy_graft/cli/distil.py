@@ -22,9 +22,10 @@ from .common import (
     make_table,
     print_json,
     print_tables,
+    refuse_options,
     wants_table,
 )
-from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, OnError, TextFieldOption
+from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -87,7 +88,7 @@ def distil_command(
     ] = True,
     code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
     text_field: TextFieldOption = "text",
-    label_field: Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")] = "label",
+    label_field: LabelFieldOption = "label",
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
@@ -103,6 +104,8 @@ def distil_command(
     from ..teachers.distil import WEIGHTS, distil
 
     check_output(output)
+    if config is not None:
+        refuse_options(context, "lang", "exclusive", why="is of the student without CONFIG; change the config instead")
     texts = FileTexts(unlabelled, text_field)
     nlp = student_pipeline(config, context.args, code, lang, exclusive)
     graft = graft_component(nlp, component, "the config")
@@ -110,7 +113,7 @@ def distil_command(
         nlp,
         JsonlCorpus(train, text_field, label_field)(nlp),
         texts,
-        teacher_of(teacher, tokenizer, max_tokens),
+        teacher_of(teacher, context, tokenizer, max_tokens),
         component=graft.name,
         store=output / STORE,
         weights=WEIGHTS if weight is None else weight,
@@ -194,8 +197,8 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
     return options
 
 
-def teacher_of(argument: str, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
-    """The teacher that the option names."""
+def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
+    """The teacher that the option names; options of encoders are refused for others."""
     from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
 
     path = Path(argument)
@@ -204,6 +207,7 @@ def teacher_of(argument: str, tokenizer: Path | None, max_tokens: int) -> AnyTea
             return OnnxEncoder(path, tokenizer, max_tokens)
         except ImportError as error:
             raise CommandError(str(error)) from error
+    refuse_options(context, "tokenizer", "max_tokens", why=f"is of a sentence encoder, which {argument} is not")
     if argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_SUFFIXES)):
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")

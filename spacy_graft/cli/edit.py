@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ from .common import (
     wants_table,
 )
 from .features import feature_table
-from .inputs import TextFieldOption
+from .inputs import LabelFieldOption, TextFieldOption
 from .progress import status_line
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def edit_command(
     ] = True,
     top: Annotated[int, typer.Option(min=1, help="Features to list of those removed, and of those added.")] = 20,
     text_field: TextFieldOption = "text",
-    label_field: Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")] = "label",
+    label_field: LabelFieldOption = "label",
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
@@ -83,44 +83,51 @@ def edit_command(
     BLOCK::PATTERN is of one block. The options of lists may be repeated. The edits are kept with the model. Without
     --data, the model must have been trained with keep_corpus = true.
     """
-    if output.exists() and not (output / "config.cfg").is_file():
-        raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
-    nlp, graft = load_pipeline(model, component)
-    signs = dict.fromkeys(only_positive or (), "positive") | dict.fromkeys(only_negative or (), "negative")
-    for label in signs:
-        check_label(graft, label)
-    locks: dict[str, dict[str, float | None]] = {}
-    for text in lock or ():
-        name, label, weight = parsed_lock(text, graft)
-        locks.setdefault(name, {})[label] = weight
-
-    def corpus(path: Path) -> Iterator[Example]:
-        from ..pipeline.reader import JsonlCorpus
-
-        return JsonlCorpus(path, text_field, label_field)(nlp)
-
+    from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole
 
-    before, after = {}, {}
+    check_output(output)
+    if data and not resolve:
+        raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
+    nlp, graft = load_pipeline(model, component)
+    signs = signs_of(graft, only_positive or (), only_negative or ())
+    locks = dict.fromkeys(parsed_lock(text, graft) for text in lock or ())
+
+    def corpus(path: Path) -> Iterator[Example]:
+        return JsonlCorpus(path, text_field, label_field)(nlp)
+
     with status_line("Reading the training documents and optimising the weights"):
-        if dev is not None:
-            before = scores_of(nlp, graft, list(corpus(dev)))
+        dev_examples = None if dev is None else list(corpus(dev))
+        before = scores_of(nlp, dev_examples)
         edit = graft.edit(
             deny=deny or (),
             allow=allow or (),
             signs=signs,
-            lock=locks,
+            lock=list(locks),
             examples=chain.from_iterable(map(corpus, data)) if data else None,
             nlp=nlp,
             resolve=resolve,
         )
-        if dev is not None:
-            after = scores_of(nlp, graft, list(corpus(dev)))
+        after = scores_of(nlp, dev_examples)
         save_whole(nlp, output)
     if wants_table(format):
         print_tables(*edit_tables(edit, (before, after), top))
     else:
         print_json(edit_values(edit, (before, after), top), indent=2)
+
+
+def check_output(output: Path) -> None:
+    """Raise a CommandError if the folder is there and is no pipeline."""
+    if output.exists() and not (output / "config.cfg").is_file():
+        raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
+
+
+def signs_of(graft: TextCatGraft, positive: Iterable[str], negative: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the labels that have one sign only, with it."""
+    signs = [(label, sign) for sign, labels in (("positive", positive), ("negative", negative)) for label in labels]
+    for label, _ in signs:
+        check_label(graft, label)
+    return list(dict.fromkeys(signs))
 
 
 def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
@@ -138,10 +145,13 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
     return before[: -len(label) - 1], label, weight
 
 
-def scores_of(nlp: Language, graft: TextCatGraft, examples: list[Example]) -> dict[str, float]:
-    """Return the scores of the component on a corpus that are numbers."""
+def scores_of(nlp: Language, examples: list[Example] | None) -> dict[str, float]:
+    """Return the scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
+    if examples is None:
+        return {}
     scores = nlp.evaluate(examples)
-    return {name: float(scores[name]) for name in ("cats_score", "cats_micro_f", "cats_macro_f") if scores.get(name)}
+    names = ("cats_score", "cats_micro_f", "cats_macro_f")
+    return {name: float(scores[name]) for name in names if scores.get(name) is not None}
 
 
 def edit_values(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
@@ -151,7 +161,7 @@ def edit_values(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
         "n_added": len(edit.added),
         "removed": [asdict(feature) for feature in edit.removed[:top]],
         "added": [asdict(feature) for feature in edit.added[:top]],
-        "dev": {"before": scores[0], "after": scores[1]} if scores[0] or scores[1] else None,
+        "dev": {"before": scores[0], "after": scores[1]} if scores[0] else None,
         "report": edit.report.to_dict(),
     }
 
@@ -172,4 +182,4 @@ def edit_tables(edit: Edit, scores: Scores, top: int) -> Iterator[RenderableType
         else "Weights were not optimised: there is no certificate."
     )
     for name, value in scores[0].items():
-        yield f"{name} on dev: {value:.4f} before, {scores[1].get(name, 0.0):.4f} after"
+        yield f"{name} on dev: {value:.4f} before, {scores[1][name]:.4f} after"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from ..extract.options import as_names
 from ..messages import did_you_mean, listed
 from ..options import is_number_in
 from ..registry import graft_constraints
+
+Element = TypeVar("Element")
 
 #: Separates the members of a product in its name, and a block from a pattern.
 PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
@@ -237,8 +240,8 @@ def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:
                 f"Constraints: signs must have a label and one of {listed(SIGNS_OF_LABELS)}, but has {label!r} and "
                 f"{sign!r}."
             )
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError(f"Constraints: signs has a label twice: {listed(label for label, _ in pairs)}.")
+    if twice := repeated(label for label, _ in pairs):
+        raise ValueError(f"Constraints: signs has a label twice: {listed(twice)}. Give it one sign.")
     return tuple((label, sign) for label, sign in pairs)
 
 
@@ -259,9 +262,15 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
                 f"Constraints: locked must have the name of a feature, a label and a weight from {-LARGEST_WEIGHT:g} "
                 f"to {LARGEST_WEIGHT:g}, but has {name!r}, {label!r} and {weight!r}."
             )
-    if len({(name, label) for name, label, _ in rows}) < len(rows):
-        raise ValueError(f"Constraints: locked has a feature and a label twice: {listed(name for name, _, _ in rows)}.")
+    if twice := repeated((name, label) for name, label, _ in rows):
+        name, label = twice[0]
+        raise ValueError(f"Constraints: locked has {name!r} twice for {label!r}. Give it one weight.")
     return tuple((name, label, None if weight is None else float(weight)) for name, label, weight in rows)
+
+
+def repeated(values: Iterable[Element]) -> list[Element]:
+    """The values that are there more than once."""
+    return [value for value, count in Counter(values).items() if count > 1]
 
 
 def listed_rows(option: str, value: Any, width: int) -> list[Any]:

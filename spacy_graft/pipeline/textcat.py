@@ -219,8 +219,8 @@ class TextCatGraft(TrainablePipe):
         *,
         deny: Sequence[str] = (),
         allow: Sequence[str] = (),
-        signs: Mapping[str, str] | None = None,
-        lock: Mapping[str, Mapping[str, float | None]] | None = None,
+        signs: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
+        lock: Mapping[str, Mapping[str, float | None]] | Sequence[tuple[str, str, float | None]] | None = None,
         examples: Examples | None = None,
         nlp: Language | None = None,
         resolve: bool = True,
@@ -237,9 +237,9 @@ class TextCatGraft(TrainablePipe):
             Patterns on the names of features that the model must not have. One that was allowed is so no longer.
         allow : sequence of str
             Exceptions from denied names; what an earlier edit denied by the same pattern is allowed again.
-        signs : mapping of str to str, optional
+        signs : mapping of str to str, or sequence of pairs, optional
             By label, ``positive``, ``negative``, or ``any`` to take back an earlier one.
-        lock : mapping, optional
+        lock : mapping of mappings, or sequence of triples, optional
             By name and label, a weight that is not trained, or None to take back an earlier one.
         examples : iterable of Example, optional
             The documents that the model was trained on; not needed with ``keep_corpus``. If the model was trained again
@@ -264,7 +264,7 @@ class TextCatGraft(TrainablePipe):
         """
         from .edits import edited
 
-        later = Constraints(deny=deny, allow=allow, signs=signs or {}, locked=lock or {})
+        later = Constraints(deny=deny, allow=allow, signs=signs or (), locked=lock or ())
         return edited(self, later, examples, nlp, resolve)
 
     def end_training(self) -> None:
