@@ -387,6 +387,17 @@ def test_unknown_formats_are_refused(models: dict[str, GraftTextClassifier], tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("to", ["js", "mjs", "html"])
+def test_names_do_not_end_a_script(to: str) -> None:
+    """Also where the script is put into a page: the scripts of the page are those that it has for other labels."""
+    hostile, harmless = (
+        spacy_graft.export(GraftTextClassifier(analyzer="word", min_df=1).fit([f"{label} a", "b"], [label, "b"]), to)
+        for label in ("</script><!--<script>", "c")
+    )
+    for tag in ("<script", "</script", "<!--"):
+        assert hostile.count(tag) == harmless.count(tag)
+
+
 # The command
 
 

@@ -14,6 +14,7 @@ from spacy.language import Language
 
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_nlp, make_records, train_fully
+from spacy_graft.explain.scores import alternatives_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -98,6 +99,10 @@ def test_what_cannot_be_compared(fitted: Language, train_records: list[Record]) 
     independent = train_fully(make_nlp("textcat_graft_multilabel"), train_records)
     with pytest.raises(ValueError, match="'food' is no alternative to another one"):
         component_of(independent).explain(independent("salt"), against="food")
+
+
+def test_the_label_without_a_name_is_an_alternative() -> None:
+    assert alternatives_of({"": 0.1, "food": 0.7, "music": 0.2}, True, "food", "") == {"food": ""}
 
 
 def test_an_explanation_prints_a_short_table(fitted: Language) -> None:

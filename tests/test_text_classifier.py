@@ -471,6 +471,8 @@ def test_halves_of_surrogate_pairs_are_breaks():
         model.predict_proba(texts), model.predict_proba([text.replace("\ud800", "\0") for text in texts])
     )
     assert "\ud800" not in "".join(model.get_feature_names_out())
+    for text in (texts[0], " ".join(texts)):
+        assert model.explain([text])[0]._repr_html_().encode()
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def alternatives_of(
     if not exclusive:
         return dict.fromkeys(wanted)
     ranked = sorted(probabilities, key=lambda name: -probabilities[name])
-    return {name: against or next(other for other in ranked if other != name) for name in wanted}
+    return {name: next(other for other in ranked if other != name) if against is None else against for name in wanted}
 
 
 def weighted_contributions(matched: Matched, weights: np.ndarray) -> tuple[Contribution, ...]:

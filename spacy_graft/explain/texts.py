@@ -63,11 +63,13 @@ def evidence_of(
     table = model.snapshot.features
     found: list[tuple[str, str, str, tuple[Member, ...]]] = []
     offsets = {name: reader.offsets(document) for name, reader in model.readers.items()}
-    for row in rows.tolist():
+    by_row = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
+    slices = (np.searchsorted(by_row[:, 0], rows, side).tolist() for side in ("left", "right"))
+    for row, begin, end in zip(rows.tolist(), *slices, strict=True):
         name = table.blocks[row]
         reader, places = model.readers[name], offsets[name]
-        of_feature = occurrences[occurrences[:, 0] == row, 1:] if places is not None else np.empty((0, 2), np.int64)
-        spans = [spanned(places[first:stop]) for first, stop in of_feature.tolist()] if places is not None else []
+        of_row = by_row[begin:end, 1:].tolist()
+        spans = [spanned(places[first:stop]) for first, stop in of_row] if places is not None else []
         text = reader.text(table.ngrams[row])
         part = member(text, name, reader.feature_kind, tuple((span(*bounds, NO_TOKEN, NO_TOKEN),) for bounds in spans))
         found.append((text, name, reader.feature_kind, (part,)))

@@ -27,11 +27,11 @@ MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 TRANSIENT = {"blocks", "snapshot"}
 #: What a snapshot is saved as, beside its arrays.
 SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes", "length_shares")
-#: The same of a model with scores of words.
-WORD_SCORES = "word_scores"
-#: What is saved as well if there is one, and its arrays.
-STABILITY, STABILITY_ARRAYS = "stability", {"probabilities", "intervals"}
+#: What else is saved of models that have it.
+WORD_SCORES, STABILITY = "word_scores", "stability"
 OPTIONAL_ATTRS = (WORD_SCORES, STABILITY)
+#: The arrays of the stability of features.
+STABILITY_ARRAYS = {"probabilities", "intervals"}
 
 
 def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, is_ngram_block, is_vectors_block
+from ..extract.blocks import Block, ReadingBlock, VectorsBlock, is_ngram_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm, Term
@@ -359,14 +359,20 @@ def check_word_scores(word_scores: WordScores | None, blocks: Blocks, n_labels: 
     """Raise a ValueError unless there is a score of each word for each label, and a block that reads the words."""
     if word_scores is None:
         return
-    block = blocks.get(word_scores.block)
-    if block is None or not is_vectors_block(block):
-        raise ValueError(
-            f"The model has scores of words of block {word_scores.block!r}, but its config has no such block of "
-            f"vectors. Use the config that it was trained with."
-        )
+    vectors_block(blocks, word_scores.block)
     if word_scores.n_labels != n_labels:
         raise ValueError(f"The model has {n_labels} labels, but scores of words for {word_scores.n_labels}.")
+
+
+def vectors_block(blocks: Mapping[str, Block], name: str) -> VectorsBlock:
+    """Return the block that reads the words with vectors; or raise a ValueError."""
+    block = blocks.get(name)
+    if block is None or not is_vectors_block(block):
+        raise ValueError(
+            f"The model has scores of words of block {name!r}, but its config has no such block of vectors. Use the "
+            f"config that it was trained with."
+        )
+    return block
 
 
 def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -15,9 +15,6 @@ from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
 from .snapshot import Snapshot
 from .table import unpack_message
-
-if TYPE_CHECKING:
-    pass
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 

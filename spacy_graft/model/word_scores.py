@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..extract.blocks import Block, is_vectors_block
+from ..extract.blocks import Block
 from ..vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
+from .snapshot import vectors_block
 from .table import damaged_model, pack_message
 
 #: The parts of the message. Numbers are little-endian: shares and scores float32, known int32.
@@ -74,13 +75,7 @@ def unpack_word_scores(message: Any, blocks: Mapping[str, Block]) -> WordScores:
     all_shares, all_known = np.frombuffer(shares, "<f4").astype(np.float32), np.frombuffer(known, "<i4")
     if not ((all_shares > 0.0) & (all_shares <= 1.0)).all() or (all_known < 0).any():
         raise damaged_model("its scores of words have numbers that are out of range")
-    block = blocks.get(name)
-    if block is None or not is_vectors_block(block):
-        raise ValueError(
-            f"The model has scores of words of block {name!r}, but its config has no such block of vectors. Use the "
-            f"config that it was trained with."
-        )
-    lexicon = Lexicon(words, block.keys(words), all_shares, all_known.astype(np.int32))
+    lexicon = Lexicon(words, vectors_block(blocks, name).keys(words), all_shares, all_known.astype(np.int32))
     return WordScores(name, lexicon, scores, message.get("digest", ""))
 
 

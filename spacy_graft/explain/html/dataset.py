@@ -98,7 +98,7 @@ def dataset_view(figures: DatasetFigures, fragments: bool) -> str:
     rows = [deciding_row(row, largest, shown, prefix) for row in top]
     of = "features" if fragments else "words and phrases"
     n_more = len(figures.deciding) - len(top)
-    caption = f"Without them, predictions would be others{f'; {n_more:,} more' if n_more else ''}"
+    caption = f"Without them, predictions would change{f'; {n_more:,} more' if n_more else ''}"
     deciding = table(caption, (*DECIDING_COLUMNS[:3], of, *DECIDING_COLUMNS[4:]), rows)
     seen: set[int] = set()
     entries = []

@@ -98,7 +98,7 @@ def package_file(name: str) -> str:
 
 def anchor_prefix(*contents: str) -> str:
     """A prefix for anchors that depends on the contents, so that two outputs in one notebook do not share anchors."""
-    digest = blake2b("\0".join(contents).encode(), digest_size=4)
+    digest = blake2b("\0".join(contents).encode("utf-8", "surrogatepass"), digest_size=4)
     return f"graft-{digest.hexdigest()}-"
 
 
