@@ -45,8 +45,9 @@ def classifier(X, **options):
         (lambda: classifier(ITEMS, learner=CoordinateAscent(), y=[[label, "x"] for label in LABELS], multilabel=True),
          ITEMS),
         (lambda: classifier(ITEMS, learner=Grafting(l1=1e6)), ITEMS),
+        (lambda: classifier([["\ud800"], ["good"]] * 20, degree=2), [["\ud800"]]),
     ],
-    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty"],
+    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty", "surrogate"],
 )  # fmt: skip
 def test_a_saved_classifier_is_the_same(trained, X, tmp_path):
     model = trained()

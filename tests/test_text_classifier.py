@@ -504,6 +504,17 @@ def test_a_saved_model_is_the_same(trained, tmp_path):
     assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
 
 
+def test_a_saved_model_may_have_halves_of_surrogate_pairs(tmp_path):
+    texts = [text.replace("e", "\ud800") for text in TEXTS]
+    model = fitted("word", texts, labels=[label + "\udc00" for label in LABELS])
+    assert any("\ud800" in name for name in model.get_feature_names_out())
+    model.save(tmp_path / "model.graft")
+    loaded = GraftTextClassifier.load(tmp_path / "model.graft")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert loaded.features() == model.features()
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+
+
 def test_what_cannot_be_saved_or_loaded(tmp_path):
     path = tmp_path / "model.graft"
     with pytest.raises(NotFittedError):
