@@ -264,6 +264,9 @@ def test_bytes_of_every_value(container):
     assert model.score(documents, labels) == 1.0
     assert eval(model.get_feature_names_out()[0]) in {b"\x00\r", b"\r\x00"}
     assert model.predict([b"", "ä\r\x00"]).tolist()[1] == 0
+    by_length = fitted("byte", documents, labels, learner=Grafting(l1=0.5, length_normalisation=True))
+    text = b"Two words\x00\r, two WORDS"
+    np.testing.assert_array_equal(by_length.predict_proba([container(text)]), by_length.predict_proba([text]))
 
 
 def test_strings_are_bytes_of_utf_8():
