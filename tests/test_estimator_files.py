@@ -101,6 +101,13 @@ def test_what_cannot_be_saved(tmp_path):
     assert not path.exists()
 
 
+def test_a_file_of_another_estimator_is_named(tmp_path):
+    path = tmp_path / "model.graft"
+    classifier(ITEMS).save(path)
+    with pytest.raises(ValueError, match=r"model\.graft: The file holds a 'GraftClassifier', but a 'GraftRanker' is"):
+        GraftRanker.load(path)
+
+
 @pytest.mark.parametrize(
     "change",
     [
