@@ -102,7 +102,7 @@ class SealedEstimator(ABC):
         try:
             saved = SavedEstimator.from_bytes(data)
             if saved.name != cls.__name__:
-                raise damaged_model(f"it is of {saved.name!r}, not of {cls.__name__!r}")
+                raise ValueError(f"The file holds a {saved.name!r}, but a {cls.__name__!r} is expected.")
             estimator = cls(**saved.params)
             estimator._space = estimator._own_space()
             n_labels = estimator._restore_labels(saved.labels)

@@ -45,8 +45,9 @@ def classifier(X, **options):
         (lambda: classifier(ITEMS, learner=CoordinateAscent(), y=[[label, "x"] for label in LABELS], multilabel=True),
          ITEMS),
         (lambda: classifier(ITEMS, learner=Grafting(l1=1e6)), ITEMS),
+        (lambda: classifier([["\ud800"], ["good"]] * 20, degree=2), [["\ud800"]]),
     ],
-    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty"],
+    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty", "surrogate"],
 )  # fmt: skip
 def test_a_saved_classifier_is_the_same(trained, X, tmp_path):
     model = trained()
@@ -98,6 +99,13 @@ def test_what_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match="Only labels that are strings or numbers can be saved"):
         classifier(ITEMS, y=[(label, 1) for label in LABELS]).save(path)
     assert not path.exists()
+
+
+def test_a_file_of_another_estimator_is_named(tmp_path):
+    path = tmp_path / "model.graft"
+    classifier(ITEMS).save(path)
+    with pytest.raises(ValueError, match=r"model\.graft: The file holds a 'GraftClassifier', but a 'GraftRanker' is"):
+        GraftRanker.load(path)
 
 
 @pytest.mark.parametrize(

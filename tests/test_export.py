@@ -423,10 +423,12 @@ def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], t
     models["char"].save(path)
     assert "is not one of 'json', 'js', 'mjs', 'html'" in call(path, "--to", "pdf", code=2).output
     path.write_bytes(path.read_bytes()[:-3])
+    GraftClassifier(Grafting(l1=1.0)).fit([["a"], ["b"]] * 5, [0, 1] * 5).save(tmp_path / "items.graft")
     component_of(WORDS).to_disk(tmp_path / "words")
     spacy.blank("en").to_disk(tmp_path / "blank")
     for source, message in {
         "model.graft": "damaged",
+        "items.graft": "holds a 'GraftClassifier', but a 'GraftTextClassifier' is expected",
         "words": "'words' (TokenNgrams)",
         "blank": "no enabled graft component",
         "nothing": "There is no pipeline",

@@ -264,6 +264,9 @@ def test_bytes_of_every_value(container):
     assert model.score(documents, labels) == 1.0
     assert eval(model.get_feature_names_out()[0]) in {b"\x00\r", b"\r\x00"}
     assert model.predict([b"", "ä\r\x00"]).tolist()[1] == 0
+    by_length = fitted("byte", documents, labels, learner=Grafting(l1=0.5, length_normalisation=True))
+    text = b"Two words\x00\r, two WORDS"
+    np.testing.assert_array_equal(by_length.predict_proba([container(text)]), by_length.predict_proba([text]))
 
 
 def test_strings_are_bytes_of_utf_8():
@@ -504,6 +507,17 @@ def test_a_saved_model_is_the_same(trained, tmp_path):
     assert loaded.get_params() == params
     loaded.save(tmp_path / "again.graft")
     assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
+
+
+def test_a_saved_model_may_have_halves_of_surrogate_pairs(tmp_path):
+    texts = [text.replace("e", "\ud800") for text in TEXTS]
+    model = fitted("word", texts, labels=[label + "\udc00" for label in LABELS])
+    assert any("\ud800" in name for name in model.get_feature_names_out())
+    model.save(tmp_path / "model.graft")
+    loaded = GraftTextClassifier.load(tmp_path / "model.graft")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert loaded.features() == model.features()
+    assert loaded.classes_.tolist() == model.classes_.tolist()
 
 
 def test_what_cannot_be_saved_or_loaded(tmp_path):

@@ -350,6 +350,8 @@ def encoded(text: str) -> np.ndarray:
 
 def sequence_length(document: Any, symbols: np.ndarray) -> int:
     """Count the different words of a document, separated by white space, or its different symbols; at least 1."""
+    if isinstance(document, bytearray | memoryview):
+        document = bytes(document)
     words: list[Any] = document.lower().split() if isinstance(document, str | bytes) else symbols.tolist()
     return max(1, len(set(words)))
 
