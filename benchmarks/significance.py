@@ -160,12 +160,12 @@ def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -
         rows.append(
             [name, of, f"{run.result['tested']:,}", f"{run.seconds:.1f}", f"{run.result['threshold']:.2f}", *counts]
         )
-    header = ["set", "n-grams of", "tested", "CPU s", "|z| at 5 %", "p ≤ .001 alone", "adjusted p ≤ .05", "FDR ≤ .05"]
+    header = ["set", "n-grams of", "tested", "CPU s", "|z| at 5%", "p ≤ .001 alone", "adjusted p ≤ .05", "FDR ≤ .05"]
     print_table("1,000 permutations, beyond the index (min_df 5)", header, rows)
     pairs = measured(cost_of_pairs, data)
     print_table(
         f"1,000 permutations of words and their pairs in {PAIRS} documents or more, everything included",
-        ["set", "tested", "CPU s", "MB", "|z| at 5 %", "pairs with adjusted p ≤ .05"],
+        ["set", "tested", "CPU s", "MB", "|z| at 5%", "pairs with adjusted p ≤ .05"],
         [[SETS[0], f"{pairs.result['tested']:,}", f"{pairs.seconds:.1f}", f"{pairs.megabytes:.0f}",
           f"{pairs.result['threshold']:.2f}", f"{pairs.result['significant']:,}"]],
     )  # fmt: skip
