@@ -86,7 +86,7 @@ def edit_command(
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole
 
-    check_output(output)
+    check_replaceable(output)
     if data and not resolve:
         raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
     nlp, graft = load_pipeline(model, component)
@@ -116,7 +116,7 @@ def edit_command(
         print_json(edit_values(edit, (before, after), top), indent=2)
 
 
-def check_output(output: Path) -> None:
+def check_replaceable(output: Path) -> None:
     """Raise a CommandError if the folder is there and is no pipeline."""
     if output.exists() and not (output / "config.cfg").is_file():
         raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")

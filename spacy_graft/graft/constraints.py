@@ -18,7 +18,7 @@ from ..messages import did_you_mean, listed
 from ..options import is_number_in
 from ..registry import graft_constraints
 
-Element = TypeVar("Element")
+RepeatedT = TypeVar("RepeatedT")
 
 #: Separates the members of a product in its name, and a block from a pattern.
 PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
@@ -268,7 +268,7 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
     return tuple((name, label, None if weight is None else float(weight)) for name, label, weight in rows)
 
 
-def repeated(values: Iterable[Element]) -> list[Element]:
+def repeated(values: Iterable[RepeatedT]) -> list[RepeatedT]:
     """The values that are there more than once."""
     return [value for value, count in Counter(values).items() if count > 1]
 

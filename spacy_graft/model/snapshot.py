@@ -359,12 +359,12 @@ def check_word_scores(word_scores: WordScores | None, blocks: Blocks, n_labels: 
     """Raise a ValueError unless there is a score of each word for each label, and a block that reads the words."""
     if word_scores is None:
         return
-    vectors_block(blocks, word_scores.block)
+    block_of_word_scores(blocks, word_scores.block)
     if word_scores.n_labels != n_labels:
         raise ValueError(f"The model has {n_labels} labels, but scores of words for {word_scores.n_labels}.")
 
 
-def vectors_block(blocks: Mapping[str, Block], name: str) -> VectorsBlock:
+def block_of_word_scores(blocks: Mapping[str, Block], name: str) -> VectorsBlock:
     """Return the block that reads the words with vectors; or raise a ValueError."""
     block = blocks.get(name)
     if block is None or not is_vectors_block(block):

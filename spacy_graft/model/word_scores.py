@@ -9,7 +9,7 @@ import numpy as np
 
 from ..extract.blocks import Block
 from ..vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
-from .snapshot import vectors_block
+from .snapshot import block_of_word_scores
 from .table import damaged_model, pack_message
 
 #: The parts of the message. Numbers are little-endian: shares and scores float32, known int32.
@@ -75,7 +75,7 @@ def unpack_word_scores(message: Any, blocks: Mapping[str, Block]) -> WordScores:
     all_shares, all_known = np.frombuffer(shares, "<f4").astype(np.float32), np.frombuffer(known, "<i4")
     if not ((all_shares > 0.0) & (all_shares <= 1.0)).all() or (all_known < 0).any():
         raise damaged_model("its scores of words have numbers that are out of range")
-    lexicon = Lexicon(words, vectors_block(blocks, name).keys(words), all_shares, all_known.astype(np.int32))
+    lexicon = Lexicon(words, block_of_word_scores(blocks, name).keys(words), all_shares, all_known.astype(np.int32))
     return WordScores(name, lexicon, scores, message.get("digest", ""))
 
 
