@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -480,6 +481,18 @@ def test_dropout_and_optimizer_change_nothing(train_records: list[Record]) -> No
         component.update(examples, drop=drop, sgd=nlp.create_optimizer())
         models.append(component.model.to_bytes())
     assert models[0] == models[1]
+
+
+def test_what_the_program_has_frozen_stays_so(nlp: Language, examples: list[Example]) -> None:
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    assert not gc.get_freeze_count()
+    gc.freeze()
+    try:
+        nlp.update(examples)
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
 
 
 def test_failed_reading_of_the_corpus_leaves_nothing_behind(nlp: Language, examples: list[Example]) -> None:
