@@ -484,6 +484,18 @@ def test_dropout_and_optimizer_change_nothing(train_records: list[Record]) -> No
     assert models[0] == models[1]
 
 
+def test_what_the_program_has_frozen_stays_so(nlp: Language, examples: list[Example]) -> None:
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    assert not gc.get_freeze_count()
+    gc.freeze()
+    try:
+        nlp.update(examples)
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+
 def test_failed_reading_of_the_corpus_leaves_nothing_behind(nlp: Language, examples: list[Example]) -> None:
     spy = spied(nlp)
     nlp.initialize(lambda: examples)

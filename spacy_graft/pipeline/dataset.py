@@ -99,12 +99,13 @@ def named_parts(explanation: LabelExplanation, fragments: bool) -> Iterator[tupl
 
 def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decision]:
     """What the component says of a document, and whether that is right."""
-    doc, cats = example.predicted, example.reference.cats
     if isinstance(component, TextCatGraftMultilabel):
         yield from independent_decisions(component, example)
         return
+    doc, cats = example.predicted, example.reference.cats
     best = component.explain_best(doc).best
-    right = [label for label, value in cats.items() if value]
+    most = max(cats.values(), default=0.0)
+    right = [label for label, value in cats.items() if value == most > 0.0]
     if not right or best.label in right:
         yield Decision(best, best.score, best.label, None, best.probability)
         return
@@ -116,8 +117,7 @@ def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decis
 def independent_decisions(component: TextCatGraftMultilabel, example: Example) -> Iterator[Decision]:
     """The labels that are predicted or annotated."""
     doc, cats, thresholds = example.predicted, example.reference.cats, component.thresholds
-    probabilities = component.explain_best(doc).probabilities
-    for label, p in probabilities.items():
+    for label, p in zip(component.labels, component.predict([doc])[0].tolist(), strict=True):
         said, annotated = p >= thresholds[label], cats.get(label)
         if not (said or annotated):
             continue
