@@ -60,6 +60,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
     """
     network_gradient = state.network_gradient()
     objective = dual = 0.0
+    offset = state.offset if state.is_locked else None
     for problem in state.objective:
         pairs = state.pairs_of(problem)
         part = state.active.of_labels(problem.first, problem.stop)
@@ -84,7 +85,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
             excess = share**2 * outside.squared_excess[problem.labels].sum()
         excess += penalty.squared_excess(share * gradients)
         price = network + dense.conjugate(dense.collect(residuals))
-        locked = -float((residuals * state.offset[problem.labels]).sum()) if state.is_locked else 0.0
+        locked = 0.0 if offset is None else -float((residuals * offset[problem.labels]).sum())
         dual += dual_value(problem.loss, r, penalty, peak, excess, price, share, locked)
     return objective, dual
 

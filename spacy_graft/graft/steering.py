@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import accumulate, chain, islice, product
+from itertools import accumulate, chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -240,13 +240,14 @@ class Steering:
 
     def denied_products(self, items: Mapping[str, ItemIndex]) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield the columns' keys of the items of each denied product; they may be of several blocks."""
-        named = {block: self._read(block, index) for block, index in items.items()}
-        for pattern in self.constraints.denied:
+        products = [pattern for pattern in self.constraints.denied if pattern.is_product]
+        named = {block: self._read(block, index) for block, index in items.items()} if products else {}
+        for pattern in products:
             keys = [
                 [items[block].keys[node] for block, of in named.items() for node, _ in of.nodes.get(member, ())]
                 for member in pattern.members
             ]
-            if keys and all(keys):
+            if all(keys):
                 self._matched.add(pattern.text)
                 yield from product(*keys)
 
@@ -307,9 +308,7 @@ class Steering:
         for block, index in self._indexes.items():
             if pattern.is_of(block):
                 frequent = np.argsort(-index.df, kind="stable")[:MOST_NEAR]
-                names += islice(
-                    chain.from_iterable(texts for _, texts in self._texts(block, index, frequent)), MOST_NEAR
-                )
+                names += chain.from_iterable(texts for _, texts in self._texts(block, index, frequent))
         near = get_close_matches(bare, list(dict.fromkeys(names)), 3)
         return f"Most like {text!r}: {listed(near)}. " if near else ""
 

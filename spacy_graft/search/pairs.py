@@ -24,7 +24,8 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
     ValueError
         If their columns have more than :data:`MOST_ENTRIES` entries.
     """
-    frequent = items.some(np.flatnonzero(items.df >= min_df))
+    numbers = np.flatnonzero(items.df >= min_df)
+    frequent = items.some(numbers)
     has = sparse.csc_array(
         (np.ones(len(frequent.documents), np.int32), frequent.documents, frequent.starts),
         (frequent.n_documents, frequent.n_nodes),
@@ -33,7 +34,6 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
         frequent.starts, frequent.documents, frequent.values,
         column_numbers(frequent.n_documents), np.empty(0, np.int64),
     )  # fmt: skip
-    numbers = np.flatnonzero(items.df >= min_df)
     pairs, parts, n_entries = [np.empty((0, 2), np.int64)], list[Columns](), 0
     step = max(COUNTS // max(frequent.n_nodes, 1), 1)
     for first in range(0, frequent.n_nodes, step):
