@@ -556,9 +556,9 @@ def test_the_command(folder: Path) -> None:
         (["soft.jsonl", "--output", "gold.jsonl"], "gold.jsonl is a file. Give a folder"),
         (["soft.jsonl", "missing.cfg"], "There is no config missing.cfg"),
         (["missing/model.onnx"], "model.onnx"),
-        (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer is of a sentence encoder, which soft.jsonl is not"),
-        (["soft.jsonl", "--lang", "en"], "--lang is of the student without CONFIG"),
-        (["soft.jsonl", "--multilabel"], "--exclusive/--multilabel is of the student without CONFIG"),
+        (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer has no effect with soft.jsonl, which is not"),
+        (["soft.jsonl", "--lang", "en"], "--lang has no effect with CONFIG"),
+        (["soft.jsonl", "--multilabel"], "--exclusive/--multilabel has no effect with CONFIG"),
     ],
 )
 def test_bad_arguments(arguments: list[str], message: str, folder: Path) -> None:
