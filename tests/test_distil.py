@@ -357,6 +357,8 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(nlp, examples, [TEXTS[0], None], right)  # type: ignore[list-item]
     with pytest.raises(ValueError, match="numbers of at least 0"):
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=[-1.0])
+    with pytest.raises(ValueError, match="n_to_label must be an integer of at least 0, but is -1"):
+        spacy_graft.distil(nlp, examples, TEXTS, right, n_to_label=-1)
     other = spacy.blank("en")
     learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
     other.add_pipe("textcat_graft", config={"features": WORDS, "learner": learner})
@@ -411,6 +413,11 @@ def test_bad_files_of_probabilities(
         ("food,music\n0.5,0.5\n", "line 2: there is no probability of 'sport'"),
         ("food,music,sport\n0.5,0.5,x\n", "line 2: the label 'sport' has 'x'"),
         ("food,music,sport\n0.5,nan,0.5\n", "line 2: the label 'music' has nan"),
+        ("food,music,food,sport\n0.5,0.5,0.1,0\n", "line 1: there are several columns 'food'"),
+        (
+            "text,food,music,sport\n" + "a" * 200_000 + ",0.5,0.5,0\n",
+            "line 2: cannot be read as CSV: field larger than",
+        ),
         ("", "has no probabilities"),
     ],
 )
@@ -549,9 +556,9 @@ def test_the_command(folder: Path) -> None:
         (["soft.jsonl", "--output", "gold.jsonl"], "gold.jsonl is a file. Give a folder"),
         (["soft.jsonl", "missing.cfg"], "There is no config missing.cfg"),
         (["missing/model.onnx"], "model.onnx"),
-        (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer is of a sentence encoder, which soft.jsonl is not"),
-        (["soft.jsonl", "--lang", "en"], "--lang is of the student without CONFIG"),
-        (["soft.jsonl", "--multilabel"], "--exclusive/--multilabel is of the student without CONFIG"),
+        (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer has no effect with soft.jsonl, which is not"),
+        (["soft.jsonl", "--lang", "en"], "--lang has no effect with CONFIG"),
+        (["soft.jsonl", "--multilabel"], "--exclusive/--multilabel has no effect with CONFIG"),
     ],
 )
 def test_bad_arguments(arguments: list[str], message: str, folder: Path) -> None:

@@ -89,9 +89,7 @@ def significance_command(
     if model is None:
         nlp = tokenizing_pipeline(of, min_df, max_length, lang)
     else:
-        refuse_options(
-            context, "of", "min_df", "max_length", "lang", why="has no effect with --model: give one of them"
-        )
+        refuse_options(context, "of", "min_df", "max_length", "lang", why="with --model: give one of them")
         nlp, _ = load_pipeline(model, component)
     examples = JsonlCorpus(corpus, text_field, label_field)
     report = significance(

@@ -152,11 +152,11 @@ def check_overrides(arguments: list[str]) -> None:
 
 
 def refuse_options(context: typer.Context, *names: str, why: str) -> None:
-    """Raise a CommandError for the first of these parameters that is given, where it would have no effect."""
+    """Raise a CommandError for the first of these parameters that is given; ``why`` says where it has no effect."""
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} {why}.")
+            raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} has no effect {why}.")
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:

@@ -47,7 +47,6 @@ STUDENT, STORE, REPORT_FILE, LABEL_NEXT, CHECKPOINTS = (
 )  # fmt: skip
 #: Features of the student without a config, at the most.
 MOST_FEATURES = 5000
-TABLE_SUFFIXES = (".csv", ".csv.gz")
 
 
 def distil_command(
@@ -105,7 +104,7 @@ def distil_command(
 
     check_output(output)
     if config is not None:
-        refuse_options(context, "lang", "exclusive", why="is of the student without CONFIG; change the config instead")
+        refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
     texts = FileTexts(unlabelled, text_field)
     nlp = student_pipeline(config, context.args, code, lang, exclusive)
     graft = graft_component(nlp, component, "the config")
@@ -200,6 +199,7 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
 def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
     """The teacher that the option names; options of encoders are refused for others."""
     from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
+    from ..teachers.probabilities import is_csv
 
     path = Path(argument)
     if path.suffix == ".onnx" or (path / ENCODER_FILE).is_file():
@@ -207,8 +207,8 @@ def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, ma
             return OnnxEncoder(path, tokenizer, max_tokens)
         except ImportError as error:
             raise CommandError(str(error)) from error
-    refuse_options(context, "tokenizer", "max_tokens", why=f"is of a sentence encoder, which {argument} is not")
-    if argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_SUFFIXES)):
+    refuse_options(context, "tokenizer", "max_tokens", why=f"with {argument}, which is not a sentence encoder")
+    if argument.lower().endswith(JSONL_SUFFIXES) or is_csv(path):
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
         return path

@@ -18,7 +18,7 @@ from .. import metrics
 from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT
 from ..model.sparse_linear import snapshot_of
-from ..options import is_strength
+from ..options import is_count, is_strength
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.fit import Split, cross_validated, folds, loss_of, splits_of, train_like
@@ -103,7 +103,7 @@ def distil(
         is of another teacher or other texts, or the component has another learner.
     """
     graft = graft_component(nlp, component)
-    check_arguments(nlp, graft, teacher, weights)
+    check_arguments(nlp, graft, teacher, weights, n_to_label)
     texts = list(texts) if isinstance(texts, Iterator) else texts
     labelled = list(annotated_before(nlp, graft, examples))
     fixed = dict(options or {})
@@ -164,7 +164,9 @@ def with_soft_labels(
     ]
 
 
-def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Sequence[float]) -> None:
+def check_arguments(
+    nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Sequence[float], n_to_label: int
+) -> None:
     """Raise a ValueError for what cannot be distilled."""
     if not isinstance(component.learner, GraftingPath):
         raise ValueError(
@@ -175,6 +177,8 @@ def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher,
         raise ValueError("The teacher and the student are the same pipeline. Train a new one, such as spacy.blank().")
     if not all(is_strength(weight) or weight == 0.0 for weight in weights):
         raise ValueError(f"The weights of soft labels must be numbers of at least 0, but are {list(weights)!r}.")
+    if not is_count(n_to_label, least=0):
+        raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
 
 
 def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, list[Split]]:

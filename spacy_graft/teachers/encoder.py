@@ -91,9 +91,8 @@ class OnnxEncoder:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise ImportError('ONNX encoders need other packages: python -m pip install "spacy-graft[onnx]"') from error
-        options = onnxruntime.SessionOptions()
         try:
-            session = onnxruntime.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(self.model, providers=["CPUExecutionProvider"])
         except Exception as error:  # of a type that onnxruntime does not export
             raise ValueError(f"{self.model} is no model that onnxruntime can read: {error}") from error
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,9 @@ class ProbabilityFile:
     ----------
     path : Path
     values : float32 (n_texts, n_labels)
-    lines : int64 (n_texts)
+    lines : list of int
         The number of the line of each.
-    keys : list of int
+    keys : list of int or None
         Of the texts; None where the file has no text.
     """
 
@@ -92,15 +93,27 @@ def record_lines(path: Path) -> Iterator[FileLine]:
 
 def table_lines(path: Path) -> Iterator[FileLine]:
     """The rows of a table whose first line has the labels."""
-    # Line ends stay, so that a text may have some.
-    reader = csv.reader(line + "\n" for _, line in text_lines(path))
-    header = next(reader, [])
-    for row in reader:
+    rows = table_rows(path)
+    _, header = next(rows, (1, []))
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise BadLineError(path, 1, f"there are several columns {listed(twice)}. Keep one of each.")
+    for number, row in rows:
         if len(row) != len(header):
-            raise BadLineError(path, reader.line_num, f"{len(row)} cells, but the first line has {len(header)}.")
+            raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")
         cells = dict(zip(header, row, strict=True))
         cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
-        yield reader.line_num, cats, cells.get(TEXT_KEY)
+        yield number, cats, cells.get(TEXT_KEY)
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the number of its last line."""
+    # Line ends stay, so that a text may have some.
+    reader = csv.reader(line + "\n" for _, line in text_lines(path))
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
 
 
 def as_number(cell: str) -> float | str:

@@ -153,8 +153,9 @@ class LabelTeacher(Teacher):
                 f"The teacher {self.name} returns probabilities of {len(found):,} texts when it is given "
                 f"{len(texts):,}."
             )
+        labels = self.labels.sorted()
         rows = [
-            checked_cats(cats, self.labels.sorted(), f"The teacher {self.name}, {text_name(text, number)}:")
+            checked_cats(cats, labels, f"The teacher {self.name}, {text_name(text, number)}:")
             for number, (text, cats) in enumerate(zip(texts, found, strict=True), first + 1)
         ]
         return np.array(rows, np.float32).reshape(len(texts), self.width)
@@ -176,7 +177,8 @@ class FileTeacher(LabelTeacher):
 
     def __init__(self, path: Path, labels: Labels) -> None:
         super().__init__(str(path), "", labels, lambda texts: ())
-        self.file = ProbabilityFile.read(path, lambda cats, source: checked_cats(cats, labels.sorted(), source))
+        in_order = labels.sorted()
+        self.file = ProbabilityFile.read(path, lambda cats, source: checked_cats(cats, in_order, source))
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
         return self.file.of_texts(texts, first)
