@@ -12,7 +12,7 @@ import scipy.sparse
 
 from .class_targets import ClassTargets, restored_labels, saved_labels
 from .estimator_files import SealedEstimator
-from .estimators import BaseEstimator, ClassifierMixin, require_fitted, weighted_mean
+from .estimators import BaseEstimator, ClassifierMixin, require_fitted
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
 from .graft.network import NamedFeatures, Network, NetworkBuilder
@@ -236,16 +236,28 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         return [list(compress(labels, row)) for row in has_label]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of documents whose labels are predicted, all of them and no others."""
+        """Return the share of documents whose labels are predicted, all of them and no others.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` or ``sample_weight`` is not of as many documents, or all weights are 0.
+        """
         predicted = self.predict(X)
-        if self._exclusive:
-            labels_of = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else y
-            right = np.array([label == own for label, own in zip(predicted.tolist(), labels_of, strict=True)])
-        elif self._matrix_dtype is not None:
-            right = (predicted == (y.toarray() if scipy.sparse.issparse(y) else np.asarray(y))).all(axis=1)
+        if self._matrix_dtype is not None:
+            matrix = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+            if matrix.shape != predicted.shape:
+                raise ValueError(f"y must be a matrix of the shape {predicted.shape}, but has {matrix.shape}.")
+            right = (predicted == matrix).all(axis=1)
         else:
-            right = np.array([set(row) == set(labels) for row, labels in zip(predicted, y, strict=True)])
-        return weighted_mean(right, sample_weight)
+            if self._exclusive:
+                found = predicted.tolist()
+                expected = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else list(y)
+            else:
+                found, expected = list(map(set, predicted)), list(map(set, y))
+            require_as_many(len(found), len(expected))
+            right = np.array([label == own for label, own in zip(found, expected, strict=True)])
+        return float(np.average(right, weights=example_weights(sample_weight, len(right))))
 
     @property
     def coef_(self) -> scipy.sparse.csr_array:

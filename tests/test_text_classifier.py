@@ -345,6 +345,12 @@ def test_several_labels():
     np.testing.assert_array_equal(of_matrix.predict(texts), matrix)
     np.testing.assert_array_equal(of_matrix.predict_proba(texts), named.predict_proba(texts))
     assert of_matrix.score(texts, matrix) == 1.0
+    for model, own in ((named, y[:1]), (of_matrix, matrix[:1]), (of_matrix, matrix[:, :1]), (fitted(), LABELS[:1])):
+        with pytest.raises(ValueError, match=r"60 documents, but 1 labels|y must be a matrix of the shape"):
+            model.score(texts, own)
+    for weights in ([1.0], [0.0] * 60):
+        with pytest.raises(ValueError, match="sample_weight must have 60 numbers"):
+            named.score(texts, y, weights)
 
 
 @pytest.mark.parametrize(

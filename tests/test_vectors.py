@@ -15,6 +15,7 @@ from spacy_graft.files import BadLineError
 from spacy_graft.graft.document_vectors import DocumentVectors
 from spacy_graft.vectors.arrays import safetensors_vectors, table_vectors
 from spacy_graft.vectors.text_files import read_text_vectors, text_vectors
+from spacy_graft.vectors.tokenizers import whole_words
 from spacy_graft.vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
 from spacy_graft.vectors.word_vectors import WordVectors
 
@@ -107,6 +108,8 @@ def test_npy_files(tmp_path, word_list):
         (np.concatenate([VECTORS, VECTORS]), "6 rows, but .* has 3 words"),
         (VECTORS.astype(np.int64), "table of floating-point numbers"),
         (VECTORS[0], "table of floating-point numbers"),
+        (VECTORS[0, :1], "table of floating-point numbers"),
+        (VECTORS[0, 0], "table of floating-point numbers"),
         (np.where(VECTORS == 1.0, np.nan, VECTORS), "vector 1 has values that are no finite"),
         (np.array([object()]), "pickle|Object arrays"),
     ],
@@ -154,6 +157,7 @@ def test_safetensors_files(tmp_path, word_list):
     ("changes", "problem"),
     [
         ({"dtype": "I8"}, "is of type 'I8'"),
+        ({"dtype": []}, r"is of type \[\]"),
         ({"shape": [4, 3]}, "cut off or damaged"),
         ({"shape": [-1, 3]}, "other values than numbers"),
         ({"data_offsets": [0]}, "other values than numbers"),
@@ -194,6 +198,13 @@ def test_whole_words_of_a_tokenizer(tmp_path, vocab, kept):
     assert_vectors(found, tuple(kept.values()), VECTORS[list(kept)])
 
 
+@pytest.mark.parametrize("added", [3, [{}], [{"content": []}], ["a"]])
+def test_added_tokens_of_a_tokenizer_that_are_none(tmp_path, added):
+    content = {"model": {"vocab": {"a": 0, "b": 1, "c": 2}}, "added_tokens": added}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    assert whole_words(tmp_path / "tokenizer.json") == {0: "a", 1: "b", 2: "c"}
+
+
 def test_a_tokenizer_that_is_none(tmp_path):
     np.save(tmp_path / "v.npy", VECTORS)
     for content, problem in (("{", "not JSON"), ("[]", "no tokenizer.json"), ('{"model": 1}', "no tokenizer.json")):
@@ -209,6 +220,16 @@ def test_a_tokenizer_that_is_none(tmp_path):
 def test_word_vectors_that_are_refused(words, problem):
     with pytest.raises(ValueError, match=problem):
         WordVectors(words, VECTORS)
+
+
+@pytest.mark.parametrize("rows", [[0, 3], [-1, 0], [0.0, 1.0], [[0, 1]]])
+def test_rows_of_word_vectors_that_are_refused(rows):
+    with pytest.raises(ValueError, match="w: rows must be numbers of vectors, from 0 to 2"):
+        WordVectors(("a", "b"), VECTORS, "w", np.array(rows))
+
+
+def test_words_that_share_a_vector():
+    assert WordVectors(("a", "b", "c", "d"), VECTORS, rows=[0, 2, 2, 1]).places.tolist() == [0, 2, 2, 1]
 
 
 # Documents

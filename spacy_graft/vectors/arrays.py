@@ -55,13 +55,18 @@ def safetensors_vectors(path: str | Path, words: str | Path, tensor: str | None 
 
 def with_words(table: np.ndarray, words: Path, source: str) -> WordVectors:
     """A table with the words of a list; those without a word are left out."""
+    if table.ndim != 2:
+        raise ValueError(
+            f"{source}: vectors are a table of floating-point numbers with a row a word, but this has the shape "
+            f"{table.shape}."
+        )
     if words.suffix == ".json":
         by_row = whole_words(words)
     else:
         by_row = {row: word for row, (_, word) in enumerate(text_lines(words))}
-    if table.ndim == 2 and (len(by_row) > len(table) or max(by_row, default=0) >= len(table)):
+    if len(by_row) > len(table) or max(by_row, default=0) >= len(table):
         raise ValueError(f"{source} has {len(table):,} rows, but {words} has more words: they do not belong together.")
-    if words.suffix != ".json" and table.ndim == 2 and len(by_row) < len(table):
+    if words.suffix != ".json" and len(by_row) < len(table):
         raise ValueError(f"{source} has {len(table):,} rows, but {words} has {len(by_row):,} words. Give one a row.")
     return WordVectors(tuple(by_row.values()), table[list(by_row)], source)
 
@@ -89,7 +94,7 @@ def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
     name = table_name(path, header, tensor)
     entry = header[name]
     dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
-    if dtype not in DTYPES:
+    if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ValueError(f"{path}: the table {name!r} is of type {dtype!r}. Types that can be read: {listed(DTYPES)}.")
     numbers = [*shape, *offsets] if isinstance(offsets, list) and len(offsets) == 2 else [None]
     if not all(type(number) is int and number >= 0 for number in numbers):

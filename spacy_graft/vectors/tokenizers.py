@@ -27,7 +27,9 @@ def whole_words(path: Path) -> dict[int, str]:
     tokens = tokens_of(content)
     if not tokens:
         raise ValueError(f"{path} is no tokenizer.json: it has no model with a vocab.")
-    special = {token["content"] for token in content.get("added_tokens") or [] if isinstance(token, dict)}
+    added = content.get("added_tokens")
+    contents = [token.get("content") for token in added if isinstance(token, dict)] if isinstance(added, list) else []
+    special = {token for token in contents if isinstance(token, str)}
     marks = any(token.startswith(BEGINS) for token in tokens.values())
     rows: dict[str, int] = {}
     for row, token in sorted(tokens.items()):

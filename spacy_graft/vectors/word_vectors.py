@@ -30,7 +30,7 @@ class WordVectors:
     Raises
     ------
     ValueError
-        If words and vectors do not fit, or a word is there twice.
+        If words and vectors do not fit, a word is there twice, or a row is no row of the vectors.
     """
 
     words: tuple[str, ...]
@@ -41,8 +41,10 @@ class WordVectors:
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "vectors", checked_table(self.vectors, self.source))
-        if self.rows is None:
-            object.__setattr__(self, "rows", np.arange(len(self.vectors)))
+        rows = np.arange(len(self.vectors)) if self.rows is None else np.asarray(self.rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= len(self.vectors)).any():
+            raise ValueError(f"{self.source}: rows must be numbers of vectors, from 0 to {len(self.vectors) - 1:,}.")
+        object.__setattr__(self, "rows", rows.astype(np.int64, copy=False))
         if len(self.words) != len(self.places):
             raise ValueError(f"{self.source}: there are {len(self.words):,} words and {len(self.places):,} vectors.")
         check_words(self.words, self.source)
