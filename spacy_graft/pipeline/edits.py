@@ -154,7 +154,8 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         )
     snapshot, features = snapshot_of(component.model), component.features()
     for pattern in later.denied:
-        if not any(is_denied(snapshot, k, Constraints(deny=[pattern.text])) for k in range(len(features))):
+        alone = Constraints(deny=[pattern.text])
+        if not any(is_denied(snapshot, k, alone) for k in range(len(features))):
             raise ValueError(
                 f"[{component.name}] No feature of the model is named {pattern.text!r}."
                 f"{did_you_mean(pattern.name, [feature.text for feature in features])}"

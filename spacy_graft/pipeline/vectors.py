@@ -57,8 +57,6 @@ def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], voca
     ValueError
         If the pipeline has no vectors, or others than those that the model was trained with.
     """
-    if not word_scores.digest:
-        return word_scores
     block = blocks[word_scores.block]
     assert is_vectors_block(block)
     given = vectors_of_vocab(vocab)
