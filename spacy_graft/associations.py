@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from .graft.constraints import PRODUCT_SIGN
 from .graft.data import TrainingData
 from .graft.indexing import Index, index_of, item_index_of
 from .graft.space import distinct_columns
@@ -432,7 +433,7 @@ class Findings:
             )
 
     def _text(self, terms: Sequence[tuple[str, np.ndarray]]) -> str:
-        return " × ".join(self.naming.text(*term) for term in terms)
+        return PRODUCT_SIGN.join(self.naming.text(*term) for term in terms)
 
     def _context(self, document: int, terms: Sequence[tuple[str, np.ndarray]]) -> str:
         return " … ".join(self.naming.context(document, *term) for term in terms)

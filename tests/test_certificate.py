@@ -277,7 +277,10 @@ def random_items(seed):
 def random_network(seed):
     rng = np.random.default_rng(seed)
     n, n_virtual = int(rng.integers(2, 12)), int(rng.integers(0, 4))
-    items = np.unique(values_of_items(rng, n, rng.choice(["binary", "real"])), axis=1)
+    items = values_of_items(rng, n, rng.choice(["binary", "real"]))
+    # A vertex that is a feature has documents.
+    items[0, ~items.any(axis=0)] = 1.0
+    items = np.unique(items, axis=1)
     learner = some_learner(
         rng, network_alpha=float(10.0 ** rng.uniform(-2, 3)), network_gamma=float(10.0 ** rng.uniform(-2, 2)),
         network_kind=str(rng.choice(NETWORK_KINDS)), network_unlinked=str(rng.choice(UNLINKED)),

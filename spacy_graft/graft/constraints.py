@@ -202,14 +202,14 @@ class Constraints:
         for label in [*self.one_sided, *(label for _, label, _ in self.locks)]:
             if label not in labels:
                 raise ValueError(
-                    f"{owner} The constraints name the label {label!r}, which there is not."
+                    f"{owner} The constraints name the label {label!r}, which does not exist."
                     f"{did_you_mean(label, labels)} The labels: {listed(labels)}."
                 )
         for text in self.names:
             block = Pattern(text).block
             if block is not None and block not in blocks:
                 raise ValueError(
-                    f"{owner} The constraints name the block {block!r} in {text!r}, which there is not."
+                    f"{owner} The constraints name the block {block!r} in {text!r}, which does not exist."
                     f"{did_you_mean(block, blocks)} The blocks: {listed(blocks)}. A name that contains {BLOCK_SIGN!r} "
                     f"is written '*{BLOCK_SIGN}{text}'."
                 )

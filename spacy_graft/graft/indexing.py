@@ -96,7 +96,7 @@ def steering_of(objective: Objective, indexes: Mapping[str, Index]) -> Steering 
 
 
 def by_penalty(data: TrainingData, blocks: Iterable[str]) -> list[str]:
-    """The blocks, that of the smallest penalty first: of these a name is that is locked."""
+    """The blocks by rising penalty: a locked name is that of the first block which has it."""
     return sorted(blocks, key=lambda name: data.penalty_factors[name])
 
 

@@ -59,9 +59,9 @@ class ModelState:
 
     That is scores, residuals and the gradient of the network.
 
-    They move in :meth:`optimise` and :meth:`restore` alone, which leave everything that depends on
-    them true: scores are those of the model, intercepts are optimal, and residuals and the network gradient are those
-    at the present weights. At the start no pairs are active, and all else is optimal.
+    They move in :meth:`optimise`, :meth:`keep`, :meth:`start_from` and :meth:`restore` alone, which leave everything
+    that depends on them true: scores are those of the model, intercepts are optimal, and residuals and the network
+    gradient are those at the present weights. At the start no pairs are active, and all else is optimal.
 
     Memory: 8 bytes a document and label five times over, and 4 bytes a document of each active feature.
 
