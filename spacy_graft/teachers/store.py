@@ -98,7 +98,7 @@ class Store:
         """
         records = self.found[first : first + len(texts)]
         for number, (record, text) in enumerate(zip(records, texts, strict=False), first + 1):
-            if int(record["key"]) != record_key(text, record["row"]):
+            if int(record["key"]) != text_key(text, record["row"].tobytes()):
                 raise ValueError(
                     f"{self.path} is of other texts, or damaged: its record {number:,} is not of "
                     f"{text_name(text, number)}. Give the texts that it was made of (there may be more of them at the "
@@ -110,7 +110,7 @@ class Store:
         """Add the rows of the next texts."""
         records = np.empty(len(texts), self.dtype)
         records["row"] = rows
-        records["key"] = [record_key(text, row) for text, row in zip(texts, records["row"], strict=True)]
+        records["key"] = [text_key(text, row.tobytes()) for text, row in zip(texts, records["row"], strict=True)]
         append_durably(self._file, records.tobytes())
 
     def require_number(self, n_texts: int) -> None:
@@ -143,18 +143,6 @@ def store_header(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def text_key(text: str) -> int:
-    """A 64-bit digest of a text."""
-    return int.from_bytes(digest_bytes(text), "little")
-
-
-def record_key(text: str, row: np.ndarray) -> int:
-    """A 64-bit digest of a text and its row."""
-    return int.from_bytes(digest_bytes(text, row.tobytes()), "little")
-
-
-def digest_bytes(text: str, more: bytes = b"") -> bytes:
-    """Eight bytes of a text, and more."""
-    digest = blake2b(more, digest_size=8)
-    digest.update(text.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+def text_key(text: str, row: bytes = b"") -> int:
+    """A 64-bit digest of a text, or of a row and its text."""
+    return int.from_bytes(blake2b(row + text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
