@@ -223,7 +223,8 @@ def read_param(saved: Any) -> Any:
     """What :func:`plain_param` wrote."""
     if not isinstance(saved, dict):
         return saved
-    if set(saved) != {"type", "settings"}:
+    # Blocks may have these names, too: what they map to are settings.
+    if set(saved) != {"type", "settings"} or isinstance(saved["type"], dict):
         return {name: read_param(value) for name, value in saved.items()}
     if not isinstance(saved["type"], str) or saved["type"] not in SETTINGS:
         raise damaged_model(f"its settings of {saved['type']!r} are none of this version")

@@ -205,6 +205,8 @@ class ItemSpace:
             self.columns = column_names(X)
             matrix, self.names = named_matrix(X, self.columns if names is None else names)
         else:
+            if names is not None:
+                raise ValueError("names are those of the columns of a matrix, but X has the names of items.")
             numbers: dict[str, int] = {}
             matrix = item_matrix(list(X), numbers, grow=True)
             for name in self.more_names:

@@ -210,7 +210,7 @@ class GraftRanker(BaseEstimator, SealedEstimator):
         groups : iterable of hashable, optional
             The group of each candidate, in any order; by default all are of one. A group of one candidate says nothing.
         names : sequence of str, optional
-            Names of the columns of a matrix; by default their numbers.
+            Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional
             How much a group counts, above 0; given for each candidate, and the same for all candidates of a group.
 

@@ -34,6 +34,7 @@ from .held_out import (
 )
 from .item_model import finished_fit, started_fit
 from .messages import listed
+from .options import check_flags
 from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
 from .vectors.word_vectors import WordVectors
 
@@ -237,9 +238,9 @@ class GraftTextClassifier(LinearClassifier):
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
             are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
-        readers = self._readers()
+        readers, X = self._readers(), documents_of(X)
         if vectors is None:
-            self._fit(self._own_space(), X, y, sample_weight)
+            self._fit(TextSpace(readers), X, y, sample_weight)
             return self
         given = self._checked_vectors(vectors)
         reader = vectors_reader(readers)
@@ -311,8 +312,10 @@ class GraftTextClassifier(LinearClassifier):
 
     def _readers(self) -> dict[str, SequenceReader]:
         """What the parameters say of each analyzer, by its name."""
-        given = self.analyzer
-        analyzers: list[Any] = [given] if isinstance(given, str) or callable(given) else list(given)
+        check_flags(type(self).__name__, lowercase=self.lowercase, reverse_complement=self.reverse_complement)
+        given: Any = self.analyzer
+        is_one = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
+        analyzers: list[Any] = [given] if is_one else list(given)
         if not analyzers:
             raise ValueError("GraftTextClassifier: analyzer must name at least one, but is empty.")
         names = names_of_analyzers(analyzers)

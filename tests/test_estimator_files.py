@@ -101,6 +101,13 @@ def test_what_cannot_be_saved(tmp_path):
     assert not path.exists()
 
 
+def test_blocks_may_be_named_like_the_parts_of_settings(tmp_path):
+    blocks = {"type": TokenNgrams(min_df=1), "settings": TokenNgrams("NORM", min_df=1)}
+    model = GraftRanker(Grafting(l1=0.1), blocks=blocks).fit(TEXTS, CORRECT, GROUPS)
+    model.save(tmp_path / "model.graft")
+    assert GraftRanker.load(tmp_path / "model.graft").blocks == blocks
+
+
 def test_a_file_of_another_estimator_is_named(tmp_path):
     path = tmp_path / "model.graft"
     classifier(ITEMS).save(path)

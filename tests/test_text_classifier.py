@@ -425,12 +425,18 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         GraftTextClassifier(LEARNER).fit(X, y)
 
 
+def test_a_single_string_is_refused_whatever_the_weights():
+    with pytest.raises(ValueError, match="Iterable over raw text documents expected"):
+        GraftTextClassifier(LEARNER).fit("abab", [0, 1, 0, 1], [1, 1, 1, 0])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"analyzer": "chars"}, "analyzer must be one of 'char', 'char_wb'.* but is"),
         ({"analyzer": ["char", "char"]}, "analyzer must be one of"),
         ({"analyzer": []}, "analyzer must name at least one"),
+        ({"analyzer": None}, r"analyzer must be one of .*, but is \[None\]"),
         ({"analyzer": len}, "'int' object is not iterable|must return strings"),
         ({"analyzer": str.encode}, "analyzer must return strings for each document, but one is"),
         ({"analyzer": ["char", "word"], "min_df": [1, 2, 3]}, "min_df has 3 values, but there are 2 analyzers"),
@@ -438,6 +444,8 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         ({"max_length": 0}, "max_length must be an integer of at least 1, but is 0"),
         ({"penalty_factor": -1.0}, "penalty_factor must be a number above 0, but is -1.0"),
         ({"lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
+        ({"analyzer": "byte", "lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
+        ({"analyzer": "word", "reverse_complement": 0}, "reverse_complement must be true or false, but is 0"),
         ({"multilabel": 1}, "multilabel must be true or false, but is 1"),
         ({"analyzer": "word", "reverse_complement": True}, "reverse_complement is for characters"),
         ({"learner": "liblinear"}, "learner must be a Grafting, GraftingPath or CoordinateAscent, but is 'liblinear'"),
