@@ -43,6 +43,9 @@ def test_words_of_no_training_text_are_known(of_texts: GraftTextClassifier) -> N
     assert {word.text: word.df for word in of_texts.strongest_words()}["superb"] == 0
     with pytest.raises(ValueError, match=r"no label 'x'\. The labels: '\+', '-'"):
         of_texts.strongest_words(3, "x")
+    for n in (-1, 1.5):
+        with pytest.raises(ValueError, match="n must be an integer of at least 0"):
+            of_texts.strongest_words(n)
 
 
 def test_explanations_sum_to_the_scores(of_texts: GraftTextClassifier) -> None:

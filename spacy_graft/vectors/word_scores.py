@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..extract.hashing import empty_slots, signed
+from ..options import is_count
 from .word_vectors import WordVectors
 
 
@@ -188,7 +189,14 @@ class WordScores:
         rows : int64
             At most ``n``; words that move nothing are left out.
         scores : float64 (len(rows), n_labels)
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is not an integer of at least 0.
         """
+        if not is_count(n, 0):
+            raise ValueError(f"n must be an integer of at least 0, but is {n!r}.")
         scores = self.scores.of(np.arange(len(self.lexicon))).astype(np.float64)
         moved = np.abs(scores) * self.lexicon.shares[:, None]
         strength = moved.max(axis=1) if column is None else moved[:, column]
