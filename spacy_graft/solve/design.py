@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..threads import in_threads
 from . import kernels
 from .active import Active
+
+#: Sums of so many numbers are worth more than one thread.
+THREADS_FROM = 1 << 20
 
 
 class Matrix(NamedTuple):
@@ -24,18 +30,49 @@ class Matrix(NamedTuple):
     entries: np.ndarray
     values: np.ndarray
 
-    def products(self, vectors: np.ndarray) -> np.ndarray:
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+    def products(self, vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """The products with vectors (n, columns): float64 (n, rows)."""
-        n, columns = vectors.shape
-        width = -(-n // 4) * 4
-        lanes, sums = np.zeros((columns, width)), np.empty((len(self.starts) - 1, width))
-        lanes[:, :n] = vectors.T
-        kernels.sums_of_rows(*self, lanes, sums)
-        return np.ascontiguousarray(sums[:, :n].T)
+        return self.products_of_lanes(lanes_of(vectors), len(vectors), n_threads)
+
+    def products_of_lanes(self, lanes: np.ndarray, n: int, n_threads: int = 1) -> np.ndarray:
+        """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`lanes_of` makes them."""
+        products = np.empty((n, self.n_rows))
+        work = [partial(kernels.products_of_rows, *self, lanes, products, *r) for r in self.ranges(lanes, n_threads)]
+        in_threads(work, n_threads)
+        return products
+
+    def sums(self, lanes: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """The same as lanes: float64 (rows, width)."""
+        sums = np.empty((self.n_rows, lanes.shape[1]))
+        work = [
+            partial(kernels.sums_of_rows, self.starts[begin : end + 1], *self[1:], lanes, sums[begin:end])
+            for begin, end in self.ranges(lanes, n_threads)
+        ]
+        in_threads(work, n_threads)
+        return sums
+
+    def ranges(self, lanes: np.ndarray, n_threads: int) -> list[tuple[int, int]]:
+        """Begins and ends of ranges of rows that take about as long as one another."""
+        n_ranges = 1 if n_threads == 1 or len(self.entries) * lanes.shape[1] < THREADS_FROM else 4 * n_threads
+        parts = np.arange(n_ranges) * (len(self.entries) / n_ranges)
+        return list(pairwise([*np.searchsorted(self.starts, parts).tolist(), self.n_rows]))
 
     def squares(self) -> Matrix:
         """The matrix with its values squared."""
         return self._replace(values=self.values**2)
+
+
+def lanes_of(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
+    n, columns = vectors.shape
+    width = n if n == 1 else -(-n // 4) * 4
+    lanes = np.empty((columns, width))
+    lanes[:, :n], lanes[:, n:] = vectors.T, 0.0
+    return lanes
 
 
 class Design:
