@@ -313,13 +313,22 @@ def equal_columns(keys, df, shortest, longest, simplest, longest_node):
 
 
 @njit
-def node_sums(level, bounds, events, lanes, carried, sums):
+def node_sums(level, bounds, events, lanes, units, carried, sums):
     """Sums over the distinct documents of consecutive nodes into ``sums``, in post-order.
 
-    ``level`` and ``bounds`` are those of these nodes, ``events`` those of all.
+    Parameters
+    ----------
+    level, bounds
+        Those of these nodes.
+    events
+        Those of all nodes.
+    lanes : int64 (documents, LANES)
+        What is summed, in units of ``units``, float64 (LANES); modulo 2⁶⁴, so that the order does not matter.
+    carried : int64 (levels + 1, LANES)
+        Between calls, what the finished nodes of each level give to their parent: all zero before the first call.
+    sums : float64 (nodes, LANES)
 
-    ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
-    all zero before the first call. Costs one row of ``lanes`` an event.
+    Costs one row of ``lanes`` an event.
     """
     for k in range(level.shape[0]):
         # Rows are indexed and never sliced: a slice would count references, once an event.
@@ -327,7 +336,7 @@ def node_sums(level, bounds, events, lanes, carried, sums):
         a0, a1, a2, a3 = carried[below, 0], carried[below, 1], carried[below, 2], carried[below, 3]
         a4, a5, a6, a7 = carried[below, 4], carried[below, 5], carried[below, 6], carried[below, 7]
         for j in range(LANES):
-            carried[below, j] = 0.0
+            carried[below, j] = 0
         for e in range(bounds[2 * k], bounds[2 * k + 1]):
             i = events[e]
             a0 += lanes[i, 0]
@@ -348,17 +357,23 @@ def node_sums(level, bounds, events, lanes, carried, sums):
             a5 -= lanes[i, 5]
             a6 -= lanes[i, 6]
             a7 -= lanes[i, 7]
-        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
-        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4, a5, a6, a7
-        for j in range(LANES):
-            carried[above, j] += sums[k, j]
+        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0 * units[0], a1 * units[1], a2 * units[2], a3 * units[3]
+        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4 * units[4], a5 * units[5], a6 * units[6], a7 * units[7]
+        carried[above, 0] += a0
+        carried[above, 1] += a1
+        carried[above, 2] += a2
+        carried[above, 3] += a3
+        carried[above, 4] += a4
+        carried[above, 5] += a5
+        carried[above, 6] += a6
+        carried[above, 7] += a7
 
 
 @njit
-def node_sums_of_one(level, bounds, events, lane, carried, sums):
-    """The same of one lane (documents), in the same order, with ``carried`` (levels + 1) and ``sums`` (nodes, 1).
+def node_sums_of_one(level, bounds, events, lane, unit, carried, sums):
+    """The same of one lane, int64 (documents), with ``carried`` (levels + 1) and ``sums`` (nodes, 1).
 
-    All three are float64, or int64 for sums modulo 2⁶⁴.
+    ``unit`` and ``sums`` are float64, or int64 for the sums themselves.
     """
     for k in range(level.shape[0]):
         total = carried[level[k] + 1]
@@ -367,5 +382,5 @@ def node_sums_of_one(level, bounds, events, lane, carried, sums):
             total += lane[events[e]]
         for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):
             total -= lane[events[e]]
-        sums[k, 0] = total
+        sums[k, 0] = total * unit
         carried[level[k]] += total

@@ -1,4 +1,10 @@
-"""Sums over the documents of every node, for any number of columns at a time."""
+"""Sums over the documents of every node, for any number of columns at a time.
+
+Sums over a tree are those of 64-bit integers in units of 2⁻⁶² of the column's total: what is added and taken away on the
+way may be in any order, and wraps around where it is too large, yet the last digit is always the same. So an index that
+is cut, searched by many or thinned out gives what the whole one does, bit by bit. Values lose what is below half of a
+unit, which is less than the summation of float64 would lose.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from . import kernels
+
+#: Sums are at most 2 to this power in units of their columns.
+LARGEST_POWER = 62
 
 
 def lanes_of(values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -36,6 +45,15 @@ def unsigned_places(tree: kernels.Tree) -> tuple[np.ndarray, np.ndarray]:
     return bounds, events
 
 
+def whole_numbers(lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lanes as int64, and their units: a power of two for each column, so that no sum over documents exceeds 2⁶²."""
+    totals = np.atleast_1d(np.abs(lanes).sum(axis=0))
+    # The total is below 2 to this power.
+    powers = np.frexp(totals)[1]
+    units = np.ldexp(1.0, powers - LARGEST_POWER)
+    return np.rint(lanes / units).astype(np.int64), units
+
+
 def n_levels(tree: kernels.Tree) -> int:
     """Levels of what is carried from nodes to their parents."""
     return int(tree.level.max(initial=0)) + 2
@@ -53,10 +71,13 @@ def passes(tree: kernels.Tree, values: np.ndarray) -> Iterator[tuple[int, int, i
     bounds, events = unsigned_places(tree)
     for column, lanes in lanes_of(values):
         add_up = kernels.node_sums_of_one if lanes.ndim == 1 else kernels.node_sums
-        sums, carried = room_for(lanes), np.zeros((n_levels(tree), *lanes.shape[1:]))
+        whole, units = whole_numbers(lanes)
+        unit = units[0] if lanes.ndim == 1 else units
+        sums, carried = room_for(lanes), np.zeros((n_levels(tree), *lanes.shape[1:]), np.int64)
         for begin in range(0, n_nodes, kernels.CHUNK):
             end = min(begin + kernels.CHUNK, n_nodes)
-            add_up(tree.level[begin:end], bounds[2 * begin : 2 * end + 1], events, lanes, carried, sums)
+            with np.errstate(over="ignore"):
+                add_up(tree.level[begin:end], bounds[2 * begin : 2 * end + 1], events, whole, unit, carried, sums)
             yield column, begin, end, sums
 
 
@@ -76,5 +97,5 @@ def keys_by_node(tree: kernels.Tree, numbers: np.ndarray) -> np.ndarray:
     carried = np.zeros(n_levels(tree), np.int64)
     # The compiler wraps around without a word; NumPy, where there is no compiler, would warn.
     with np.errstate(over="ignore"):
-        kernels.node_sums_of_one(tree.level, bounds, events, numbers, carried, keys)
+        kernels.node_sums_of_one(tree.level, bounds, events, numbers, np.int64(1), carried, keys)
     return keys[:, 0]
