@@ -58,33 +58,6 @@ def document_frequencies(symbols, starts, n_symbols):
     return df
 
 
-@njit
-def common_prefixes(symbols, suffixes, max_length):
-    """LCP array, by way of the permuted one (Kärkkäinen, Manzini & Puglisi, CPM 2009), cut at breaks.
-
-    Cutting keeps the method's invariant (dropping the first symbol shortens a common prefix by one at the most),
-    since suffixes that agree up to a break are neighbours. One entry, 0, more than there are suffixes.
-    """
-    plcp = np.full(symbols.shape[0], -1, np.int32)
-    for i in range(1, suffixes.shape[0]):
-        plcp[suffixes[i]] = suffixes[i - 1]
-    length = 0
-    for i in range(symbols.shape[0]):
-        j = plcp[i]
-        if j < 0:
-            length = 0
-            continue
-        while symbols[i + length] == symbols[j + length] and symbols[i + length] != 0:
-            length += 1
-        plcp[i] = length
-        if length > 0:
-            length -= 1
-    lcp = np.zeros(suffixes.shape[0] + 1, np.int32)
-    for i in range(1, suffixes.shape[0]):
-        lcp[i] = min(plcp[suffixes[i]], max_length)
-    return lcp
-
-
 @inlined
 def lowest_open(stack, top, leaf):
     """The deepest open interval that holds ``leaf``: the last slot whose left bound is not right of it."""
@@ -159,7 +132,10 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 
 @njit
-def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
+def fill_interval_nodes(
+    suffixes, lcp, documents, run_lengths, n_documents, min_df, open_before, open_after, stack, nodes, places, bounds,
+    events,
+):
     """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
@@ -169,24 +145,29 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
 
     Parameters
     ----------
-    suffixes, lcp : int32
-        See the module's contract.
+    suffixes : int32 or int64, lcp : int32
+        See the module's contract. The first and the last entry of ``lcp`` are what the first suffix shares with the one
+        before it, and the last with the one after it, where these are some of all suffixes; 0 else.
     documents : int32
         The document of each suffix.
     run_lengths : int32
         Longest n-gram that begins at each suffix. Looked at only if ``min_df`` is 1, where a suffix by itself is a
         node of one document; may be empty otherwise.
+    open_before, open_after : int32
+        Depths, ascending, of the intervals that hold the first suffix and the one before it, and of those that hold the
+        last one and the one after it. These are nodes, whatever the number of their documents here.
     stack : int32 (largest of ``lcp`` + 3, 7)
         Room for the open intervals.
-    nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * suffixes)
-        Filled here; a row of ``nodes`` is (first, longest, df, place), ``place`` a position in ``symbols`` where the
-        n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1); pages that are
-        never touched cost nothing.
+    nodes : int32 (capacity, 3), places : int32 or int64 (capacity), bounds : int64 (2 * capacity + 1)
+    events : int32 (2 * suffixes)
+        Filled here; a row of ``nodes`` is (first, longest, df), ``places`` are positions in ``symbols`` where the
+        n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1), and one for each open
+        interval; pages that are never touched cost nothing.
 
     Returns
     -------
     int
-        The number of nodes.
+        The number of nodes, those that are open after the last suffix among them: the last ones.
     """
     chain = np.empty(suffixes.shape[0], np.int32)
     waiting = np.empty(suffixes.shape[0], np.int32)
@@ -195,9 +176,14 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
     net = np.zeros(n_documents, np.int32)
     top = 0
     open_interval(stack, top, 0, 0, 0, 0)
+    for depth in open_before:
+        top += 1
+        open_interval(stack, top, depth, 0, 0, 0)
+    n_before = top
     k = 0
     bounds[0] = 0
 
+    ending = False
     for leaf in range(suffixes.shape[0]):
         ahead = lcp[leaf + 1]
         document = documents[leaf]
@@ -205,7 +191,7 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
             top += 1
             open_interval(stack, top, ahead, leaf, k, n_waiting)
         if min_df == 1 and run_lengths[leaf] > max(lcp[leaf], ahead):
-            nodes[k, 0], nodes[k, 1], nodes[k, 2], nodes[k, 3] = k, run_lengths[leaf], 1, suffixes[leaf]
+            nodes[k, 0], nodes[k, 1], nodes[k, 2], places[k] = k, run_lengths[leaf], 1, suffixes[leaf]
             events[bounds[2 * k]] = document
             bounds[2 * k + 1] = bounds[2 * k + 2] = bounds[2 * k] + 1
             k += 1
@@ -216,24 +202,50 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
             add_cancel(stack, top, chain, leaf, previous[document])
         previous[document] = leaf
 
-        while stack[top, DEPTH] > ahead:
-            df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
-            if df >= min_df:
-                nodes[k, 0], nodes[k, 1] = stack[top, FIRST], stack[top, DEPTH]
-                nodes[k, 2], nodes[k, 3] = df, suffixes[leaf]
-                adds = waiting[stack[top, WAITING] : n_waiting]
-                bounds[2 * k + 1], bounds[2 * k + 2] = net_events(
-                    adds, chain, stack[top, HEAD], documents, net, events, bounds[2 * k]
-                )
-                n_waiting = stack[top, WAITING]
-                stack[top, HEAD] = stack[top, TAIL] = -1
-                k += 1
-            if stack[top - 1, DEPTH] < ahead:
-                stack[top, DEPTH] = ahead
-            else:
-                hand_down(stack, top, chain)
-                top -= 1
+        while True:
+            while stack[top, DEPTH] > ahead:
+                df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
+                if df >= min_df or top <= n_before or (ending and is_in(stack[top, DEPTH], open_after)):
+                    nodes[k, 0], nodes[k, 1], nodes[k, 2] = stack[top, FIRST], stack[top, DEPTH], df
+                    places[k] = suffixes[leaf]
+                    adds = waiting[stack[top, WAITING] : n_waiting]
+                    bounds[2 * k + 1], bounds[2 * k + 2] = net_events(
+                        adds, chain, stack[top, HEAD], documents, net, events, bounds[2 * k]
+                    )
+                    n_waiting = stack[top, WAITING]
+                    stack[top, HEAD] = stack[top, TAIL] = -1
+                    k += 1
+                if stack[top - 1, DEPTH] < ahead:
+                    stack[top, DEPTH] = ahead
+                else:
+                    hand_down(stack, top, chain)
+                    top -= 1
+                    n_before = min(n_before, top)
+            if leaf < suffixes.shape[0] - 1 or ahead == 0:
+                break
+            # After the last suffix, what goes on is closed, from the deepest interval up.
+            ending = True
+            ahead = largest_below(ahead, open_after)
     return k
+
+
+@inlined
+def is_in(depth, depths):
+    """Whether it is one of them."""
+    found = False
+    for other in depths:
+        found |= other == depth
+    return found
+
+
+@inlined
+def largest_below(depth, depths):
+    """The last of ascending depths that is smaller, or 0."""
+    largest = 0
+    for other in depths:
+        if other < depth:
+            largest = other
+    return largest
 
 
 @njit

@@ -12,7 +12,10 @@ from pydivsufsort import divsufsort
 from ..extract.streams import Stream
 from . import kernels
 from .fingerprints import column_numbers
+from .shards import Assembly, Part, Shard, concatenated, cuts, part_of, part_of_shard
+from .suffixes import Suffixes
 from .sums import keys_by_node, passes, sums_by_node
+from .texts import RankedText
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
@@ -31,8 +34,10 @@ class NgramIndex:
         Ranks, see :mod:`spacy_graft.index.kernels`.
     alphabet : uint32 or uint64
         The stream's symbol of each rank; entry 0 (the break) is unused.
-    nodes : int32 (n_nodes, 4)
-        Columns first, longest, df, place.
+    nodes : int32 (n_nodes, 3)
+        Columns first, longest, df.
+    places : int32 or int64 (n_nodes)
+        Where in ``symbols`` the n-grams stand.
     level, shortest : int32 (n_nodes)
     bounds : int32 or int64 (2 * n_nodes + 1)
     events : int32
@@ -47,6 +52,7 @@ class NgramIndex:
     symbols: np.ndarray
     alphabet: np.ndarray
     nodes: np.ndarray
+    places: np.ndarray
     level: np.ndarray
     shortest: np.ndarray
     bounds: np.ndarray
@@ -56,7 +62,9 @@ class NgramIndex:
     n_documents: int
 
     @classmethod
-    def build(cls, stream: Stream, min_df: int = 1, max_length: int | None = None) -> NgramIndex:
+    def build(
+        cls, stream: Stream, min_df: int = 1, max_length: int | None = None, n_shards: int = 1
+    ) -> NgramIndex:
         """Index a stream in time linear in its length.
 
         Parameters
@@ -66,6 +74,8 @@ class NgramIndex:
             Least number of documents of a feature, at least 1.
         max_length : int, optional
             Longest n-gram in symbols; any length if None.
+        n_shards : int
+            In how many parts to build it (:mod:`.shards`): the index is the same.
 
         Raises
         ------
@@ -73,32 +83,31 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
-        symbols, alphabet, documents = ranked(stream, min_df)
-        suffixes = suffix_array(symbols)
-        # So that alphabets of letters or tags share what is compiled for those of words.
-        wide = symbols.astype(np.uint16) if symbols.dtype == np.uint8 else symbols
-        lcp = kernels.common_prefixes(wide, suffixes, limit)
-        del wide
-        runs = run_lengths(symbols, limit)[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        documents = documents[suffixes]
-        nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
-        del suffixes, lcp, documents, runs
-        level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
+        text = RankedText.of_stream(stream, min_df)
+        part = in_one_piece(text, min_df, limit) if n_shards == 1 else in_shards(text, n_shards, min_df, limit)
+        return cls.of_part(text, part)
+
+    @classmethod
+    def of_part(cls, text: RankedText, part: Part) -> NgramIndex:
+        """The index of all nodes of a text."""
+        nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        keys = keys_by_node(tree, column_numbers(stream.n_documents))
+        keys = keys_by_node(tree, column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
         kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
         return cls(
-            symbols=symbols,
-            alphabet=alphabet,
+            symbols=text.symbols,
+            alphabet=text.alphabet,
             nodes=nodes,
+            places=part.places,
             level=level,
             shortest=shortest,
-            bounds=bounds,
+            # Half the memory traffic of a search, where it is enough.
+            bounds=bounds.astype(np.int32) if len(events) < 2**31 else bounds,
             events=events,
             distinct=distinct,
             longest_node=longest_node,
-            n_documents=stream.n_documents,
+            n_documents=text.n_documents,
         )
 
     @property
@@ -166,47 +175,21 @@ class NgramIndex:
         ends = np.cumsum(lengths, dtype=np.int64)
         begins = ends - lengths
         total = int(ends[-1]) if len(ends) else 0
-        places = np.arange(total) + np.repeat(self.nodes[nodes, 3] - begins, lengths)
+        places = np.arange(total) + np.repeat(self.places[nodes] - begins, lengths)
         symbols = self.alphabet[self.symbols[places]]
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Dense ranks with breaks, the alphabet, and the document of each position.
-
-    The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
-    """
-    n = stream.n_documents
-    if len(stream.symbols) + n >= 2**31:
+def in_one_piece(text: RankedText, min_df: int, max_length: int) -> Part:
+    """All nodes of a text."""
+    if len(text.symbols) >= 2**31:
         raise ValueError(
-            f"The stream has {len(stream.symbols):,} symbols in {n:,} documents; an index holds at most 2,147,483,647. "
-            "Train on fewer documents, or give the block a max_length and split the texts."
+            f"The text has {len(text.symbols):,} symbols, and an index in one piece holds at most 2,147,483,647. Build "
+            "it in several shards."
         )
-    alphabet, ranks = alphabet_of(stream.symbols)
-    df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
-    frequent = df >= min_df
-    if alphabet.dtype == np.uint32:
-        frequent &= alphabet != 0
-    new_rank = np.where(frequent, np.cumsum(frequent), 0)
-    lengths = np.diff(stream.starts)
-    documents = np.repeat(np.arange(n, dtype=np.int32), lengths + 1)
-    symbols = np.zeros(len(documents), np.min_scalar_type(int(frequent.sum())))
-    breaks = np.zeros(len(documents), np.bool_)
-    breaks[np.cumsum(lengths + 1) - 1] = True
-    symbols[~breaks] = new_rank.astype(symbols.dtype)[ranks]
-    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), documents
-
-
-def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct symbols, and each symbol's rank among them."""
-    if symbols.dtype == np.uint32 and len(symbols):
-        # Code points: counting beats sorting.
-        alphabet = np.flatnonzero(np.bincount(symbols)).astype(np.uint32)
-        table = np.zeros(int(alphabet[-1]) + 1, np.uint32)
-        table[alphabet] = np.arange(len(alphabet), dtype=np.uint32)
-        return alphabet, table[symbols]
-    alphabet, ranks = np.unique(symbols, return_inverse=True)
-    return alphabet, ranks.astype(np.uint32)
+    positions = np.arange(len(text.symbols), dtype=np.int32)
+    everything = Shard(np.uint64(0), np.uint64(0), len(positions))
+    return part_of(text, positions, suffix_array(text.symbols), everything, min_df, max_length)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
@@ -216,28 +199,12 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
     return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
 
 
-def run_lengths(symbols: np.ndarray, max_length: int) -> np.ndarray:
-    """Symbols from each position to the next break, at most ``max_length`` (int32)."""
-    positions = np.arange(len(symbols), dtype=np.int32)
-    next_break = np.where(symbols == 0, positions, np.int32(len(symbols)))
-    next_break = np.minimum.accumulate(next_break[::-1])[::-1]
-    return np.minimum(next_break - positions, max_length).astype(np.int32)
-
-
-def interval_nodes(
-    suffixes: np.ndarray, lcp: np.ndarray, documents: np.ndarray, runs: np.ndarray, n_documents: int, min_df: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, bounds and events (see the kernel), given back to the system down to what they hold."""
-    capacity = len(suffixes) * (2 if min_df == 1 else 1)
-    nodes = np.empty((capacity, 4), np.int32)
-    bounds = np.empty(2 * capacity + 1, np.int64)
-    events = np.empty(2 * len(suffixes), np.int32)
-    stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
-    n_nodes = kernels.fill_interval_nodes(
-        suffixes, lcp, documents, runs, n_documents, min_df, stack, nodes, bounds, events
-    )
-    nodes.resize((n_nodes, 4), refcheck=False)
-    bounds.resize(2 * n_nodes + 1, refcheck=False)
-    events.resize(int(bounds[-1]), refcheck=False)
-    # Half the memory traffic of a search, where it is enough.
-    return nodes, bounds.astype(np.int32) if len(events) < 2**31 else bounds, events
+def in_shards(text: RankedText, n_shards: int, min_df: int, max_length: int) -> Part:
+    """The same nodes from shards."""
+    suffixes = Suffixes(text.symbols)
+    assembly = Assembly(text.n_documents)
+    parts = [
+        assembly.whole(part_of_shard(text, suffixes, shard, min_df, max_length), shard)
+        for shard in cuts(text, suffixes, n_shards, min_df, max_length)
+    ]
+    return concatenated(parts)

@@ -284,6 +284,66 @@ def double_ranks(order, ranks, ties, keys, step):
         step *= 2
 
 
+@inlined
+def head_at(text, position, n):
+    """The first ``n`` symbols as one number, those from a break on 0."""
+    return key_at(text, position) >> np.uint64(text.bits * (text.n - n))
+
+
+@njit
+def heads(text, symbols, positions, n):
+    """Of suffixes at ``positions``, those that begin with a break left out: uint64."""
+    found = np.empty(positions.shape[0], np.uint64)
+    n_found = 0
+    for i in range(positions.shape[0]):
+        if symbols[positions[i]] != 0:
+            found[n_found] = head_at(text, positions[i], n)
+            n_found += 1
+    return found[:n_found]
+
+
+@njit
+def heads_by_range(text, symbols, n, begins, counts, smallest, largest):
+    """Count the suffixes whose heads lie between the ``begins`` (uint64, from 0 on), and their heads' extremes."""
+    for i in range(symbols.shape[0]):
+        if symbols[i] != 0:
+            head = head_at(text, i, n)
+            r = np.searchsorted(begins, head, side="right") - 1
+            counts[r] += 1
+            smallest[r] = min(smallest[r], head)
+            largest[r] = max(largest[r], head)
+
+
+@njit
+def select_range(text, symbols, n, smallest, largest, positions):
+    """Fill in where suffixes begin with heads from ``smallest`` to ``largest``."""
+    n_found = 0
+    for i in range(symbols.shape[0]):
+        if symbols[i] != 0:
+            head = head_at(text, i, n)
+            if smallest <= head <= largest:
+                positions[n_found] = i
+                n_found += 1
+
+
+@njit
+def prefix_frequencies(text, symbols, ends, prefixes, lengths, occurrences, df):
+    """Occurrences of some prefixes, of keys ``prefixes`` (uint64) and ``lengths``, and the documents that have them."""
+    last = np.full(prefixes.shape[0], -1, np.int64)
+    document = 0
+    for i in range(symbols.shape[0]):
+        while i >= ends[document]:
+            document += 1
+        if symbols[i] != 0:
+            key = key_at(text, i)
+            for p in range(prefixes.shape[0]):
+                if key >> np.uint64(text.bits * (text.n - lengths[p])) == prefixes[p]:
+                    occurrences[p] += 1
+                    if last[p] != document:
+                        last[p] = document
+                        df[p] += 1
+
+
 @njit
 def common_prefixes(symbols, positions, order, max_length):
     """Symbols that each suffix shares with the one before it in ``order``, at most ``max_length``: int32 (m + 1).
@@ -292,12 +352,11 @@ def common_prefixes(symbols, positions, order, max_length):
     than what those of an earlier one do, so that each symbol is looked at once, however long the repeats are. The first
     entry and the last are 0.
     """
-    m = order.shape[0]
-    before = np.full(m, -1, np.int32)
-    for i in range(1, m):
+    before = np.full(positions.shape[0], -1, np.int32)
+    for i in range(1, order.shape[0]):
         before[order[i]] = order[i - 1]
-    end = positions[0] if m else 0
-    for number in range(m):
+    end = 0
+    for number in range(positions.shape[0]):
         if before[number] < 0:
             before[number] = 0
             continue
@@ -307,8 +366,8 @@ def common_prefixes(symbols, positions, order, max_length):
             length += 1
         end = place + length
         before[number] = min(length, max_length)
-    lcp = np.zeros(m + 1, np.int32)
-    for i in range(1, m):
+    lcp = np.zeros(order.shape[0] + 1, np.int32)
+    for i in range(1, order.shape[0]):
         lcp[i] = before[order[i]]
     return lcp
 
@@ -316,10 +375,23 @@ def common_prefixes(symbols, positions, order, max_length):
 @njit
 def documents_in_order(positions, order, ends):
     """The document of each suffix; ``ends`` are the positions after the documents' breaks."""
-    of_number = np.empty(order.shape[0], np.int32)
+    of_number = np.empty(positions.shape[0], np.int32)
     document = 0
-    for number in range(order.shape[0]):
+    for number in range(positions.shape[0]):
         while positions[number] >= ends[document]:
             document += 1
         of_number[number] = document
     return of_number[order]
+
+
+@njit
+def run_lengths(symbols, positions, max_length):
+    """Symbols from each position, ascending ones, to the next break, at most ``max_length``: int32."""
+    lengths = np.empty(positions.shape[0], np.int32)
+    end = 0
+    for number in range(positions.shape[0]):
+        end = max(end, positions[number])
+        while symbols[end] != 0:
+            end += 1
+        lengths[number] = min(end - positions[number], max_length)
+    return lengths

@@ -57,13 +57,13 @@ class Suffixes:
     cover_size: int = COVER_SIZE
 
     def __post_init__(self) -> None:
-        self._text = packed(self.symbols)
+        self.text = packed(self.symbols)
         self._cover, self._period = difference_cover(self.cover_size)
 
     @property
-    def positions(self) -> np.ndarray:
-        """Where suffixes begin that do not begin with a break: int32, or int64 in a text of 2³¹ symbols."""
-        return np.flatnonzero(self.symbols).astype(np.int32 if len(self.symbols) < 2**31 else np.int64)
+    def dtype(self) -> type[np.signedinteger]:
+        """Of positions: int32, or int64 in a text of 2³¹ symbols."""
+        return np.int32 if len(self.symbols) < 2**31 else np.int64
 
     def order(self, positions: np.ndarray) -> np.ndarray:
         """Sort suffixes: the numbers of ``positions``, which ascend, in the order of their suffixes (int32).
@@ -98,9 +98,9 @@ class Suffixes:
         """The order, but for the ties: where the groups of suffixes begin and end that agree for a period."""
         order = np.empty(len(positions), np.int32)
         begins = np.zeros(2**kernels.DEALT_BITS + 1, np.int64)
-        kernels.deal(self._text, positions, order, begins)
+        kernels.deal(self.text, positions, order, begins)
         keys = np.empty(len(positions), np.uint64)
-        ties = kernels.sort_suffixes(self._text, positions, begins, order, keys, self._period)
+        ties = kernels.sort_suffixes(self.text, positions, begins, order, keys, self._period)
         return order, ties
 
 
