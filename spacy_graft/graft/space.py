@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class FeatureSpace:
     ----------
     parts : sequence of Part
         No column is a feature of two of them.
+    n_threads : int
+        How many search.
 
     Attributes
     ----------
@@ -44,8 +46,9 @@ class FeatureSpace:
         Where each active row comes from: the number of its part, and its node there.
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], n_threads: int = 1) -> None:
         self.parts = parts
+        self.n_threads = n_threads
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
 
@@ -86,6 +89,7 @@ class FeatureSpace:
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
+        request = replace(request, n_threads=self.n_threads)
         found = [part.best(request) for _, part in searched]
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])

@@ -133,7 +133,18 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 @njit
 def fill_interval_nodes(
-    suffixes, lcp, documents, run_lengths, n_documents, min_df, open_before, open_after, stack, nodes, places, bounds,
+    suffixes,
+    lcp,
+    documents,
+    run_lengths,
+    n_documents,
+    min_df,
+    open_before,
+    open_after,
+    stack,
+    nodes,
+    places,
+    bounds,
     events,
 ):
     """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
 from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
+from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
 from .shards import Assembly, Part, Shard, concatenated, cuts, part_of, part_of_shard
 from .suffixes import Suffixes
-from .sums import keys_by_node, passes, sums_by_node
+from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
 
 #: No bound on the length of an n-gram.
@@ -63,7 +65,12 @@ class NgramIndex:
 
     @classmethod
     def build(
-        cls, stream: Stream, min_df: int = 1, max_length: int | None = None, n_shards: int = 1
+        cls,
+        stream: Stream,
+        min_df: int = 1,
+        max_length: int | None = None,
+        n_shards: int = 1,
+        n_threads: int = 1,
     ) -> NgramIndex:
         """Index a stream in time linear in its length.
 
@@ -76,6 +83,8 @@ class NgramIndex:
             Longest n-gram in symbols; any length if None.
         n_shards : int
             In how many parts to build it (:mod:`.shards`): the index is the same.
+        n_threads : int
+            How many parts are built at a time.
 
         Raises
         ------
@@ -84,7 +93,10 @@ class NgramIndex:
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
         text = RankedText.of_stream(stream, min_df)
-        part = in_one_piece(text, min_df, limit) if n_shards == 1 else in_shards(text, n_shards, min_df, limit)
+        if n_shards == 1:
+            part = in_one_piece(text, min_df, limit)
+        else:
+            part = in_shards(text, n_shards, n_threads, min_df, limit)
         return cls.of_part(text, part)
 
     @classmethod
@@ -92,7 +104,7 @@ class NgramIndex:
         """The index of all nodes of a text."""
         nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        keys = keys_by_node(tree, column_numbers(text.n_documents))
+        keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
         kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
         return cls(
@@ -140,13 +152,22 @@ class NgramIndex:
             documents[start:stop].sort()
         return starts, documents, np.empty(0)
 
+    @cached_property
+    def ranged(self) -> RangedTree:
+        """The nodes in ranges."""
+        return RangedTree.of(self.tree)
+
+    def range_sums(self, lanes: np.ndarray) -> TreeSums:
+        """Sums of float64 lanes over each node's documents (see :mod:`.sums`)."""
+        return self.ranged.range_sums(lanes)
+
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
-        """Sum ``values`` (n_documents, k) over each node's documents, chunk by chunk (see :mod:`.sums`)."""
-        return passes(self.tree, values)
+        """Sum ``values`` (n_documents, k) over each node's documents, some nodes at a time (see :mod:`.sums`)."""
+        return passes(self, values)
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-        return sums_by_node(self.tree, values, dtype)
+        return sums_by_node(self, self.n_nodes, values, dtype)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
@@ -158,7 +179,7 @@ class NgramIndex:
 
         They are summed anew, for a hundredth of the time of building; keeping them would cost 8 bytes a node.
         """
-        return keys_by_node(self.tree, column_numbers(self.n_documents))
+        return self.ranged.keys(column_numbers(self.n_documents))
 
     def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The shortest n-gram of each node, in the stream's own symbols."""
@@ -199,12 +220,10 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
     return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
 
 
-def in_shards(text: RankedText, n_shards: int, min_df: int, max_length: int) -> Part:
+def in_shards(text: RankedText, n_shards: int, n_threads: int, min_df: int, max_length: int) -> Part:
     """The same nodes from shards."""
-    suffixes = Suffixes(text.symbols)
-    assembly = Assembly(text.n_documents)
-    parts = [
-        assembly.whole(part_of_shard(text, suffixes, shard, min_df, max_length), shard)
-        for shard in cuts(text, suffixes, n_shards, min_df, max_length)
-    ]
-    return concatenated(parts)
+    suffixes, assembly = Suffixes(text.symbols), Assembly(text.n_documents)
+    shards = cuts(text, suffixes, n_shards, min_df, max_length)
+    work = [partial(part_of_shard, text, suffixes, shard, min_df, max_length) for shard in shards]
+    parts = in_threads(work, n_threads)
+    return concatenated([assembly.whole(part, shard) for part, shard in zip(parts, shards, strict=True)])

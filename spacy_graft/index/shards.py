@@ -1,15 +1,15 @@
 """An index in parts: a shard holds the suffixes of all documents whose first symbols lie in a range.
 
-A node is a set of suffixes with a common prefix. So nearly every node is whole in one shard, with the same documents as
-in one index; those that a cut goes through, two a cut at the most, are put together from their parts. What comes out is
-the index that is built in one piece, node by node.
+A node is a set of suffixes with a common prefix. So nearly every node is whole in one shard, with the same documents
+as in one index; those that a cut goes through, two a cut at the most, are put together from their parts. What comes out
+is the index that is built in one piece, node by node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -92,10 +92,11 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
         return [Shard(begins[0], begins[0], 0)]
     full = np.flatnonzero(counts)
     shared = [
-        min(common_symbols(int(largest[a]), int(smallest[b]), n, packed.bits), max_length)
-        for a, b in zip(full[:-1], full[1:], strict=True)
+        min(common_symbols(int(largest[a]), int(smallest[b]), n, packed.bits), max_length) for a, b in pairwise(full)
     ]
-    prefixes = [prefixes_of(int(smallest[b]), length, n, packed.bits) for b, length in zip(full[1:], shared, strict=True)]
+    prefixes = [
+        prefixes_of(int(smallest[b]), length, n, packed.bits) for b, length in zip(full[1:], shared, strict=True)
+    ]
     nodes = open_nodes(text, suffixes, prefixes, min_df)
     shared, nodes = [0, *shared, 0], [(), *nodes, ()]
     return [
@@ -122,7 +123,7 @@ def prefixes_of(head: int, length: int, n: int, bits: int) -> list[Prefix]:
 def open_nodes(
     text: RankedText, suffixes: Suffixes, prefixes: list[list[Prefix]], min_df: int
 ) -> list[tuple[Prefix, ...]]:
-    """Which prefixes at each cut are nodes: those that ``min_df`` documents share, and not only as parts of the next."""
+    """Which prefixes at each cut are nodes: those of ``min_df`` documents that stand elsewhere than in the next one."""
     every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
     occurrences, df = np.zeros(len(every), np.int64), np.zeros(len(every), np.int64)
     keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
@@ -165,7 +166,9 @@ def part_of(
     lcp[0], lcp[-1] = shard.shared_before, shard.shared_after
     documents = suffix_kernels.documents_in_order(positions, order, text.ends)
     runs = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order] if min_df == 1 else lcp[:0]
-    before, after = (np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after))
+    before, after = (
+        np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after)
+    )
     capacity = len(order) * (2 if min_df == 1 else 1) + len(before) + len(after)
     nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, positions.dtype)
     bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(order), np.int32)
@@ -179,7 +182,8 @@ def part_of(
     places.resize(n_nodes, refcheck=False)
     bounds.resize(2 * n_nodes + 1, refcheck=False)
     events.resize(int(bounds[-1]), refcheck=False)
-    return Part(nodes, places, *kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1]), bounds, events)
+    level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
+    return Part(nodes, places, level, shortest, bounds, events)
 
 
 @dataclass
@@ -193,8 +197,8 @@ class OpenNode:
     columns : list of int32
         Its documents in each shard.
     own : list of (int32, int)
-        Documents that its own events add, with 1, or take away, with -1; and what is to be added for nodes below it that
-        a cut goes through as well.
+        Documents that its own events add, with 1, or take away, with -1; and what is to be added for nodes below it
+        that a cut goes through as well.
     """
 
     first: int
@@ -263,15 +267,19 @@ def concatenated(parts: Sequence[Part]) -> Part:
         return parts[0]
     offsets = np.cumsum([0, *(len(part.events) for part in parts)])
     bounds = [part.bounds[:-1] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    arrays = [np.concatenate(arrays) for arrays in zip(*(part[:4] for part in parts), strict=True)]
-    return Part(*arrays, np.concatenate([*bounds, offsets[-1:]]), np.concatenate([part.events for part in parts]))
+    nodes, places, level, shortest = (
+        np.concatenate(arrays) for arrays in zip(*(part[:4] for part in parts), strict=True)
+    )
+    events = np.concatenate([part.events for part in parts])
+    return Part(nodes, places, level, shortest, np.concatenate([*bounds, offsets[-1:]]), events)
 
 
 def without_last(part: Part, n: int) -> Part:
     """The part without its last nodes."""
     n_left = len(part.nodes) - n
     bounds = part.bounds[: 2 * n_left + 1]
-    return Part(*(array[:n_left] for array in part[:4]), bounds, part.events[: bounds[-1]])
+    nodes, places, level, shortest = (array[:n_left] for array in part[:4])
+    return Part(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
 
 
 def with_events(part: Part, k: int, added: np.ndarray, taken: np.ndarray) -> Part:

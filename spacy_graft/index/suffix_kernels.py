@@ -1,7 +1,7 @@
 """Kernels that sort suffixes of a text: all, or those of a shard, without the order of the others.
 
-A suffix ends at the first break. Suffixes are compared by *keys*: as many symbols as 64 bits hold, the ones after a break
-0. Suffixes that are equal up to their break stand in the order of the text.
+A suffix ends at the first break. Suffixes are compared by *keys*: as many symbols as 64 bits hold, those after a break
+being 0. Suffixes that are equal up to their break stand in the order of the text.
 
 What is sorted is the numbers of suffixes in the order of the text (``positions``, ascending): ``order`` holds them.
 """
@@ -76,17 +76,18 @@ def has_break(key, text):
 
 @njit
 def deal(text, positions, order, counts):
-    """Fill ``order`` by the highest bits of the first keys, and ``counts`` (2 ** DEALT_BITS + 1) with where each begins."""
-    shift = np.uint64(max(text.bits * text.n - DEALT_BITS, 0))
+    """Fill ``order`` by the highest bits of the first keys; ``counts`` (2 ** DEALT_BITS + 1) says where each begins."""
+    unused = text.bits * text.n - DEALT_BITS
+    shift = np.uint64(max(unused, 0))
     counts[:] = 0
     for i in range(positions.shape[0]):
         counts[np.int64(key_at(text, positions[i]) >> shift) + 1] += 1
     for c in range(counts.shape[0] - 1):
         counts[c + 1] += counts[c]
     for i in range(positions.shape[0]):
-        c = np.int64(key_at(text, positions[i]) >> shift)
-        order[counts[c]] = i
-        counts[c] += 1
+        bucket = np.int64(key_at(text, positions[i]) >> shift)
+        order[counts[bucket]] = i
+        counts[bucket] += 1
     for c in range(counts.shape[0] - 1, 0, -1):
         counts[c] = counts[c - 1]
     counts[0] = 0
@@ -348,9 +349,9 @@ def prefix_frequencies(text, symbols, ends, prefixes, lengths, occurrences, df):
 def common_prefixes(symbols, positions, order, max_length):
     """Symbols that each suffix shares with the one before it in ``order``, at most ``max_length``: int32 (m + 1).
 
-    By way of the text (Kärkkäinen, Manzini & Puglisi, CPM 2009): what the suffixes of one position share ends no earlier
-    than what those of an earlier one do, so that each symbol is looked at once, however long the repeats are. The first
-    entry and the last are 0.
+    By way of the text (Kärkkäinen, Manzini & Puglisi, CPM 2009): what the suffix of a position shares ends no earlier
+    than what that of an earlier one does, so that each symbol is looked at once, however long the repeats are. The
+    first entry and the last are 0.
     """
     before = np.full(positions.shape[0], -1, np.int32)
     for i in range(1, order.shape[0]):

@@ -30,7 +30,7 @@ class RankedText:
 
     @classmethod
     def of_stream(cls, stream: Stream, min_df: int) -> RankedText:
-        """The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature has them."""
+        """The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them."""
         alphabet, ranks = alphabet_of(stream.symbols)
         df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
         frequent = df >= min_df
