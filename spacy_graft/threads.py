@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
-def in_threads(work: Sequence[Callable[[], T]], n_threads: int) -> list[T]:
+def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[ResultT]:
     """What each call gives back, in their order. The calling thread does it all where one is enough."""
     if n_threads == 1 or len(work) < 2:
         return [call() for call in work]

@@ -332,7 +332,7 @@ def bytes_of_remembered_bounds_with_weights() -> float:
 def bytes_of_a_coarse_node() -> float:
     built = index()
     coarse = CoarseTree.build(built, np.empty((built.n_nodes, 0), np.float32), 2)
-    tree = coarse.tree
+    tree = coarse.ranged.tree
     arrays = coarse.nodes.nbytes + n_bytes(tree) - tree.events.nbytes - tree.bounds.itemsize
     return arrays / len(coarse.nodes)
 

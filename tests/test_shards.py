@@ -117,7 +117,7 @@ def test_a_fit_is_the_same_in_shards_and_threads(monkeypatch):
         fit = start(Grafting(l1=0.5), replace(data, place=InMemory(threads)))
         while not fit.finished:
             fit.step()
-        states.append(fit.state)
+        states.append(fit.rounds.state)
     np.testing.assert_array_equal(states[0].active.weights, states[1].active.weights)
     np.testing.assert_array_equal(states[0].space.nodes, states[1].space.nodes)
     assert len(states[0].active) > 10

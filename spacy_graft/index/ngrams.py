@@ -14,7 +14,7 @@ from ..extract.streams import Stream
 from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .shards import Assembly, Part, Shard, concatenated, cuts, part_of, part_of_shard
+from .shards import Assembly, ShardNodes, Shard, nodes_of_shards, cuts, nodes_of_suffixes, nodes_of_shard
 from .suffixes import Suffixes
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
@@ -100,7 +100,7 @@ class NgramIndex:
         return cls.of_part(text, part)
 
     @classmethod
-    def of_part(cls, text: RankedText, part: Part) -> NgramIndex:
+    def of_part(cls, text: RankedText, part: ShardNodes) -> NgramIndex:
         """The index of all nodes of a text."""
         nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
@@ -201,7 +201,7 @@ class NgramIndex:
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def in_one_piece(text: RankedText, min_df: int, max_length: int) -> Part:
+def in_one_piece(text: RankedText, min_df: int, max_length: int) -> ShardNodes:
     """All nodes of a text."""
     if len(text.symbols) >= 2**31:
         raise ValueError(
@@ -210,7 +210,7 @@ def in_one_piece(text: RankedText, min_df: int, max_length: int) -> Part:
         )
     positions = np.arange(len(text.symbols), dtype=np.int32)
     everything = Shard(np.uint64(0), np.uint64(0), len(positions))
-    return part_of(text, positions, suffix_array(text.symbols), everything, min_df, max_length)
+    return nodes_of_suffixes(text, positions, suffix_array(text.symbols), everything, min_df, max_length)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
@@ -220,10 +220,10 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
     return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
 
 
-def in_shards(text: RankedText, n_shards: int, n_threads: int, min_df: int, max_length: int) -> Part:
+def in_shards(text: RankedText, n_shards: int, n_threads: int, min_df: int, max_length: int) -> ShardNodes:
     """The same nodes from shards."""
     suffixes, assembly = Suffixes(text.symbols), Assembly(text.n_documents)
     shards = cuts(text, suffixes, n_shards, min_df, max_length)
-    work = [partial(part_of_shard, text, suffixes, shard, min_df, max_length) for shard in shards]
+    work = [partial(nodes_of_shard, text, suffixes, shard, min_df, max_length) for shard in shards]
     parts = in_threads(work, n_threads)
-    return concatenated([assembly.whole(part, shard) for part, shard in zip(parts, shards, strict=True)])
+    return nodes_of_shards([assembly.whole(part, shard) for part, shard in zip(parts, shards, strict=True)])

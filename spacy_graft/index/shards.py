@@ -55,7 +55,7 @@ class Shard:
     open_after: tuple[Prefix, ...] = ()
 
 
-class Part(NamedTuple):
+class ShardNodes(NamedTuple):
     """The nodes of some suffixes, in post-order.
 
     Attributes
@@ -138,17 +138,17 @@ def open_nodes(
     ]  # fmt: skip
 
 
-def part_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> Part:
+def nodes_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> ShardNodes:
     """The nodes of one shard, those last that go on after it."""
     n = min(CUT_SYMBOLS, suffixes.text.n)
     positions = np.empty(shard.n_suffixes, suffixes.dtype)
     suffix_kernels.select_range(suffixes.text, text.symbols, n, shard.smallest, shard.largest, positions)
-    return part_of(text, positions, suffixes.order(positions), shard, min_df, max_length)
+    return nodes_of_suffixes(text, positions, suffixes.order(positions), shard, min_df, max_length)
 
 
-def part_of(
+def nodes_of_suffixes(
     text: RankedText, positions: np.ndarray, order: np.ndarray, shard: Shard, min_df: int, max_length: int
-) -> Part:
+) -> ShardNodes:
     """The nodes of some suffixes.
 
     Parameters
@@ -183,7 +183,7 @@ def part_of(
     bounds.resize(2 * n_nodes + 1, refcheck=False)
     events.resize(int(bounds[-1]), refcheck=False)
     level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
-    return Part(nodes, places, level, shortest, bounds, events)
+    return ShardNodes(nodes, places, level, shortest, bounds, events)
 
 
 @dataclass
@@ -205,7 +205,7 @@ class OpenNode:
     columns: list[np.ndarray] = field(default_factory=list)
     own: list[tuple[np.ndarray, int]] = field(default_factory=list)
 
-    def note(self, part: Part, k: int, n_documents: int) -> None:
+    def note(self, part: ShardNodes, k: int, n_documents: int) -> None:
         """Take in what a shard has of it, as its node ``k``."""
         starts = np.array([0, part.nodes[k, 2]], np.int64)
         first, chosen = part.nodes[:, 0], np.array([k])
@@ -227,7 +227,7 @@ class Assembly:
         self.n_nodes = 0
         self._open: dict[Prefix, OpenNode] = {}
 
-    def whole(self, part: Part, shard: Shard) -> Part:
+    def whole(self, part: ShardNodes, shard: Shard) -> ShardNodes:
         """The nodes that are complete with this shard, as they are in the whole index; ``bounds`` from 0 on."""
         closing = [prefix for prefix in shard.open_before if prefix not in shard.open_after]
         # A node that begins before the shard is the only one of its length without a node before it.
@@ -246,7 +246,7 @@ class Assembly:
         self.n_nodes += len(part.nodes)
         return part
 
-    def _closed(self, part: Part, k: int, prefix: Prefix, around: Prefix | None) -> Part:
+    def _closed(self, part: ShardNodes, k: int, prefix: Prefix, around: Prefix | None) -> ShardNodes:
         """The part with all that its node ``k`` is in the whole index."""
         node = self._open.pop(prefix)
         held = np.bincount(np.concatenate(node.columns), minlength=self.n_documents)
@@ -261,7 +261,7 @@ class Assembly:
         return with_events(part, k, added.astype(np.int32), taken.astype(np.int32))
 
 
-def concatenated(parts: Sequence[Part]) -> Part:
+def nodes_of_shards(parts: Sequence[ShardNodes]) -> ShardNodes:
     """All nodes of consecutive parts."""
     if len(parts) == 1:
         return parts[0]
@@ -271,18 +271,18 @@ def concatenated(parts: Sequence[Part]) -> Part:
         np.concatenate(arrays) for arrays in zip(*(part[:4] for part in parts), strict=True)
     )
     events = np.concatenate([part.events for part in parts])
-    return Part(nodes, places, level, shortest, np.concatenate([*bounds, offsets[-1:]]), events)
+    return ShardNodes(nodes, places, level, shortest, np.concatenate([*bounds, offsets[-1:]]), events)
 
 
-def without_last(part: Part, n: int) -> Part:
+def without_last(part: ShardNodes, n: int) -> ShardNodes:
     """The part without its last nodes."""
     n_left = len(part.nodes) - n
     bounds = part.bounds[: 2 * n_left + 1]
     nodes, places, level, shortest = (array[:n_left] for array in part[:4])
-    return Part(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
+    return ShardNodes(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
 
 
-def with_events(part: Part, k: int, added: np.ndarray, taken: np.ndarray) -> Part:
+def with_events(part: ShardNodes, k: int, added: np.ndarray, taken: np.ndarray) -> ShardNodes:
     """The part with other events of node ``k``."""
     begin, end = part.bounds[2 * k], part.bounds[2 * k + 2]
     events = np.concatenate([part.events[:begin], added, taken, part.events[end:]])

@@ -57,7 +57,7 @@ class Suffixes:
     cover_size: int = COVER_SIZE
 
     def __post_init__(self) -> None:
-        self.text = packed(self.symbols)
+        self.text = packed_text(self.symbols)
         self._cover, self._period = difference_cover(self.cover_size)
 
     @property
@@ -104,7 +104,7 @@ class Suffixes:
         return order, ties
 
 
-def packed(symbols: np.ndarray) -> kernels.Packed:
+def packed_text(symbols: np.ndarray) -> kernels.Packed:
     """A text in as few bits as its symbols need."""
     bits = max(int(symbols.max(initial=1)).bit_length(), 1)
     n = 64 // bits

@@ -18,7 +18,7 @@ import numpy as np
 from . import kernels
 
 #: Sums are at most 2 to this power in units of their columns.
-LARGEST_POWER = 62
+UNITS_POWER = 62
 #: Nodes of a range: enough for a thread to work on by itself, few enough that threads end together.
 RANGE = 64 * kernels.CHUNK
 
@@ -91,7 +91,7 @@ def whole_numbers(lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     totals = np.atleast_1d(np.abs(lanes).sum(axis=0))
     # The total is below 2 to this power.
     powers = np.frexp(totals)[1]
-    units = np.ldexp(1.0, powers - LARGEST_POWER)
+    units = np.ldexp(1.0, powers - UNITS_POWER)
     return np.rint(lanes / units).astype(np.int64), units
 
 
