@@ -14,7 +14,7 @@ from ..extract.streams import Stream
 from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .shards import Assembly, ShardNodes, Shard, nodes_of_shards, cuts, nodes_of_suffixes, nodes_of_shard
+from .shards import Assembly, Shard, ShardNodes, cuts, nodes_of_shard, nodes_of_shards, nodes_of_suffixes
 from .suffixes import Suffixes
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
