@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .pipeline.fit import fit
     from .pipeline.render import render
     from .pipeline.spans import contribution_spans
+    from .portable.export import export
     from .ranker import GraftRanker
     from .text_classifier import GraftTextClassifier
 
@@ -36,6 +37,7 @@ __all__ = [
     "check_corpus",
     "contribution_spans",
     "estimate_memory",
+    "export",
     "fit",
     "label_errors",
     "render",
@@ -52,6 +54,7 @@ MODULES = {
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
     "render": ".pipeline.render",
+    "export": ".portable.export",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",

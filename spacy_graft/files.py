@@ -82,13 +82,14 @@ def json_kind(value: Any) -> str:
     return "an object" if isinstance(value, dict) else json.dumps(value)
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON text that can be encoded in UTF-8: unpaired surrogates are escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+def json_text(value: Any, indent: int | None = None, compact: bool = False) -> str:
+    """JSON text that can be encoded in UTF-8: unpaired surrogates are escaped. It has no spaces if it is compact."""
+    separators = (",", ":") if compact else None
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
+        return json.dumps(value, indent=indent, separators=separators)
     return text
 
 

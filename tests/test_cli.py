@@ -32,7 +32,19 @@ from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
-COMMANDS = ["explain", "classify", "features", "report", "path", "diff", "debug-data", "test", "init-config", "warm"]
+COMMANDS = [
+    "explain",
+    "classify",
+    "features",
+    "report",
+    "path",
+    "diff",
+    "debug-data",
+    "test",
+    "init-config",
+    "export",
+    "warm",
+]
 TEXT = "A goal in extra time, with salt."
 SPACY = "import spacy_graft.cli.spacy_command; from spacy.cli import setup_cli; setup_cli()"
 

@@ -12,7 +12,7 @@ from conftest import run
 
 WITHOUT_SPACY = """
 class_targets classifier estimators files item_model matrices messages metrics ranker registry
-text_classifier text_model
+text_classifier text_model portable.export
 extract.bags extract.streams extract.terms extract.texts
 graft.start graft.grafting graft.path graft.selection graft.ascent graft.network
 graphs.cooccurrence graphs.edgelist graphs.merging graphs.sentiwordnet graphs.wordnet

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from . import association, classify, debug_data, diff, explain, features, init_config, network, path, report, warm
+from . import (
+    association,
+    classify,
+    debug_data,
+    diff,
+    explain,
+    export,
+    features,
+    init_config,
+    network,
+    path,
+    report,
+    warm,
+)
 from .commands import add_command, make_app
 
 HELP = """Explain, inspect and apply sparse linear text classifiers, and check the data to train them on.
@@ -23,5 +36,6 @@ add_command(app, "diff", diff.diff_command, diff.EXAMPLES)
 add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "test", association.significance_command, association.EXAMPLES)
 add_command(app, "init-config", init_config.init_config_command, init_config.EXAMPLES, no_args_is_help=False)
+add_command(app, "export", export.export_command, export.EXAMPLES)
 add_command(app, "warm", warm.warm_command, warm.EXAMPLES)
 app.add_typer(network.app, name="network")

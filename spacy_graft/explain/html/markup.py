@@ -12,9 +12,9 @@ from math import sqrt
 #: Shades of the background on either side of 0.
 LEVELS = 8
 #: Visible replacements of control characters, which browsers drop or reject: U+0000 is shown as ␀. Overrides of the
-#: text direction, which could disguise a text, are replaced as well.
+#: text direction, which could disguise a text, and halves of surrogate pairs, which no file can have, are replaced too.
 REPLACEMENTS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"}
-REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E], 0xFFFD)
+REPLACEMENTS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), 0x202D, 0x202E, *range(0xD800, 0xE000)], 0xFFFD)
 #: Visible replacements of white space at the ends of names.
 VISIBLE = {ord(" "): "␣", ord("\t"): "⇥", ord("\n"): "⏎", ord("\r"): "⏎"}
 
@@ -102,11 +102,11 @@ def fragment(*parts: str) -> str:
     return f'<div class="graft">\n<style>\n{stylesheet()}</style>\n{"".join(parts)}\n</div>\n'
 
 
-def whole_page(title: str, body: str) -> str:
-    """A complete HTML document. Its language is English, that of the headings."""
+def whole_page(title: str, body: str, head: str = "") -> str:
+    """A complete HTML document, with ``head`` in its head. Its language is English, that of the headings."""
     return (
         '<!doctype html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
-        f"</head>\n<body>\n{body}</body>\n</html>\n"
+        f"{head}</head>\n<body>\n{body}</body>\n</html>\n"
     )

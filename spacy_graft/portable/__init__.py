@@ -1,0 +1,1 @@
+"""Models outside of Python: as JSON, as JavaScript and as a page to type in."""

@@ -1,0 +1,62 @@
+"""A page in which a text can be typed: label, probabilities and evidence as it is typed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from ..explain.html.markup import count, fragment, name_html, whole_page
+from ..files import json_text
+
+TITLE = "Classify a text"
+#: The page needs nothing but itself: browsers refuse whatever else it could ask for.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+#: Labels that are named above the text.
+MAX_NAMED = 8
+
+
+def page(model: dict[str, Any]) -> str:
+    """Return a self-contained page with a model and its scorer."""
+    # In HTML only "</script" and "<!--" end or change a script, and JSON has "<" in strings alone.
+    data = json_text(model, compact=True).replace("<", "\\u003c")
+    body = fragment(
+        f"<style>\n{resource('page.css')}</style>\n",
+        f"<h1>{TITLE}</h1>",
+        f'<p class="note">{model_summary(model)} Everything is computed in this page: what you type stays here.</p>',
+        FORM,
+        f'<script type="application/json" id="graft-model">{data}</script>\n',
+        f"<script>\n{{\n{resource('scorer.js')}{resource('page.js')}}}\n</script>\n",
+    )
+    return whole_page(TITLE, body, f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n')
+
+
+FORM = """
+<noscript><p>This page needs JavaScript.</p></noscript>
+<main>
+<label for="graft-text">Text</label>
+<textarea id="graft-text" rows="5" dir="auto" spellcheck="false" autocomplete="off"
+  placeholder="Type or paste a text"></textarea>
+<p id="graft-spoken" role="status" class="spoken"></p>
+<section aria-labelledby="graft-prediction"><h2 id="graft-prediction">Prediction</h2>
+<p id="graft-predicted" class="predicted"></p>
+<ul id="graft-bars" class="bars"></ul></section>
+<section aria-labelledby="graft-evidence"><h2 id="graft-evidence">Evidence</h2>
+<p class="choice"><label for="graft-label">Contributions to the score of</label> <select id="graft-label"></select></p>
+<div id="graft-found"></div></section>
+</main>
+"""
+
+
+def model_summary(model: dict[str, Any]) -> str:
+    """How many features and which labels a model has."""
+    n_features = count(sum(len(block["ngrams"]) for block in model["blocks"]), "feature")
+    labels = [name_html(str(label)) for label in model["labels"]]
+    more = f" and {len(labels) - MAX_NAMED:,} more" if len(labels) > MAX_NAMED else ""
+    return f"A linear model of {n_features}. {count(len(labels), 'label')}: {', '.join(labels[:MAX_NAMED])}{more}."
+
+
+def resource(name: str) -> str:
+    """The text of a file beside this module."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
