@@ -40,6 +40,19 @@ def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
     assert len(found) == sum(index.longest - index.shortest + 1), "an n-gram stands in two nodes"
 
 
+@given(corpora(), min_dfs, max_lengths, st.sampled_from(["\0", "\0\0"]))
+def test_words_that_documents_share_are_indexed_once(texts, min_df, max_length, separator):
+    whole = NgramIndex.build(stream_of(texts), min_df, max_length)
+    repeated = [separator.join([text, text[::-1], text]) for text in texts]
+    index = NgramIndex.build(stream_of(repeated), min_df, max_length)
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
+    found = {
+        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
+    }
+    assert found == ngram_documents(repeated, min_df, max_length)
+    assert len(index.symbols) <= 2 * len(whole.symbols)
+
+
 @given(corpora(max_size=12), st.integers(1, 60), min_dfs)
 def test_keys_are_exact_however_often_documents_are_added_and_taken_away(texts, times, min_df):
     """N-grams that come many times in a document are counted as often on the way to the sums."""

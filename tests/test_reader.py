@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import spacy
 from spacy.language import Language
 
 from conftest import make_nlp, recorded, write_jsonl
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
+from spacy_graft.pipeline.tokenizer import Chunks
 
 
 def cats_of(corpus: JsonlCorpus, nlp: Language) -> list[dict[str, float]]:
@@ -178,3 +180,29 @@ def test_labels_are_read_once(tmp_path: Path, blank: Language, monkeypatch: pyte
     list(corpus(blank))
     list(corpus(blank))
     assert len(parsed) == 3
+
+
+# Chunks that are tokenized once
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "fr"])
+def test_tokens_of_known_chunks_are_the_same(lang: str) -> None:
+    texts = [
+        "I don't know, (really) don't: it's 10km at 5a.m. today-ish.",
+        "It's  well-known\n\nthat z.B. 10km isn't far... (see http://example.org/a-b)!",
+        "well-known (really) today-ish. C'est l'été! :-) \t don't",
+    ]
+    plain, learnt, chunks = spacy.blank(lang), spacy.blank(lang), Chunks()
+    for text in texts:
+        chunks.learn(learnt.tokenizer, text)
+    for text in texts:
+        assert learnt(text).to_array(["ORTH", "SPACY", "NORM"]).tolist() == plain(text).to_array(
+            ["ORTH", "SPACY", "NORM"]
+        ).tolist()  # fmt: skip
+    assert set(learnt.vocab.strings) == set(plain.vocab.strings)
+
+
+def test_chunks_of_other_tokenizers_are_left_alone() -> None:
+    seen: list[str] = []
+    Chunks().learn(seen.append, "some text")
+    assert not seen

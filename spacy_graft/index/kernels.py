@@ -2,10 +2,12 @@
 
 The contract of the arrays, once for all kernels of the index:
 
-* ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a document, or a
-  symbol too rare to be part of any feature). The last symbol is a break, so that comparisons need no bounds.
+* ``symbols``: uint8, uint16 or uint32, dense ranks of a stream's symbols; 0 is a *break* (the end of a run, or a symbol
+  too rare to be part of any feature). A *run* is what is between breaks of the stream: a document, or a word of one.
+  Runs that are equal stand here once. The last symbol is a break, so that comparisons need no bounds.
 * ``suffixes``: positions in ``symbols`` in lexicographic order of the suffixes, those that start at a break left out.
-  ``lcp[i]`` is the length of the common prefix of suffixes ``i - 1`` and ``i``, cut at the first break.
+  ``lcp[i]`` is the length of the common prefix of suffixes ``i - 1`` and ``i``, cut at the first break. *Leaves* are
+  the suffixes as often as there are documents with their run, which share all up to the break.
 * *Nodes* are the LCP intervals that at least ``min_df`` documents share, in **post-order** (a node after all its
   descendants). ``first[k]`` is the first node of the subtree of ``k``: the subtree is the half-open range
   ``first[k] .. k + 1``. ``level`` counts ancestors. A node stands for the n-grams of length ``shortest`` to
@@ -15,7 +17,8 @@ The contract of the arrays, once for all kernels of the index:
   suffixes of one document, so that a document counts once however often it holds the n-gram. Adds of node ``k`` are
   ``events[bounds[2k] : bounds[2k + 1]]``, its cancels ``events[bounds[2k + 1] : bounds[2k + 2]]``.
 
-Everything is linear in the number of symbols but for a binary search over the stack of open intervals.
+Everything is linear in the number of symbols but for a binary search over the stack of open intervals. What takes the
+time is linear in the symbols of distinct runs, and of the distinct runs of each document.
 """
 
 from typing import NamedTuple
@@ -56,6 +59,150 @@ def document_frequencies(symbols, starts, n_symbols):
                 last[symbols[i]] = d
                 df[symbols[i]] += 1
     return df
+
+
+@inlined
+def run_end(ranks, begin, stop, has_breaks):
+    """Where the run from ``begin`` on ends, in a document that ends at ``stop``."""
+    end = begin
+    while end < stop and not (has_breaks and ranks[end] == 0):
+        end += 1
+    return end
+
+
+@inlined
+def run_hash(ranks, begin, end):
+    """A hash of 40 bits."""
+    key = 0
+    for i in range(begin, end):
+        key = (key * 1000003 + int(ranks[i]) + 1) & 0xFFFFFFFFFF
+    return key ^ (key >> 20)
+
+
+@inlined
+def equal_runs(ranks, one, other, length):
+    """Whether the symbols from two places on are equal."""
+    i = 0
+    while i < length and ranks[one + i] == ranks[other + i]:
+        i += 1
+    return i == length
+
+
+@njit
+def distinct_runs(ranks, starts, has_breaks, most):
+    """Find the distinct runs of a stream, in the order in which they first stand in it.
+
+    Open addressing, at least half of the table empty.
+
+    Parameters
+    ----------
+    ranks : uint32
+        Of the stream's symbols.
+    starts : int64 (documents + 1)
+        The bounds of the documents.
+    has_breaks : bool
+        Whether the rank 0 is a break.
+    most : int
+        Room for so many runs.
+
+    Returns
+    -------
+    places, lengths : int64, int32 (runs)
+        Where they first stand, and how long they are.
+    bounds : int64 (runs + 1), documents : int32
+        The documents of each run are ``documents[bounds[r] : bounds[r + 1]]``, ascending.
+    """
+    places, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
+    last_document, n_documents = np.empty(most, np.int32), np.empty(most, np.int32)
+    of_document, run_of_document = np.empty(most, np.int32), np.empty(most, np.int32)
+    size = 16
+    while size < 2 * most:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    n_runs = n_pairs = 0
+    for document in range(starts.shape[0] - 1):
+        begin = starts[document]
+        while begin < starts[document + 1]:
+            end = run_end(ranks, begin, starts[document + 1], has_breaks)
+            if end > begin:
+                slot = run_hash(ranks, begin, end) & (size - 1)
+                run = table[slot]
+                while run >= 0 and not (
+                    lengths[run] == end - begin and equal_runs(ranks, places[run], begin, end - begin)
+                ):
+                    slot = (slot + 1) & (size - 1)
+                    run = table[slot]
+                if run < 0:
+                    run = table[slot] = n_runs
+                    places[run], lengths[run] = begin, end - begin
+                    last_document[run], n_documents[run] = -1, 0
+                    n_runs += 1
+                if last_document[run] != document:
+                    last_document[run] = document
+                    n_documents[run] += 1
+                    of_document[n_pairs], run_of_document[n_pairs] = document, run
+                    n_pairs += 1
+            begin = end + 1
+    bounds = np.zeros(n_runs + 1, np.int64)
+    for run in range(n_runs):
+        bounds[run + 1] = bounds[run] + n_documents[run]
+    filled = bounds[:-1].copy()
+    documents = np.empty(n_pairs, np.int32)
+    for pair in range(n_pairs):
+        run = run_of_document[pair]
+        documents[filled[run]] = of_document[pair]
+        filled[run] += 1
+    return places[:n_runs].copy(), lengths[:n_runs].copy(), bounds, documents
+
+
+@njit
+def joined_runs(ranks, new_ranks, places, lengths):
+    """Write ``new_ranks`` of the ranks of runs one after the other, a break after each: uint32."""
+    n_symbols = lengths.shape[0]
+    for length in lengths:
+        n_symbols += length
+    symbols = np.zeros(n_symbols, np.uint32)
+    place = 0
+    for run in range(lengths.shape[0]):
+        for i in range(places[run], places[run] + lengths[run]):
+            symbols[place] = new_ranks[ranks[i]]
+            place += 1
+        place += 1
+    return symbols
+
+
+@njit
+def leaves(lcp, runs, run_lengths, bounds, documents):
+    """Repeat suffixes for each document of their run.
+
+    Parameters
+    ----------
+    lcp : int32 (suffixes + 1)
+    runs : int32 (suffixes)
+    run_lengths : int32 (suffixes)
+        Symbols from each suffix to the next break, cut at the longest n-gram.
+    bounds, documents
+        As of :func:`distinct_runs`.
+
+    Returns
+    -------
+    suffixes, lcp, documents : int32
+        Of the leaves; a suffix is its number among these.
+    """
+    n_leaves = 0
+    for run in runs:
+        n_leaves += bounds[run + 1] - bounds[run]
+    suffix_of, document_of = np.empty(n_leaves, np.int32), np.empty(n_leaves, np.int32)
+    prefixes = np.empty(n_leaves + 1, np.int32)
+    leaf = 0
+    for i in range(runs.shape[0]):
+        prefix = lcp[i]
+        for e in range(bounds[runs[i]], bounds[runs[i] + 1]):
+            suffix_of[leaf], prefixes[leaf], document_of[leaf] = i, prefix, documents[e]
+            prefix = run_lengths[i]
+            leaf += 1
+    prefixes[leaf] = lcp[runs.shape[0]]
+    return suffix_of, prefixes, document_of
 
 
 @inlined
@@ -147,7 +294,7 @@ def fill_interval_nodes(
     bounds,
     events,
 ):
-    """Fill the nodes and their events, in one pass over the suffixes with a stack of open intervals.
+    """Fill the nodes and their events, in one pass over the leaves with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
     trick (Hui, CPM 1992): ``df = leaves - cancels``. Documents below an interval that too few documents share wait
@@ -156,29 +303,27 @@ def fill_interval_nodes(
 
     Parameters
     ----------
-    suffixes : int32 or int64, lcp : int32
-        See the module's contract. The first and the last entry of ``lcp`` are what the first suffix shares with the one
-        before it, and the last with the one after it, where these are some of all suffixes; 0 else.
-    documents : int32
-        The document of each suffix.
+    suffixes : int32 or int64, lcp : int32, documents : int32
+        Of the leaves. The first and the last entry of ``lcp`` are what the first leaf shares with the one before it,
+        and the last with the one after it, where these are some of all leaves; 0 else.
     run_lengths : int32
-        Longest n-gram that begins at each suffix. Looked at only if ``min_df`` is 1, where a suffix by itself is a
+        Longest n-gram that begins at each leaf. Looked at only if ``min_df`` is 1, where a leaf by itself is a
         node of one document; may be empty otherwise.
     open_before, open_after : int32
-        Depths, ascending, of the intervals that hold the first suffix and the one before it, and of those that hold the
+        Depths, ascending, of the intervals that hold the first leaf and the one before it, and of those that hold the
         last one and the one after it. These are nodes, whatever the number of their documents here.
     stack : int32 (largest of ``lcp`` + 3, 7)
         Room for the open intervals.
     nodes : int32 (capacity, 3), places : int32 or int64 (capacity), bounds : int64 (2 * capacity + 1)
-    events : int32 (2 * suffixes)
+    events : int32 (2 * leaves)
         Filled here; a row of ``nodes`` is (first, longest, df), ``places`` are positions in ``symbols`` where the
-        n-grams stand. The caller gives a capacity of one node a suffix (two if ``min_df`` is 1), and one for each open
+        n-grams stand. The caller gives a capacity of one node a leaf (two if ``min_df`` is 1), and one for each open
         interval; pages that are never touched cost nothing.
 
     Returns
     -------
     int
-        The number of nodes, those that are open after the last suffix among them: the last ones.
+        The number of nodes, those that are open after the last leaf among them: the last ones.
     """
     chain = np.empty(suffixes.shape[0], np.int32)
     waiting = np.empty(suffixes.shape[0], np.int32)
@@ -234,7 +379,7 @@ def fill_interval_nodes(
                     n_before = min(n_before, top)
             if leaf < suffixes.shape[0] - 1 or ahead == 0:
                 break
-            # After the last suffix, what goes on is closed, from the deepest interval up.
+            # After the last leaf, what goes on is closed, from the deepest interval up.
             ending = True
             ahead = largest_below(ahead, open_after)
     return k

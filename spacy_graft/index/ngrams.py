@@ -92,6 +92,11 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
+        if n_shards == 1 and len(stream.symbols) + stream.n_documents >= 2**31:
+            raise ValueError(
+                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index holds at "
+                "most 2,147,483,647. Train on fewer documents, or give the block a max_length and split the texts."
+            )
         text = RankedText.of_stream(stream, min_df)
         if n_shards == 1:
             part = in_one_piece(text, min_df, limit)
@@ -203,11 +208,6 @@ class NgramIndex:
 
 def in_one_piece(text: RankedText, min_df: int, max_length: int) -> ShardNodes:
     """All nodes of a text."""
-    if len(text.symbols) >= 2**31:
-        raise ValueError(
-            f"The text has {len(text.symbols):,} symbols, and an index in one piece holds at most 2,147,483,647. Build "
-            "it in several shards."
-        )
     positions = np.arange(len(text.symbols), dtype=np.int32)
     everything = Shard(np.uint64(0), np.uint64(0), len(positions))
     return nodes_of_suffixes(text, positions, suffix_array(text.symbols), everything, min_df, max_length)

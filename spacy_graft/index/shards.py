@@ -127,7 +127,8 @@ def open_nodes(
     every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
     occurrences, df = np.zeros(len(every), np.int64), np.zeros(len(every), np.int64)
     keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
-    suffix_kernels.prefix_frequencies(suffixes.text, text.symbols, text.ends, keys, lengths, occurrences, df)
+    of_runs = text.ends, text.bounds, text.documents, text.n_documents
+    suffix_kernels.prefix_frequencies(suffixes.text, text.symbols, *of_runs, keys, lengths, occurrences, df)
     frequency = {prefix: (int(o), int(d)) for prefix, o, d in zip(every, occurrences, df, strict=True)}
     return [
         tuple(
@@ -164,17 +165,19 @@ def nodes_of_suffixes(
     """
     lcp = suffix_kernels.common_prefixes(text.symbols, positions, order, max_length)
     lcp[0], lcp[-1] = shard.shared_before, shard.shared_after
-    documents = suffix_kernels.documents_in_order(positions, order, text.ends)
-    runs = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order] if min_df == 1 else lcp[:0]
+    lengths = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order]
+    runs = suffix_kernels.runs_in_order(positions, order, text.ends)
+    suffixes, lcp, documents = kernels.leaves(lcp, runs, lengths, text.bounds, text.documents)
+    lengths = lengths[suffixes] if min_df == 1 else lengths[:0]
     before, after = (
         np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after)
     )
-    capacity = len(order) * (2 if min_df == 1 else 1) + len(before) + len(after)
+    capacity = len(documents) * (2 if min_df == 1 else 1) + len(before) + len(after)
     nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, positions.dtype)
-    bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(order), np.int32)
+    bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(documents), np.int32)
     stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
     n_nodes = kernels.fill_interval_nodes(
-        positions[order], lcp, documents, runs, text.n_documents, min_df, before, after,
+        positions[order[suffixes]], lcp, documents, lengths, text.n_documents, min_df, before, after,
         stack, nodes, places, bounds, events,
     )  # fmt: skip
     # What is not used goes back to the system.

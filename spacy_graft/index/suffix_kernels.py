@@ -328,21 +328,24 @@ def select_range(text, symbols, n, smallest, largest, positions):
 
 
 @njit
-def prefix_frequencies(text, symbols, ends, prefixes, lengths, occurrences, df):
+def prefix_frequencies(text, symbols, ends, bounds, documents, n_documents, prefixes, lengths, occurrences, df):
     """Occurrences of some prefixes, of keys ``prefixes`` (uint64) and ``lengths``, and the documents that have them."""
-    last = np.full(prefixes.shape[0], -1, np.int64)
-    document = 0
+    last_run = np.full(prefixes.shape[0], -1, np.int64)
+    seen = np.zeros((prefixes.shape[0], n_documents), np.bool_)
+    run = 0
     for i in range(symbols.shape[0]):
-        while i >= ends[document]:
-            document += 1
+        while i >= ends[run]:
+            run += 1
         if symbols[i] != 0:
             key = key_at(text, i)
             for p in range(prefixes.shape[0]):
                 if key >> np.uint64(text.bits * (text.n - lengths[p])) == prefixes[p]:
                     occurrences[p] += 1
-                    if last[p] != document:
-                        last[p] = document
-                        df[p] += 1
+                    if last_run[p] != run:
+                        last_run[p] = run
+                        for e in range(bounds[run], bounds[run + 1]):
+                            df[p] += not seen[p, documents[e]]
+                            seen[p, documents[e]] = True
 
 
 @njit
@@ -374,14 +377,14 @@ def common_prefixes(symbols, positions, order, max_length):
 
 
 @njit
-def documents_in_order(positions, order, ends):
-    """The document of each suffix; ``ends`` are the positions after the documents' breaks."""
+def runs_in_order(positions, order, ends):
+    """The run of each suffix; ``ends`` are the positions after the runs' breaks."""
     of_number = np.empty(positions.shape[0], np.int32)
-    document = 0
+    run = 0
     for number in range(positions.shape[0]):
-        while positions[number] >= ends[document]:
-            document += 1
-        of_number[number] = document
+        while positions[number] >= ends[run]:
+            run += 1
+        of_number[number] = run
     return of_number[order]
 
 

@@ -1,4 +1,4 @@
-"""A stream as its index needs it: all documents in one text of ranks."""
+"""A stream as its index needs it: its distinct runs, as ranks, in one text."""
 
 from __future__ import annotations
 
@@ -12,41 +12,48 @@ from . import kernels
 
 @dataclass(frozen=True)
 class RankedText:
-    """The symbols of all documents as ranks, each document ended by a break.
+    """The distinct runs of a stream: what is between its breaks, documents or words of them.
 
     Attributes
     ----------
     symbols : uint8, uint16 or uint32
-        0 is a break; the last symbol is one.
+        Ranks; 0 is a break, which ends every run.
     alphabet : uint32 or uint64
         The stream's symbol of each rank; entry 0 (the break) is unused.
-    ends : int64 (n_documents)
-        The position after each document's break.
+    ends : int64 (runs)
+        The position after each run's break.
+    bounds : int64 (runs + 1), documents : int32
+        The documents of each run are ``documents[bounds[r] : bounds[r + 1]]``, ascending.
+    n_documents : int
     """
 
     symbols: np.ndarray
     alphabet: np.ndarray
     ends: np.ndarray
+    bounds: np.ndarray
+    documents: np.ndarray
+    n_documents: int
 
     @classmethod
     def of_stream(cls, stream: Stream, min_df: int) -> RankedText:
         """The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them."""
         alphabet, ranks = alphabet_of(stream.symbols)
-        df = kernels.document_frequencies(ranks, stream.starts, len(alphabet))
-        frequent = df >= min_df
-        if alphabet.dtype == np.uint32:
-            frequent &= alphabet != 0
-        new_rank = np.where(frequent, np.cumsum(frequent), 0)
-        ends = np.cumsum(np.diff(stream.starts) + 1)
-        symbols = np.zeros(len(stream.symbols) + len(ends), np.min_scalar_type(int(frequent.sum())))
-        breaks = np.zeros(len(symbols), np.bool_)
-        breaks[ends - 1] = True
-        symbols[~breaks] = new_rank.astype(symbols.dtype)[ranks]
-        return cls(symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), ends)
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.ends)
+        has_breaks = alphabet.dtype == np.uint32 and not alphabet[:1].all()
+        most = stream.n_documents + (int(np.count_nonzero(ranks == 0)) if has_breaks else 0)
+        places, lengths, bounds, documents = kernels.distinct_runs(ranks, stream.starts, has_breaks, most)
+        frequent = kernels.document_frequencies(ranks, stream.starts, len(alphabet)) >= min_df
+        if has_breaks:
+            frequent[0] = False
+        new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
+        symbols = kernels.joined_runs(ranks, new_ranks, places, lengths)
+        return cls(
+            symbols=symbols.astype(np.min_scalar_type(int(frequent.sum()))),
+            alphabet=np.concatenate([alphabet[:1], alphabet[frequent]]),
+            ends=np.cumsum(lengths + 1, dtype=np.int64),
+            bounds=bounds,
+            documents=documents,
+            n_documents=stream.n_documents,
+        )
 
 
 def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

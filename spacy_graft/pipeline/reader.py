@@ -19,6 +19,7 @@ from ..messages import listed
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
 from .targets import ID_KEY, WEIGHT_KEY
+from .tokenizer import Chunks
 
 #: The number of a line, and its object.
 Record = tuple[int, dict[str, Any]]
@@ -98,6 +99,7 @@ class JsonlCorpus:
         self.limit = limit
         self.lazy = lazy
         self._read: dict[int, LazyBatch] = {}
+        self._chunks = Chunks()
 
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; their predicted documents have tokens only."""
@@ -166,6 +168,7 @@ class JsonlCorpus:
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._text(number, record)
+        self._chunks.learn(nlp.tokenizer, text)
         try:
             return nlp.make_doc(text)
         except ValueError as error:

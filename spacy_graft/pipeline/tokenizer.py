@@ -1,14 +1,20 @@
-"""The tokenizer ``spacy_graft.LanguageTokenizer.v1``: that of the pipeline's language, whatever the language is."""
+"""The tokenizer ``spacy_graft.LanguageTokenizer.v1``: that of the pipeline's language, whatever the language is.
+
+And what makes spaCy's own tokenizer faster on a corpus.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from spacy import tokenizer
 from spacy.language import Language
 from spacy.util import registry
 
 Tokenizer = Callable[[str], Any]
+#: Chunks that are remembered of a corpus at the most. About 150 bytes a chunk, 20 MB.
+CAPACITY = 2**17
 
 
 def language_tokenizer() -> Callable[[Language], Tokenizer]:
@@ -32,3 +38,29 @@ def create_tokenizer(nlp: Language) -> Tokenizer:
         "create"
     ]
     return create(nlp)
+
+
+class Chunks:
+    """The chunks of a corpus, the pieces of texts between white space, each of which is tokenized once.
+
+    spaCy's tokenizer remembers the tokens of a chunk, but of 10,000 at the most, and in a document of none after the
+    first special case ("don't"), so that long texts are mostly tokenized anew. A chunk that has been tokenized by
+    itself is remembered. Tokens are the same: the tokenizer uses what it remembers in all documents.
+    """
+
+    def __init__(self) -> None:
+        self._tokenizer: tokenizer.Tokenizer | None = None
+        self._known: set[str] = set()
+
+    def learn(self, tokenize: Any, text: str) -> None:
+        """Tokenize the chunks of a text that are not known yet, if the tokenizer is spaCy's own."""
+        if type(tokenize) is not tokenizer.Tokenizer:
+            return
+        if tokenize is not self._tokenizer:
+            self._tokenizer, self._known = tokenize, set()
+            tokenize.max_cache_size = max(tokenize.max_cache_size, CAPACITY)
+        if len(self._known) < CAPACITY:
+            new = set(text.split()) - self._known
+            self._known |= new
+            for chunk in sorted(new):
+                tokenize(chunk)

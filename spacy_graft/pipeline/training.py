@@ -26,6 +26,7 @@ from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
+from .heap import frozen_heap
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
@@ -151,6 +152,7 @@ class Training:
         """The objective of a report, divided by the number of documents."""
         return report.objective / self._n_fitted
 
+    @frozen_heap()
     def add_examples(self, examples: Examples) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
         self._read_source()
@@ -170,6 +172,7 @@ class Training:
         self.fit = None
         self._n_fitted = self._n_at_last_step = 0
 
+    @frozen_heap()
     def step(self) -> Model | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
@@ -225,6 +228,7 @@ class Training:
         numbers = None if held_out is None else held_out.numbers_of(docs)
         return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
 
+    @frozen_heap()
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
         assert self.choice is not None

@@ -39,6 +39,8 @@ CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 #: Products without L1, where there is nothing but conjugate gradients.
 SMOOTH_PRODUCTS = 500
+#: Multiplications of the blocks in the time that a product takes for an entry of the columns.
+BLOCK_SPEED = 100
 
 
 @dataclass
@@ -164,7 +166,7 @@ class QuadraticModel:
     def smooth_minimum(self, point: Point, tolerance: float) -> Point:
         """The same without L1, where it is a linear system over all pairs."""
         everything = np.arange(len(point.weights))
-        for products in (CHEAP_PRODUCTS, SMOOTH_PRODUCTS):
+        for products in (self.products_before_blocks(), SMOOTH_PRODUCTS):
             towards, solved = QuadraticFace(self, everything).solve(point, 0.7 * tolerance, products)
             point = Point(
                 point.weights + towards.weights, point.intercepts + towards.intercepts, point.scores + towards.scores
@@ -174,6 +176,13 @@ class QuadraticModel:
             if self.blocks is None:
                 self.blocks = LabelBlocks(self, everything)
         return point
+
+    def products_before_blocks(self) -> int:
+        """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
+        labels, documents = self.probabilities.shape
+        n_entries = labels * self.active.starts[-1]
+        n_squares = sum(n**2 for n in np.bincount(self.active.labels, minlength=labels) if n <= LARGEST_BLOCK)
+        return int(np.clip(documents * n_squares / (BLOCK_SPEED * max(n_entries, 1)), CHEAP_PRODUCTS, SMOOTH_PRODUCTS))
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
@@ -259,6 +268,9 @@ class QuadraticFace:
         self.coupling = model.coupling.some(support)
         self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
+        self.ridge = 2.0 * self.penalty.quadratic
+        #: Room for one number a pair: large arrays that come and go cost more than what is computed in them.
+        self._spare = np.empty(len(support))
 
     def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores of a direction, and the Hessian's product with it (pairs, intercepts)."""
@@ -266,12 +278,12 @@ class QuadraticFace:
         scores *= self.model.scale
         scores += intercepts[:, None]
         curved = self.model.loss.hessian_product(self.model.probabilities, scores)
-        sums = self.design.collect(curved * self.model.scale)
-        return (
-            scores,
-            sums + 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights),
-            curved.sum(axis=1),
-        )
+        of_intercepts = curved.sum(axis=1)
+        curved *= self.model.scale
+        of_pairs = self.design.collect(curved)
+        of_pairs += np.multiply(self.ridge, weights, out=self._spare)
+        of_pairs += self.coupling.gradient(weights)
+        return scores, of_pairs, of_intercepts
 
     def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient of the model at ``point``, on the support."""
@@ -283,15 +295,17 @@ class QuadraticFace:
         residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
         return residual, model.intercept_gradient - curved.sum(axis=1)
 
-    def precondition(self, residual: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By the diagonal, or by the blocks of each label once the model has them.
+    def precondition(
+        self, residual: np.ndarray, intercepts: np.ndarray, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """By the diagonal, or by the blocks of each label once the model has them; pairs into ``out`` if it is given.
 
         Intercepts are kept from moving where the loss is flat, so that the Hessian is regular.
         """
         scaled = self.model.loss.fixed(
             intercepts / self.model.intercept_curvature, 1.0 / self.model.intercept_curvature
         )
-        solved = residual / self.diagonal
+        solved = np.divide(residual, self.diagonal, out=out)
         for members, factor in self.factors or []:
             solved[members] = cho_solve(factor, residual[members], check_finite=False)
         return solved, scaled
@@ -301,25 +315,36 @@ class QuadraticFace:
         r, r0 = self.residual(point)
         total = Point(np.zeros_like(r), np.zeros_like(r0), np.zeros(point.scores.shape))
         z, z0 = self.precondition(r, r0)
-        d, d0 = z, z0
+        d, d0 = z.copy(), z0
         rz = r @ z + r0 @ z0
         for _ in range(products):
-            if max((np.abs(r) / self.active.penalty_weights).max(initial=0.0), np.abs(r0).max()) <= tolerance:
+            if self._violation(r, r0) <= tolerance:
                 return total, True
             scores, hd, hd0 = self.product(d, d0)
             curvature = d @ hd + d0 @ hd0
-            if curvature <= FLAT * (d @ (d * self.diagonal) + d0 @ (d0 * self.model.intercept_curvature)):
+            own = np.multiply(d, self.diagonal, out=self._spare)
+            if curvature <= FLAT * (d @ own + d0 @ (d0 * self.model.intercept_curvature)):
                 return total, True
             length = rz / curvature
-            total.weights += length * d
+            total.weights += np.multiply(d, length, out=self._spare)
             total.intercepts += length * d0
-            total.scores += length * scores
-            r = r - length * hd
+            scores *= length
+            total.scores += scores
+            hd *= length
+            r -= hd
             r0 = r0 - length * hd0
-            z, z0 = self.precondition(r, r0)
+            z, z0 = self.precondition(r, r0, z)
             rz, previous = r @ z + r0 @ z0, rz
-            d, d0 = z + rz / previous * d, z0 + rz / previous * d0
+            d *= rz / previous
+            d += z
+            d0 = z0 + rz / previous * d0
         return total, False
+
+    def _violation(self, residual: np.ndarray, intercepts: np.ndarray) -> float:
+        """The largest violation, over pairs (in units of |v| / λ) and intercepts."""
+        of_pairs = np.abs(residual, out=self._spare)
+        of_pairs /= self.active.penalty_weights
+        return float(max(of_pairs.max(initial=0.0), np.abs(intercepts).max()))
 
 
 #: Members of a block, and its Cholesky factor.
