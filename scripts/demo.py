@@ -1,4 +1,4 @@
-"""Classify a few texts and show the features with the largest contributions."""
+"""Classify a few texts and show the words and phrases with the largest contributions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from spacy_graft.cli.common import load_pipeline
-from spacy_graft.explain.contributions import Contribution, LabelExplanation
 from spacy_graft.files import BadLineError, json_object, numbered_lines
 
 #: Texts like those of the default corpus, with the subpackage where such a function is.
@@ -23,8 +22,8 @@ TEXTS = {
     "Index of the nearest neighbour of each query point, by a tree.": "spatial",
     "Sum of the values of the array over the labels of its regions.": "ndimage",
 }
-#: Number of contributions to show for each text.
-MAX_CONTRIBUTIONS = 6
+#: Number of words and phrases to show for each text.
+MAX_WORDS = 6
 
 
 def sample_texts(path: Path, count: int) -> list[tuple[str, str | None]]:
@@ -43,21 +42,6 @@ def text_and_label(path: Path, number: int, line: bytes) -> tuple[str, str | Non
     return text[:300], label if isinstance(label, str) else None
 
 
-def largest_contributions(explanation: LabelExplanation) -> list[Contribution]:
-    """Return the largest contributions, of overlapping n-grams only the first."""
-    shown: list[Contribution] = []
-    for part in explanation.contributions:
-        if not any(overlap(part, other) for other in shown):
-            shown.append(part)
-    return shown[:MAX_CONTRIBUTIONS]
-
-
-def overlap(part: Contribution, other: Contribution) -> bool:
-    """Return whether one of two n-grams is part of the other."""
-    both_ngrams = "n-gram" in part.kind and "n-gram" in other.kind
-    return both_ngrams and (part.text in other.text or other.text in part.text)
-
-
 @one_line_errors
 def main(
     model: Annotated[Path, typer.Argument(help="Folder of the trained pipeline.")],
@@ -65,7 +49,7 @@ def main(
         Path, typer.Argument(help="JSON lines to take texts from, if the model is not of the default corpus.")
     ],
 ) -> None:
-    """Print label, probability and the largest contributions for a few texts."""
+    """Print label, probability and the largest contributions of words and phrases for a few texts."""
     nlp, component = load_pipeline(str(model))
     console = Console()
     is_default = set(TEXTS.values()).issubset(component.labels)
@@ -74,10 +58,13 @@ def main(
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
         miss = f": a miss, the label is {escape(label)}" if label not in (None, explanation.label) else ""
         console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}{miss}")
-        table = Table("feature", "block", box=None, padding=(0, 2))
+        table = Table("word or phrase", "strongest feature", box=None, padding=(0, 2))
         table.add_column("contribution", justify="right")
-        for part in largest_contributions(explanation):
-            table.add_row(escape(repr(part.text)), part.block, f"{part.contribution:+.3f}")
+        for row in explanation.words[:MAX_WORDS]:
+            strongest, _ = row.parts[0]
+            table.add_row(
+                escape(row.text), f"{escape(repr(strongest.text))} ({strongest.block})", f"{row.contribution:+.3f}"
+            )
         console.print(table)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .checks.labels import label_errors
     from .checks.memory import estimate_memory
     from .classifier import GraftClassifier
+    from .graft.constraints import Constraints
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
@@ -22,20 +23,27 @@ if TYPE_CHECKING:
     from .pipeline.spans import contribution_spans
     from .portable.export import export
     from .ranker import GraftRanker
+    from .teachers.distil import distil
+    from .teachers.encoder import OnnxEncoder
     from .text_classifier import GraftTextClassifier
+    from .vectors.word_vectors import WordVectors
 
 __version__ = "0.1.0"
 __all__ = [
+    "Constraints",
     "CoordinateAscent",
     "GraftClassifier",
     "GraftRanker",
     "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
+    "OnnxEncoder",
+    "WordVectors",
     "__version__",
     "calibrate",
     "check_corpus",
     "contribution_spans",
+    "distil",
     "estimate_memory",
     "export",
     "fit",
@@ -54,13 +62,17 @@ MODULES = {
     "contribution_spans": ".pipeline.spans",
     "fit": ".pipeline.fit",
     "render": ".pipeline.render",
+    "distil": ".teachers.distil",
+    "OnnxEncoder": ".teachers.encoder",
     "export": ".portable.export",
     "GraftClassifier": ".classifier",
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",
+    "Constraints": ".graft.constraints",
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "WordVectors": ".vectors.word_vectors",
 }
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import require_memory_for
 from .messages import listed
+from .model.table import damaged_model
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,16 @@ class ClassTargets:
         kept = values.any(axis=0) if self.dtype is None else np.ones(len(self.classes), np.bool_)
         return ClassTargets(self.classes[kept], values[:, kept], self.exclusive, self.dtype)
 
+    def fields(self, example_weights: np.ndarray) -> dict[str, Any]:
+        """What is of the targets in :class:`~spacy_graft.graft.data.TrainingData`."""
+        return {
+            "targets": self.values,
+            "known": np.ones(self.values.shape, np.bool_),
+            "example_weights": example_weights,
+            "labels": tuple(map(str, self.classes.tolist())),
+            "exclusive": self.exclusive,
+        }
+
     def require_labels(self) -> None:
         """Raise a ValueError if there are fewer labels than a model needs."""
         if len(self.classes) < (least := 2 if self.exclusive else 1):
@@ -96,6 +108,40 @@ class ClassTargets:
                 f"y must have at least {least} different labels, but has {listed(self.classes.tolist())}. "
                 f"A classifier cannot be trained on {'one class' if self.exclusive else 'no class'}."
             )
+
+
+def saved_labels(classes: np.ndarray, exclusive: bool, matrix_dtype: np.dtype[Any] | None) -> dict[str, Any]:
+    """Labels in the values of JSON; a ValueError if there are others than strings and numbers.
+
+    Parameters
+    ----------
+    classes : (n_labels,)
+    exclusive : bool
+    matrix_dtype : dtype, optional
+        Of the matrix of targets, if they were one.
+    """
+    labels: list[Any] = classes.tolist()
+    if not all(isinstance(label, str | int | float) for label in labels):
+        raise ValueError("Only labels that are strings or numbers can be saved: save the model with pickle.")
+    matrix = "" if matrix_dtype is None else matrix_dtype.str
+    return {"classes": labels, "dtype": classes.dtype.str, "exclusive": exclusive, "matrix": matrix}
+
+
+def restored_labels(saved: dict[str, Any]) -> tuple[np.ndarray, bool, np.dtype[Any] | None]:
+    """The arguments of :func:`saved_labels`; a ValueError for other values than it gave."""
+    labels, dtype, exclusive, matrix = checked_values(saved, classes=list, dtype=str, exclusive=bool, matrix=str)
+    try:
+        return np.array(labels, label_dtype(dtype)), exclusive, label_dtype(matrix) if matrix else None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged_model(f"its labels are not those of a model ({error})") from error
+
+
+def label_dtype(name: str) -> np.dtype[Any]:
+    """The type of labels or of a matrix of targets: strings, numbers, or strings as objects."""
+    dtype = np.dtype(name)
+    if dtype.kind not in "biufUO":
+        raise ValueError(f"{name!r} is no type of labels")
+    return dtype
 
 
 def indicator_of(y: Any) -> np.ndarray | None:

@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
-from .class_targets import ClassTargets
-from .estimators import BaseEstimator, ClassifierMixin, require_fitted, weighted_mean
+from .class_targets import ClassTargets, restored_labels, saved_labels
+from .estimator_files import SealedEstimator
+from .estimators import BaseEstimator, ClassifierMixin, require_fitted
 from .graft.data import TrainingData
+from .graft.document_vectors import DocumentVectors
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
-from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
+from .graft.solution import Solution, stability_of
+from .graft.start import final_solution
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
+    ItemModel,
     ItemSpace,
+    NamingSpace,
     ScoringModel,
     Space,
     by_falling_weight,
@@ -27,10 +33,16 @@ from .item_model import (
     example_weights,
     finished_fit,
     n_documents,
+    symbols_of_rows,
 )
-from .matrices import MatrixOrItems, column_names, documents_at, is_matrix
+from .matrices import MatrixOrItems, documents_at
+from .messages import listed
 from .metrics import logistic, softmax
 from .options import check_flags
+from .vectors.word_vectors import WordVectors, vectors_from
+
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
 
 
 @dataclass(frozen=True)
@@ -41,12 +53,18 @@ class NamedFeature(ItemFeature):
     ----------
     weights : dict
         The weight for each label.
+    stability : float, optional
+        Share of random half samples of the training documents that select the feature, if the learner asked for it.
+    intervals : dict, optional
+        For each label, the least and the largest weight in 90% of the bootstrap samples.
     """
 
     weights: dict[Hashable, float]
+    stability: float | None = None
+    intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
     #: The learner if none is given.
@@ -100,19 +118,59 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        data = space.training_data(
-            documents,
-            targets=targets.values,
-            known=np.ones(targets.values.shape, np.bool_),
-            example_weights=weights,
-            labels=tuple(map(str, targets.classes.tolist())),
-            exclusive=targets.exclusive,
-        )
-        fit = finished_fit(learner, completed(data, documents))
-        self._check_report(fit.report)
+        report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_ = fit.report
-        self._space, self._model = space, space.model(fit.solution(), documents)
+        self.report_ = report
+        self._space, self._model = space, space.model(solution, documents)
+
+    def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
+        """The model of a learner after its last step, and its report."""
+        fit = finished_fit(learner, documents.data())
+        self._check_report(fit.report)
+        return fit.report, final_solution(fit)
+
+    def _significance(
+        self,
+        space: NamingSpace,
+        X: Any,
+        y: Any,
+        names: Sequence[str] | None,
+        strata: Sequence[Hashable] | None,
+        options: dict[str, Any],
+    ) -> SignificanceReport:
+        """Test which features go with which labels.
+
+        Parameters
+        ----------
+        space : NamingSpace
+        X, y, names
+            As those of ``fit``.
+        strata : sequence of hashable, optional
+        options : dict
+            Of :class:`~spacy_graft.associations.SignificanceOptions`.
+        """
+        from .associations import SignificanceOptions, significant_features  # loads the compiler
+
+        checked = SignificanceOptions(**options)
+        targets = ClassTargets.read(y, self.multilabel)
+        documents = space.learn(X, names)
+        require_as_many(n_documents(documents), len(targets))
+        data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
+        return significant_features(data, strata, space.naming(X), checked)
+
+    def _checked_vectors(self, vectors: Any) -> WordVectors:
+        """Vectors that ``fit`` was given; a ValueError if the learner has no weights for them."""
+        learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
+        if not isinstance(learner, PenaltySettings):
+            raise ValueError(f"{type(learner).__name__} has no weights for vectors. Use GraftingPath or Grafting.")
+        return vectors_from(vectors, None)
+
+    def _checked_label(self, label: Any) -> Any:
+        """A label of the model, or None for any; a ValueError if there is no such label."""
+        labels = self.classes_.tolist()
+        if label is not None and label not in labels:
+            raise ValueError(f"There is no label {label!r}. The labels: {listed(map(str, labels))}.")
+        return label
 
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
@@ -122,6 +180,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """``report_`` by the name that it has in components."""
         require_fitted(self, "report_")
         return self.report_
+
+    def _saved_labels(self) -> dict[str, Any]:
+        return saved_labels(self.classes_, self._exclusive, self._matrix_dtype)
+
+    def _restore_labels(self, labels: dict[str, Any]) -> int:
+        self.classes_, self._exclusive, self._matrix_dtype = restored_labels(labels)
+        return len(self.classes_)
 
     def _scores(self, X: Any) -> np.ndarray:
         """The scores of all labels: float64 (n_documents, n_labels)."""
@@ -171,16 +236,28 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return [list(compress(labels, row)) for row in has_label]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of documents whose labels are predicted, all of them and no others."""
+        """Return the share of documents whose labels are predicted, all of them and no others.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` or ``sample_weight`` is not of as many documents, or all weights are 0.
+        """
         predicted = self.predict(X)
-        if self._exclusive:
-            labels_of = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else y
-            right = np.array([label == own for label, own in zip(predicted.tolist(), labels_of, strict=True)])
-        elif self._matrix_dtype is not None:
-            right = (predicted == (y.toarray() if scipy.sparse.issparse(y) else np.asarray(y))).all(axis=1)
+        if self._matrix_dtype is not None:
+            matrix = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+            if matrix.shape != predicted.shape:
+                raise ValueError(f"y must be a matrix of the shape {predicted.shape}, but has {matrix.shape}.")
+            right = (predicted == matrix).all(axis=1)
         else:
-            right = np.array([set(row) == set(labels) for row, labels in zip(predicted, y, strict=True)])
-        return weighted_mean(right, sample_weight)
+            if self._exclusive:
+                found = predicted.tolist()
+                expected = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else list(y)
+            else:
+                found, expected = list(map(set, predicted)), list(map(set, y))
+            require_as_many(len(found), len(expected))
+            right = np.array([label == own for label, own in zip(found, expected, strict=True)])
+        return float(np.average(right, weights=example_weights(sample_weight, len(right))))
 
     @property
     def coef_(self) -> scipy.sparse.csr_array:
@@ -203,6 +280,40 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the names of the model's features, in the order of ``coef_``: array of str."""
         require_fitted(self, "_model")
         return np.array([str(feature) for feature in self._model.features()], object)
+
+
+@dataclass(frozen=True)
+class ReadDocuments:
+    """What a classifier is trained on.
+
+    Attributes
+    ----------
+    space : Space
+        How the documents have been read.
+    documents : as the space reads them
+    targets : ClassTargets
+    weights : float64 (n_documents)
+    completed : callable
+        What is added to the data of documents that have been read.
+    """
+
+    space: Space
+    documents: Any
+    targets: ClassTargets
+    weights: np.ndarray
+    completed: Callable[[TrainingData, Any], TrainingData]
+
+    def data(self) -> TrainingData:
+        """The input of a learner."""
+        data = self.space.training_data(self.documents, **self.targets.fields(self.weights))
+        return self.completed(data, self.documents)
+
+    def some(self, rows: np.ndarray) -> ReadDocuments:
+        """Some of the documents, with all labels."""
+        targets = replace(self.targets, values=self.targets.values[rows])
+        return replace(
+            self, documents=self.space.some(self.documents, rows), targets=targets, weights=self.weights[rows]
+        )
 
 
 class GraftClassifier(LinearClassifier):
@@ -284,6 +395,7 @@ class GraftClassifier(LinearClassifier):
         names: Sequence[str] | None = None,
         sample_weight: Sequence[float] | np.ndarray | None = None,
         network: NetworkBuilder | None = None,
+        vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
     ) -> GraftClassifier:
         """Train until the learner's tolerance is met.
 
@@ -306,6 +418,10 @@ class GraftClassifier(LinearClassifier):
             :class:`~spacy_graft.graphs.graph.FeatureGraph`. The name of an item is split at white space: ``not good``
             is the vertex ``("not", "good")``. ``min_df`` does not apply to vertices: a column of a matrix that no
             document has can be one, and can get a weight from its neighbours.
+        vectors : WordVectors or callable, optional
+            Vectors of items by their names, or one of the sources of ``@graft_vectors``: the mean of the vectors of a
+            document's items is added to these, whatever their values. Documents that are collections of names may have
+            items that no training document has. The learner has their ``vectors_ridge``.
 
         Returns
         -------
@@ -316,33 +432,100 @@ class GraftClassifier(LinearClassifier):
         ------
         ValueError
             If a value is not finite, or with combinations outside [0, 1]; if the numbers of documents and labels
-            differ; or if there are too few labels.
+            differ; if there are too few labels; or if no item has a vector.
         """
-        space = ItemSpace(type(self).__name__, self.degree, self.min_df, self.combination_penalty_factor)
+        given = None if vectors is None else self._checked_vectors(vectors)
+        space = self._own_space(() if given is None else given.words)
 
-        def with_network(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
-            if network is None:
-                return data
-            named = named_features(matrix, space.names)
-            return replace(data, network=Network.built(network, named, data.n_documents))
+        def completed(data: TrainingData, matrix: scipy.sparse.csr_array) -> TrainingData:
+            if network is not None:
+                named = named_features(matrix, space.names)
+                data = replace(data, network=Network.built(network, named, data.n_documents))
+            return data if given is None else replace(data, vectors=item_vectors(given, matrix, space.names))
 
-        self._fit(space, X, y, sample_weight, names, with_network)
-        for attribute in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(attribute, None)
-        if is_matrix(X):
-            self.n_features_in_ = len(space.names)
-        if (columns := column_names(X)) is not None:
-            self.feature_names_in_ = np.array(columns, object)
+        self._fit(space, X, y, sample_weight, names, completed)
+        self._set_input_attributes()
         return self
+
+    def _own_space(self, more_names: Sequence[str] = ()) -> ItemSpace:
+        factor = self.combination_penalty_factor
+        return ItemSpace(type(self).__name__, self.degree, self.min_df, factor, more_names)
+
+    def significance(
+        self,
+        X: MatrixOrItems,
+        y: Any,
+        *,
+        names: Sequence[str] | None = None,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which items go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y, names
+            As those of :meth:`fit`.
+        strata, level, permutations, top, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+        """
+        options = {"level": level, "permutations": permutations, "top": top, "seed": seed, "pairs": pairs}
+        return self._significance(self._own_space(), X, y, names, strata, {**options, "contexts": 0})
+
+    def strongest_words(self, n: int = 100, label: Any = None) -> list[NamedFeature]:
+        """Return the items that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many items.
+        label : optional
+            The label whose score is meant; by default that of any label.
+        """
+        require_fitted(self, "_model")
+        assert isinstance(self._model, ItemModel)
+        words, labels = self._model.word_scores, self.classes_.tolist()
+        if words is None:
+            return []
+        rows, scores = words.strongest(n, None if self._checked_label(label) is None else labels.index(label))
+        return [
+            NamedFeature(
+                (words.lexicon.words[row],), int(words.lexicon.known[row]), dict(zip(labels, own, strict=True))
+            )
+            for row, own in zip(rows.tolist(), scores.tolist(), strict=True)
+        ]
 
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
         features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
+        assert isinstance(self._model, ItemModel)
+        stability = self._model.solution.stability
         return [
-            NamedFeature(features[k].names, features[k].df, dict(zip(labels, weights[k].tolist(), strict=True)))
-            for k in by_falling_weight(weights)
+            NamedFeature(
+                features[k].names,
+                features[k].df,
+                dict(zip(labels, weights[k].tolist(), strict=True)),
+                **stability_of(stability, k, labels),
+            )
+            for k in by_falling_weight(weights).tolist()
         ]
+
+
+def item_vectors(given: WordVectors, matrix: scipy.sparse.csr_array, names: Sequence[str]) -> DocumentVectors:
+    """The document vectors of the items of a matrix."""
+    columns = {name: column for column, name in enumerate(names)}
+    kept = [row for row, word in enumerate(given.words) if word in columns]
+    if not kept:
+        raise ValueError(f"{given.source}: none of its {len(given):,} words is the name of an item.")
+    words = tuple(given.words[row] for row in kept)
+    of_columns = WordVectors(words, given.vectors, given.source, given.places[kept])
+    symbols = np.array([columns[word] for word in words], np.uint64)
+    return DocumentVectors.built(ITEM_BLOCK, of_columns, symbols, *symbols_of_rows(matrix))
 
 
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:

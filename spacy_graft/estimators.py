@@ -9,8 +9,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import numpy as np
-
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -60,8 +58,3 @@ def require_fitted(estimator: Any, attribute: str) -> None:
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
             f"using this estimator. (The model has not been fitted yet: call fit first.)"
         )
-
-
-def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:
-    """The mean of values (n), each counting as much as its weight, if there are any."""
-    return float(np.average(values, weights=None if sample_weight is None else np.asarray(sample_weight)))

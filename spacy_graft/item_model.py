@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 import scipy.sparse
 
-from .extract.blocks import CombinationBlock
+from .estimator_files import SavedEstimator, SavedSpace, checked_values
+from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
+from .extract.terms import NamedTerm, SymbolTerm, Term
+from .extract.texts import Words
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
+from .graft.report import Report
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -27,8 +32,15 @@ from .matrices import (
     named_matrix,
     require_finite,
 )
+from .messages import listed
 from .model.item_matching import Members, add_item_scores
+from .model.matching import Blocks
+from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.table import damaged_model
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+
+if TYPE_CHECKING:
+    from .associations import Naming
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
@@ -74,7 +86,7 @@ class ScoringModel(Protocol):
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
 
 
-class Space(Protocol):
+class Space(SavedSpace, Protocol):
     """What is read of documents, and the features that are made of it."""
 
     def learn(self, X: Any, names: Sequence[str] | None, /) -> Any:
@@ -83,11 +95,50 @@ class Space(Protocol):
     def read(self, X: Any, /) -> Any:
         """Return other documents as they are read."""
 
+    def some(self, documents: Any, rows: np.ndarray, /) -> Any:
+        """Return some of the documents that have been read."""
+
     def training_data(self, documents: Any, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
 
     def model(self, solution: Solution, documents: Any, /) -> ScoringModel:
         """Return the model of a solution, found on documents."""
+
+
+class NamingSpace(Space, Protocol):
+    """A space that can name features which are in no model."""
+
+    def naming(self, X: Any, /) -> Naming:
+        """Return the names of the features of training documents."""
+
+
+@dataclass(frozen=True)
+class NamedItems:
+    """Items by their names, as a block: the symbol of an item is the number of its column."""
+
+    min_df: int
+    penalty_factor: float = 1.0
+
+    kind: ClassVar[BlockKind] = BlockKind.ITEMS
+    feature_kind: ClassVar[str] = "item"
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    value: ClassVar[str] = "binary"
+    width: ClassVar[int] = 1
+
+    def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
+        """Return the name of an item."""
+        return tuple(strings[column + 1] for column in symbols.tolist())
+
+    def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
+        """Return the columns of names; a ValueError if there are none."""
+        missing = [name for name in names if name not in strings.numbers]
+        if missing:
+            raise damaged_model(f"it has features of {listed(missing[:3])}, but no such items")
+        return np.array([strings.numbers[name] - 1 for name in names], np.uint64)
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the name of an item for display."""
+        return "".join(names)
 
 
 class ItemSpace:
@@ -103,11 +154,15 @@ class ItemSpace:
         Least number of documents of an item or combination.
     combination_penalty_factor : float
         Factor of the penalty weights of combinations.
+    more_names : sequence of str
+        Further items that documents may have, beside those of the training documents, if these are no matrix.
 
     Attributes
     ----------
     names : sequence of str
         Of the items of the training documents.
+    of_matrix : bool
+        Whether the training documents were a matrix, and the names are those of its columns.
     columns : list of str, optional
         Names of the columns of the DataFrame that the training documents were.
 
@@ -117,7 +172,14 @@ class ItemSpace:
         If an option is out of bounds.
     """
 
-    def __init__(self, owner: str, degree: int, min_df: int, combination_penalty_factor: float) -> None:
+    def __init__(
+        self,
+        owner: str,
+        degree: int,
+        min_df: int,
+        combination_penalty_factor: float,
+        more_names: Sequence[str] = (),
+    ) -> None:
         if not is_count(degree, 1, 3):
             raise ValueError(f"{owner}: degree must be 1, 2 or 3, but is {degree!r}")
         if not is_count(min_df):
@@ -131,18 +193,26 @@ class ItemSpace:
         self.degree = degree
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
+        self.more_names = more_names
         self.names: Sequence[str] = ()
+        self.of_matrix = False
         self.columns: list[str] | None = None
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""
-        if is_matrix(X):
+        self.of_matrix = is_matrix(X)
+        if self.of_matrix:
             self.columns = column_names(X)
             matrix, self.names = named_matrix(X, self.columns if names is None else names)
         else:
+            if names is not None:
+                raise ValueError("names are those of the columns of a matrix, but X has the names of items.")
             numbers: dict[str, int] = {}
             matrix = item_matrix(list(X), numbers, grow=True)
+            for name in self.more_names:
+                numbers.setdefault(name, len(numbers))
             self.names = list(numbers)
+            matrix.resize(matrix.shape[0], len(numbers))
         return bounded(matrix, self.degree > 1)
 
     def read(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
@@ -159,24 +229,86 @@ class ItemSpace:
             raise ValueError("The feature names should match those that were passed during fit.")
         return matrix
 
+    def some(self, matrix: scipy.sparse.csr_array, rows: np.ndarray) -> scipy.sparse.csr_array:
+        """Return some rows."""
+        return matrix[rows]
+
     def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
-        combinations: dict[str, CombinationBlock] = {}
+        combinations = self._combinations()
         factor = self.combination_penalty_factor
-        if self.degree > 1:
-            combinations[COMBINATION_BLOCK] = Combinations([ITEM_BLOCK], self.degree, self.min_df, factor)
         return TrainingData(
             bags={ITEM_BLOCK: bags_of(matrix, self.min_df)},
             combinations=combinations,
             min_df=dict.fromkeys([ITEM_BLOCK, *combinations], self.min_df),
             penalty_factors={ITEM_BLOCK: 1.0, COMBINATION_BLOCK: factor},
             lengths=np.maximum(np.diff(matrix.indptr), 1).astype(np.float64),
+            names=FeatureNames(self._texts),
             **of_documents,
         )
+
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of items by their numbers."""
+        return [str(self.names[int(of_item[0])]) for of_item in symbols]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
         return ItemModel(solution, self.names)
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return the number of columns if the training documents were a matrix, and their names if they had any."""
+        found: dict[str, Any] = {"n_features_in_": len(self.names)} if self.of_matrix else {}
+        return found if self.columns is None else {**found, "feature_names_in_": np.array(self.columns, object)}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training documents: the names of items and columns."""
+        return {"names": list(self.names), "of_matrix": self.of_matrix, "columns": self.columns or []}
+
+    def snapshot(self, model: ItemModel) -> Snapshot:
+        """Return what is saved of a model; a ValueError if it has scores of words by their vectors."""
+        if model.word_scores is not None:
+            raise ValueError("A model over items with word vectors cannot be saved: save it with pickle.")
+        return snapshot_of_solution(model.solution, self._blocks(), cast("Any", Words(self.names)))
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[ItemModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        names, self.of_matrix, columns = checked_values(saved.space, names=list, of_matrix=bool, columns=list)
+        if not are_names(names) or not are_names(columns) or len(columns) not in (0, len(names)):
+            raise damaged_model("its items have no names, or not one for each column")
+        self.names, self.columns = names, columns or None
+        words = Words(names)
+        snapshot, report = saved.snapshot(self._blocks(), words, n_labels)
+        return ItemModel(item_solution(snapshot, words), names), report
+
+    def _combinations(self) -> dict[str, CombinationBlock]:
+        """The block of combinations by its name, if there is one."""
+        if self.degree == 1:
+            return {}
+        block = Combinations([ITEM_BLOCK], self.degree, self.min_df, self.combination_penalty_factor)
+        return {COMBINATION_BLOCK: block}
+
+    def _blocks(self) -> Blocks:
+        return Blocks({ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()})
+
+    def naming(self, X: MatrixOrItems) -> ItemNaming:
+        """Return the names of items."""
+        return ItemNaming(self.names)
+
+
+@dataclass(frozen=True)
+class ItemNaming:
+    """Names of items as features, for a test of them."""
+
+    names: Sequence[str]
+
+    def kind(self, block: str) -> str:
+        return "item"
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.names[int(symbols[0])]
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        return ""
 
 
 class ItemModel:
@@ -193,6 +325,7 @@ class ItemModel:
         self.solution = solution
         self.names = names
         features = {tuple(int(term.symbols[0]) for term in terms): k for k, terms in enumerate(solution.terms)}
+        self.word_scores = None if solution.word_scores is None else solution.word_scores.written()
         numbers, self.members = Members.build(features)
         self.columns = np.array(list(numbers), np.int64)
 
@@ -220,7 +353,10 @@ class ItemModel:
         add_item_scores(self._found(matrix), weights, totals)
         if self.solution.mean_scale:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
-        return totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+        scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+        if self.word_scores is not None:
+            self.word_scores.add_scores(*symbols_of_rows(matrix), scores)
+        return scores
 
     def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
@@ -246,6 +382,39 @@ class ItemModel:
         return self.members.features_of(
             known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data.astype(np.float64)
         )
+
+
+def item_solution(snapshot: Snapshot, numbers: Words) -> Solution:
+    """The solution that a snapshot was made of."""
+    table = snapshot.features
+
+    def columns_of(term: NamedTerm) -> SymbolTerm:
+        if len(term.symbols) != 1:
+            raise damaged_model(f"it has an item of several names, {listed(term.symbols)}")
+        return Term(term.block, np.array([numbers.numbers[term.symbols[0]] - 1], np.uint64))
+
+    terms = [tuple(map(columns_of, table.terms(k))) for k in range(table.n_features)]
+    return Solution(
+        list(table.blocks),
+        terms,
+        terms,
+        table.df,
+        snapshot.weights,
+        snapshot.intercepts,
+        snapshot.mean_scale,
+        length_shares=snapshot.length_shares,
+        stability=snapshot.stability,
+    )
+
+
+def are_names(values: list[Any]) -> bool:
+    """Whether these are different strings."""
+    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def symbols_of_rows(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of each document's items: uint64, and where those of each document begin, and the last end."""
+    return matrix.indices.astype(np.uint64), matrix.indptr.astype(np.int64)
 
 
 def by_falling_weight(weights: np.ndarray) -> np.ndarray:
@@ -276,9 +445,16 @@ def n_documents(documents: Any) -> int:
     return int(documents.shape[0]) if hasattr(documents, "shape") else len(documents)
 
 
-def finished_fit(learner: Any, data: TrainingData) -> Fit:
-    """Return the fit of a learner after its last step."""
-    fit = start(learner, data)
-    while not fit.finished:
+def started_fit(learner: Any, data: TrainingData) -> Fit:
+    """Return the fit of a learner before its first step; a ValueError if constraints name no label or block of it."""
+    if (constraints := getattr(learner, "constraints", None)) is not None:
+        constraints.check(f"{type(learner).__name__}:", data.labels, [*data.min_df])
+    return start(learner, data)
+
+
+def finished_fit(learner: Any, data: TrainingData, n_points: int | None = None) -> Fit:
+    """Return the fit of a learner after its last step, or after a number of points of its path."""
+    fit = started_fit(learner, data)
+    while not fit.finished and (n_points is None or fit.report.points < n_points):
         fit.step()
     return fit

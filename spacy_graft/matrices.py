@@ -68,7 +68,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
         )
     if not values.shape[1]:
         raise ValueError(f"Found array with 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
-    matrix = scipy.sparse.csr_array(values.astype(np.float64), copy=True)
+    matrix = scipy.sparse.csr_array(values.astype(np.float64))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

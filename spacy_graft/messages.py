@@ -20,3 +20,11 @@ def listed(names: Iterable[object]) -> str:
 def one_line(text: object) -> str:
     """The text on one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))
+
+
+def printable(text: str) -> str:
+    """Return the text with spaces at its ends and unprintable characters made visible."""
+    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    inner = shown.strip(" ")
+    left = len(shown) - len(shown.lstrip(" "))
+    return "␣" * left + inner + "␣" * (len(shown) - left - len(inner))

@@ -248,6 +248,28 @@ def at_or_above(counts: np.ndarray) -> np.ndarray:
     return counts[::-1].cumsum()[::-1]
 
 
+def clopper_pearson(n_hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The bounds of a probability of which n draws had so many hits: exact, never too close.
+
+    Parameters
+    ----------
+    n_hits, n : int
+        With n at least 1.
+    level : float
+        The probability with which the bounds hold, half of the rest on either side.
+
+    References
+    ----------
+    Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404.
+    """
+    from scipy.special import betaincinv  # not needed to load a component
+
+    rest = (1.0 - level) / 2.0
+    low = float(betaincinv(n_hits, n - n_hits + 1, rest)) if n_hits else 0.0
+    high = float(betaincinv(n_hits + 1, n - n_hits, 1.0 - rest)) if n_hits < n else 1.0
+    return low, high
+
+
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Probabilities of exclusive labels from scores: float64 (n_documents, n_labels)."""
     exp = np.exp(scores - scores.max(axis=1, keepdims=True))

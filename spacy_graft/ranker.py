@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
+from .estimator_files import SealedEstimator, checked_values
 from .estimators import BaseEstimator, require_fitted
 from .graft.memory import require_memory_for
 from .graft.report import Report
@@ -24,7 +25,6 @@ from .item_model import (
     finished_fit,
     n_documents,
 )
-from .matrices import is_matrix
 from .messages import listed
 from .metrics import grouped_softmax
 
@@ -87,7 +87,7 @@ class CandidateExplanation:
     contributions: tuple[CandidateContribution, ...]
 
 
-class GraftRanker(BaseEstimator):
+class GraftRanker(BaseEstimator, SealedEstimator):
     """A sparse log-linear choice among the candidates of each group (Riezler & Vasserman 2004).
 
     The probability of a candidate is a softmax, over its group, of the sum of its features' weights: one weight for
@@ -117,6 +117,8 @@ class GraftRanker(BaseEstimator):
         The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
     n_features_in_ : int
         Columns of the matrix, if the model was trained on one.
+    feature_names_in_ : array of str
+        Names of its columns, if it was a DataFrame with names.
 
     Examples
     --------
@@ -128,6 +130,8 @@ class GraftRanker(BaseEstimator):
     >>> model.rank([["dear", "near"], ["cheap", "near"], ["dear", "far"]], ["X", "X", "X"])
     [array([1, 0, 2])]
     """
+
+    _space: Space
 
     def __init__(
         self,
@@ -153,8 +157,13 @@ class GraftRanker(BaseEstimator):
         tags.input_tags.string = self.blocks is not None
         return tags
 
-    def _checked_space(self, learner: Any) -> Space:
-        """How candidates are read, as the parameters say."""
+    def _checked_learner(self) -> Grafting | GraftingPath:
+        learner = checked_learner("GraftRanker", self.learner, Grafting(l1=1.0))
+        if not isinstance(learner, Grafting | GraftingPath):
+            raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
+        return learner
+
+    def _own_space(self) -> Space:
         own = (self.degree, self.min_df, self.combination_penalty_factor)
         if self.blocks is None:
             return ItemSpace("GraftRanker", *own)
@@ -164,7 +173,14 @@ class GraftRanker(BaseEstimator):
             )
         from .pipeline.doc_model import DocSpace
 
-        return DocSpace("GraftRanker", self.blocks, learner)
+        return DocSpace("GraftRanker", self.blocks, self._checked_learner())
+
+    def _saved_labels(self) -> dict[str, Any]:
+        return {}
+
+    def _restore_labels(self, labels: dict[str, Any]) -> int:
+        checked_values(labels)
+        return 1
 
     @property
     def report(self) -> Report:
@@ -194,7 +210,7 @@ class GraftRanker(BaseEstimator):
         groups : iterable of hashable, optional
             The group of each candidate, in any order; by default all are of one. A group of one candidate says nothing.
         names : sequence of str, optional
-            Names of the columns of a matrix; by default their numbers.
+            Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional
             How much a group counts, above 0; given for each candidate, and the same for all candidates of a group.
 
@@ -209,10 +225,7 @@ class GraftRanker(BaseEstimator):
             If the numbers of candidates, targets and groups differ, a group has no correct candidate or several
             weights, no group has two candidates, or a value is outside [0, 1].
         """
-        learner = checked_learner("GraftRanker", self.learner, Grafting(l1=1.0))
-        if not isinstance(learner, Grafting | GraftingPath):
-            raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
-        space = self._checked_space(learner)
+        learner, space = self._checked_learner(), self._own_space()
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))
@@ -220,7 +233,7 @@ class GraftRanker(BaseEstimator):
         require_memory_for(len(shares), 1, exclusive=False)
         order = grouped.order
         data = space.training_data(
-            candidates[order] if is_matrix(candidates) else [candidates[i] for i in order],
+            space.some(candidates, order),
             targets=shares[order, None],
             known=np.ones((len(order), 1), np.bool_),
             example_weights=weights[order],
@@ -231,9 +244,7 @@ class GraftRanker(BaseEstimator):
         fit = finished_fit(learner, data)
         self.report_ = fit.report
         self._space, self._model = space, space.model(fit.solution(), candidates)
-        self.__dict__.pop("n_features_in_", None)
-        if is_matrix(X):
-            self.n_features_in_ = candidates.shape[1]
+        self._set_input_attributes()
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

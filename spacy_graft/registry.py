@@ -1,8 +1,8 @@
-"""The registries behind ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` in configs.
+"""The registries behind ``@graft_features``, ``@graft_learners``, ``@graft_constraints`` and the like in configs.
 
-They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners`` and
-``spacy_graft_graphs``. This module does not import spaCy; the components add the registries to spaCy's
-(:func:`spacy_graft.pipeline.registration.register_with_spacy`).
+They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners``,
+``spacy_graft_constraints``, ``spacy_graft_graphs`` and ``spacy_graft_vectors``. This module does not import spaCy; the
+components add the registries to spaCy's (:func:`spacy_graft.pipeline.registration.register_with_spacy`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ graft_features = catalogue.create("spacy", "graft_features", entry_points=True)
 #: Learners, see :mod:`spacy_graft.graft.settings`.
 graft_learners = catalogue.create("spacy", "graft_learners", entry_points=True)
 
+#: Constraints of learners, see :mod:`spacy_graft.graft.constraints`.
+graft_constraints = catalogue.create("spacy", "graft_constraints", entry_points=True)
+
 #: Builders of feature graphs for the network penalty, see :mod:`spacy_graft.graphs`.
 graft_graphs = catalogue.create("spacy", "graft_graphs", entry_points=True)
+
+#: Sources of word vectors, see :mod:`spacy_graft.vectors`.
+graft_vectors = catalogue.create("spacy", "graft_vectors", entry_points=True)
 
 
 def graph_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from .classifier import LinearClassifier
+from .classifier import LinearClassifier, ReadDocuments
 from .estimators import require_fitted
-from .explain.features import Feature, features_of
-from .explain.scores import Explanation
+from .explain.features import Feature, by_effect, features_of, strongest_words
+from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
+from .graft.data import TrainingData
+from .graft.document_vectors import DocumentVectors
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-from .item_model import by_falling_weight
+from .graft.solution import Solution
+from .graft.start import final_solution
+from .held_out import (
+    FoldPoint,
+    Judge,
+    PlainTargets,
+    chosen_of_folds,
+    numbers_of_folds,
+    points_of_fold,
+    rows_of_splits,
+    scored_points,
+)
+from .item_model import finished_fit, started_fit
 from .messages import listed
-from .model.table import damaged_model
-from .text_model import TextModel, TextSpace
-from .text_saving import SavedEstimator, read_model, read_parts_of, write_estimator
+from .options import check_flags
+from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
+from .vectors.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from .associations import SignificanceReport
+    from .graft.points import PointFit
 
 #: What an analyzer may be named.
 ANALYZERS = ("char", "char_wb", "word", "byte", "integer")
@@ -41,9 +61,10 @@ class GraftTextClassifier(LinearClassifier):
     Parameters
     ----------
     learner : Grafting, GraftingPath or CoordinateAscent
-        The learner: along a path of L1 strengths (the model is that of the last point), at one strength, or without a
-        penalty. By default ``GraftingPath()``, that of the spaCy component, which needs no tuning. ``Grafting(l1=1.0)``
-        is faster and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
+        The learner: along a path of L1 strengths, at one strength, or without a penalty. By default ``GraftingPath()``,
+        that of the spaCy component, which needs no tuning: cross-validation within ``fit`` chooses the number of
+        features, their L2 strength, and a temperature that makes probabilities reliable. ``Grafting(l1=1.0)`` is ten
+        times faster or more and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
     analyzer : str, callable, or list of these
         What n-grams are made of:
 
@@ -79,12 +100,15 @@ class GraftTextClassifier(LinearClassifier):
         other, those of the second minus those of the first.
     intercept_ : array (n_labels,), or (1,)
     report_ : Report
-        The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
+        The training report: objective, duality gap over the whole space, seconds; what cross-validation has chosen.
+        Also as ``report``.
 
     Notes
     -----
-    Without held-out documents, a path ends with the model of its last point: choose among learners with
-    ``GridSearchCV``.
+    ``GraftingPath()`` holds out a tenth of the documents at a time until 500 have been held out, so that it is trained
+    ten times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
+    than 10 documents, or with word vectors, there is no choice, and the last point of the path is the model.
+    ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -96,10 +120,13 @@ class GraftTextClassifier(LinearClassifier):
     the same options, to the bit, unless lower-casing depends on the tokens (a final sigma), or the learner normalises
     lengths and the tokens are not the words.
 
-    ``save`` and ``load`` keep a model without pickle; pickle and joblib work too, as for other estimators.
+    ``save`` and ``load`` keep a model without pickle: nothing is executed when it is read, and an altered file is
+    refused. pickle and joblib work too, as for other estimators.
 
-    A fit takes about 30 to 60 bytes of memory a character at its peak. Documents are read once, in batches, and not
-    kept, so ``fit`` and ``predict`` also take generators. A fitted model may be used by any number of threads.
+    A fit takes about 30 to 60 bytes of memory a character, byte or word at its peak (with ``min_df=1``, up to 140), one
+    analyzer after the other. Documents are read once, in batches of 131,072 characters, and not kept: ``fit`` keeps 4
+    bytes a character (8 an integer) of them. So ``fit`` and ``predict`` also take generators. One fit takes at most
+    2**31 - 1 characters. A fitted model may be used by any number of threads.
 
     Examples
     --------
@@ -114,6 +141,16 @@ class GraftTextClassifier(LinearClassifier):
     >>> round(model.score(texts, labels), 2)
     1.0
 
+    As any classifier of scikit-learn; strengths fall by factors, and the largest that does well is the easiest to read:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> grid = {"learner": [Grafting(l1=strength) for strength in (10.0, 3.0, 1.0)], "analyzer": ["char", "word"]}
+    >>> search = GridSearchCV(GraftTextClassifier(), grid, cv=3).fit(texts, labels)
+    >>> search.best_params_["analyzer"], search.best_params_["learner"].l1, float(search.best_score_)
+    ('char', 3.0, 1.0)
+
+    Where in the text the features are that speak for a label:
+
     >>> model.explain(["an uneven game"])[0]["-"].contributions[0].members[0].places
     ((Span(start=3, end=5, first_token=0, end_token=0),),)
 
@@ -122,6 +159,12 @@ class GraftTextClassifier(LinearClassifier):
     >>> model = GraftTextClassifier(analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5])
     >>> model.fit(texts, labels).predict_proba(["unheard"]).shape
     (1, 2)
+
+    Several labels for each text; none of them excludes another:
+
+    >>> model = GraftTextClassifier(Grafting(l1=1.0), multilabel=True)
+    >>> model.fit(texts, [["neg"] if "un" in text else ["pos", "short"] for text in texts]).predict(["untrue", "true"])
+    [['neg'], ['pos', 'short']]
 
     Bytes:
 
@@ -160,7 +203,14 @@ class GraftTextClassifier(LinearClassifier):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> GraftTextClassifier:
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
+    ) -> GraftTextClassifier:
         """Train until the learner's tolerance is met.
 
         Parameters
@@ -172,6 +222,10 @@ class GraftTextClassifier(LinearClassifier):
             (n_documents, n_labels).
         sample_weight : sequence of float, optional
             The example weight of each document. Documents of weight 0 are left out.
+        vectors : WordVectors or callable, optional
+            Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
+            is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
+            the analyzers. The learner has their ``vectors_ridge``.
 
         Returns
         -------
@@ -182,10 +236,72 @@ class GraftTextClassifier(LinearClassifier):
         ------
         ValueError
             If X is a single string, documents are of the wrong kind, the numbers of documents and labels differ, there
-            are too few labels, no n-gram is in ``min_df`` documents, or a parameter is invalid.
+            are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
-        self._fit(TextSpace(self._readers()), X, y, sample_weight)
+        readers, X = self._readers(), documents_of(X)
+        if vectors is None:
+            self._fit(TextSpace(readers), X, y, sample_weight)
+            return self
+        given = self._checked_vectors(vectors)
+        reader = vectors_reader(readers)
+
+        def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
+            words = read.streams[VECTORS_READER]
+            columns = (reader.keys(given.words), words.symbols, words.starts)
+            return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
+
+        self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
         return self
+
+    def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
+        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses.
+
+        With word vectors, a path goes to its end.
+        """
+        chooses = isinstance(learner, GraftingPath) and VECTORS_READER not in cast("TextSpace", documents.space).readers
+        chosen = report_of_folds(learner, documents) if chooses else None
+        if chosen is None:
+            return super()._trained(learner, documents)
+        path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
+        self._check_report(path.report)
+        path.refit = chosen.refit
+        solution, temperature = final_solution(path), 1.0 if learner.locks_weights else chosen.temperature
+        report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
+        return report, solution.divided(temperature)
+
+    def significance(
+        self,
+        X: Iterable[Any],
+        y: Any,
+        *,
+        strata: Sequence[Hashable] | None = None,
+        level: float = 0.05,
+        permutations: int = 1000,
+        top: int = 100,
+        contexts: int = 0,
+        seed: int = 0,
+        pairs: int | None = None,
+    ) -> SignificanceReport:
+        """Test which n-grams go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
+
+        Parameters
+        ----------
+        X, y
+            As those of :meth:`fit`.
+        strata, level, permutations, top, contexts, seed, pairs
+            As those of :func:`spacy_graft.significance`.
+
+        Examples
+        --------
+        >>> from spacy_graft import GraftTextClassifier
+        >>> texts = ["not good", "good", "not for me", "for me"] * 10
+        >>> report = GraftTextClassifier(analyzer="word").significance(texts, ["-", "+"] * 20)
+        >>> [(feature.text, feature.label, round(feature.z, 1)) for feature in report.features]
+        [('not', '-', 6.2), ('not good', '-', 3.6), ('not for', '-', 3.6)]
+        """
+        documents = list(documents_of(X)) if contexts else X
+        options = {"level": level, "permutations": permutations, "top": top, "contexts": contexts, "seed": seed}
+        return self._significance(self._own_space(), documents, y, None, strata, {**options, "pairs": pairs})
 
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
@@ -196,8 +312,10 @@ class GraftTextClassifier(LinearClassifier):
 
     def _readers(self) -> dict[str, SequenceReader]:
         """What the parameters say of each analyzer, by its name."""
-        given = self.analyzer
-        analyzers: list[Any] = [given] if isinstance(given, str) or callable(given) else list(given)
+        check_flags(type(self).__name__, lowercase=self.lowercase, reverse_complement=self.reverse_complement)
+        given: Any = self.analyzer
+        is_one = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
+        analyzers: list[Any] = [given] if is_one else list(given)
         if not analyzers:
             raise ValueError("GraftTextClassifier: analyzer must name at least one, but is empty.")
         names = names_of_analyzers(analyzers)
@@ -249,7 +367,7 @@ class GraftTextClassifier(LinearClassifier):
         With several analyzers, each is preceded by the name of its own: ``char_wb__un``.
         """
         names = super().get_feature_names_out()
-        if len(self._texts.readers) == 1:
+        if len(set(self._texts.readers) - {VECTORS_READER}) == 1:
             return names
         return np.array([f"{block}__{name}" for block, name in zip(self._blocks, names, strict=True)], object)
 
@@ -258,64 +376,83 @@ class GraftTextClassifier(LinearClassifier):
         return self._texts.snapshot.features.blocks
 
     def features(self) -> list[Feature]:
-        """Return the features of the model, by falling absolute weight."""
-        snapshot = self._texts.snapshot
-        found = features_of(snapshot, self.classes_.tolist())
-        return [found[k] for k in by_falling_weight(snapshot.weights)]
+        """Return the features of the model, by falling effect: those that decide most come first."""
+        return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
-    def explain(self, X: Iterable[Any]) -> list[Explanation]:
+    def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
         """Explain the prediction for each document.
+
+        Parameters
+        ----------
+        X : iterable
+            The documents.
+        against : label, optional
+            The label that others are compared with, if labels exclude each other; by default the most probable other
+            one.
 
         Returns
         -------
         list of Explanation
             For each label its score, and the contributions of the document's features with their places, in characters
             of the document's text. In a notebook, an explanation is shown as the highlighted text.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or ``against`` is given for independent labels.
         """
         model, documents = self._texts, list(self._space.read(X))
-        probabilities = self.predict_proba(documents)
         labels = list(map(str, self.classes_.tolist()))
-        return [
-            explain_text(model, document, row, labels) for document, row in zip(documents, probabilities, strict=True)
-        ]
+        against = None if against is None else str(against)
+        explanations = []
+        for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
+            probabilities = dict(zip(labels, row, strict=True))
+            sides = alternatives_of(probabilities, self._exclusive, None, against)
+            explanations.append(explain_text(model, document, probabilities, sides))
+        return explanations
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted classifier into a file, in plain values and with a digest.
+    def strongest_words(self, n: int = 100, label: Any = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
 
-        Raises
-        ------
-        ValueError
-            If an analyzer is a function, a label neither a string nor a number, or the learner of another package.
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : optional
+            The label whose score is meant; by default that of any label.
         """
-        require_fitted(self, "_model")
-        saved = SavedEstimator(
-            type(self).__name__, self.get_params(deep=False), self.classes_, self._exclusive, self._matrix_dtype
-        )
-        write_estimator(Path(path), saved, self._texts, self.report_)
+        return strongest_words(self._texts.snapshot, self.classes_.tolist(), n, self._checked_label(label))
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what :meth:`save` wrote. Nothing in it is executed.
+    def _own_space(self) -> TextSpace:
+        return TextSpace(self._readers())
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged, or of another estimator or version.
-        """
-        data = Path(path).read_bytes()
-        try:
-            saved, message = read_parts_of(data)
-            if saved.name != cls.__name__:
-                raise damaged_model(f"it is of {saved.name!r}, not of {cls.__name__!r}")
-            estimator = cls(**saved.params)
-            readers = estimator._readers()
-            estimator._model, estimator.report_ = read_model(message, readers, len(saved.classes))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path}: {error}") from error
-        estimator._space = TextSpace(readers)
-        estimator.classes_, estimator._exclusive = saved.classes, saved.exclusive
-        estimator._matrix_dtype = saved.matrix_dtype
-        return estimator
+
+def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
+    """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
+    splits = rows_of_splits(numbers_of_folds(row.tobytes() for row in documents.targets.values))
+    if not splits:
+        return None
+    learner = replace(learner, stability=False)
+    with warnings.catch_warnings():
+        # A fold need not have all names that constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
+        paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
+    held_out = documents.some(np.concatenate([part for _, part in splits]))
+    return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
+
+
+def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments) -> list[FoldPoint]:
+    """The points of a path as documents that are held out see them."""
+    fit = cast("PointFit", started_fit(learner, kept.data()))
+    scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
+    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False))
+
+
+def judge_of(documents: ReadDocuments, learner: GraftingPath) -> Judge:
+    """Documents as those that are held out."""
+    values = documents.targets.values
+    targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
+    return Judge(targets, documents.targets.exclusive, learner.locks_weights)
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

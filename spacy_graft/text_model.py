@@ -4,20 +4,37 @@ items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
+from .estimator_files import SavedEstimator, checked_values
+from .extract.blocks import BlockKind
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream
-from .extract.texts import SequenceReader, Words, document_batches, sequence_length
+from .extract.texts import (
+    SequenceReader,
+    TextVectors,
+    TextWords,
+    Words,
+    displayed_text,
+    document_batches,
+    sequence_length,
+)
+from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
+from .graft.report import Report
 from .graft.solution import Solution
 from .item_model import ItemFeature
+from .messages import listed
+from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
-from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.snapshot import Snapshot, snapshot_of_solution, texts_of
+
+#: The name of the reader of words with vectors.
+VECTORS_READER = "vectors"
 
 
 @dataclass(frozen=True)
@@ -67,22 +84,107 @@ class TextSpace:
         """Return other documents, to be read when they are scored."""
         return documents_of(X)
 
+    def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
+        """Return some of the documents that have been read."""
+        streams = {
+            name: Stream.join(map(stream.document, rows.tolist()), self.readers[name].dtype)
+            for name, stream in documents.streams.items()
+        }
+        return ReadTexts(streams, documents.lengths[rows])
+
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
-        readers = self.readers.items()
+        readers = [(name, reader) for name, reader in self.readers.items() if reader.kind is BlockKind.NGRAMS]
         return TrainingData(
-            streams=documents.streams,
+            streams={name: documents.streams[name] for name, _ in readers},
             min_df={name: reader.min_df for name, reader in readers},
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
+            names=FeatureNames(self._texts),
             **of_documents,
         )
 
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of n-grams."""
+        return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
+
+    def naming(self, X: Sequence[Any]) -> TextNaming:
+        """Return the names of the features of training documents."""
+        return TextNaming(self.readers, self._words, X)
+
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
-        blocks = Blocks(cast("Any", self.readers))
-        return TextModel(snapshot_of_solution(solution, blocks, cast("Any", self._words)))
+        snapshot = self._named(solution)
+        if snapshot.word_scores is not None:
+            snapshot = replace(snapshot, word_scores=snapshot.word_scores.written())
+        return TextModel(snapshot)
+
+    def scorer(self, documents: ReadTexts, like: Solution) -> Callable[[Solution], np.ndarray]:
+        """Return what computes the scores of documents under a solution that has the same features as another."""
+        named = self._named(like)
+
+        def scores(solution: Solution) -> np.ndarray:
+            snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+            return snapshot.scores_of_streams(documents.streams, documents.lengths, cast("Any", self._words))
+
+        return scores
+
+    def snapshot(self, model: TextModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return model.snapshot
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return what tells that the training documents were a matrix: nothing."""
+        return {}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training documents: nothing."""
+        return {}
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        checked_values(saved.space)
+        if WORD_SCORES in saved.model:
+            self.readers[VECTORS_READER] = vectors_reader(self.readers)
+        snapshot, report = saved.snapshot(self.readers, Words(), n_labels)
+        return TextModel(snapshot), report
+
+    def _named(self, solution: Solution) -> Snapshot:
+        return snapshot_of_solution(solution, Blocks(cast("Any", self.readers)), cast("Any", self._words))
+
+
+@dataclass(frozen=True)
+class TextNaming:
+    """Names of n-grams, for a test of them, and the documents that they are shown in.
+
+    Attributes
+    ----------
+    readers : dict of str to SequenceReader
+    words : Words
+        Of the training documents.
+    documents : sequence
+    """
+
+    readers: Mapping[str, SequenceReader]
+    words: Words
+    documents: Sequence[Any]
+
+    def kind(self, block: str) -> str:
+        return self.readers[block].feature_kind
+
+    def text(self, block: str, symbols: np.ndarray) -> str:
+        return self.readers[block].text(self.readers[block].names(symbols, self.words))
+
+    def context(self, document: int, block: str, symbols: np.ndarray) -> str:
+        from .associations import first_place, text_around  # loads the compiler
+
+        reader, given = self.readers[block], self.documents[document]
+        spans = reader.offsets(given)
+        if spans is None:
+            return text_around(displayed_text(given), np.empty((0, 2)))
+        own = reader.stream([given], self.words, False).symbols
+        return text_around(displayed_text(given), first_place(own, spans, symbols))
 
 
 class TextModel:
@@ -135,6 +237,12 @@ class TextModel:
             rows = np.unique(self.occurrences(document)[:, 0])
             yield rows, np.full(len(rows), self.document_weight(document, rows))
 
+    def word_symbols(self, document: Any) -> np.ndarray:
+        """Return the words of a document whose vectors count: uint64; none without vectors."""
+        if self.snapshot.word_scores is None:
+            return np.empty(0, np.uint64)
+        return self.readers[self.snapshot.word_scores.block].stream([document], self._words, False).symbols
+
     def occurrences(self, document: Any) -> np.ndarray:
         """Return every occurrence of every feature, as :meth:`Snapshot.ngram_occurrences` does."""
         features = self.compiled()
@@ -159,7 +267,9 @@ class TextModel:
 
     def _read(self, features: CompiledFeatures, batch: Sequence[Any]) -> dict[str, Stream]:
         """The symbols of documents for those readers that have features, or for all in order to check documents."""
-        names = features.automata or self.readers
+        names = [*(features.automata or self.readers)]
+        if self.snapshot.word_scores is not None:
+            names.append(self.snapshot.word_scores.block)
         return {name: self.readers[name].stream(batch, self._words, False) for name in names}
 
     def _lengths(self, batch: Sequence[Any]) -> np.ndarray:
@@ -169,6 +279,17 @@ class TextModel:
         first = next(iter(self.readers.values()))
         # All words are told apart, those of the features and others.
         return np.array(lengths_of(batch, first.stream(batch, Words(), True)), np.float64)
+
+
+def vectors_reader(readers: Mapping[str, SequenceReader]) -> TextVectors:
+    """What reads the words whose vectors are averaged: those of the first reader of words."""
+    for reader in readers.values():
+        if isinstance(reader, TextWords):
+            return TextVectors(lowercase=reader.lowercase, analyzer=reader.analyzer)
+    raise ValueError(
+        f"GraftTextClassifier: vectors are of words, but the analyzers are {listed(readers)}. Add 'word' or a function "
+        f"that returns words."
+    )
 
 
 def documents_of(X: Any) -> Iterable[Any]:

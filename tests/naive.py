@@ -64,47 +64,61 @@ def dense_optimum(
     ridge: float = 0.0,
     penalty_weights: np.ndarray | None = None,
     network: np.ndarray | None = None,
-    sign_factors: tuple[float, float] = (1.0, 1.0),
+    sign_factors: tuple[float, float] | np.ndarray = (1.0, 1.0),
+    offset: np.ndarray | float = 0.0,
+    dense: np.ndarray | None = None,
+    dense_ridges: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """min F over an explicit matrix by L-BFGS-B on w = u - v with u, v ≥ 0: (F, W (columns, labels), b).
 
     A line search that fails looks like convergence, so the method is restarted at its result until that gains
     nothing. ``network`` (columns, columns) is M of Σ_y w_yᵀ M w_y. ``l1`` is times the first factor for u and times the
-    second for v; where one is infinite, they are 0.
+    second for v; where one is infinite, they are 0. Factors may be of each weight: (2, columns, labels). ``offset`` is
+    added to the scores. Columns of ``dense`` (documents, n) have no penalty but the ridge of each label
+    (``dense_ridges``), and no weight where it is infinite.
     """
+    dense = np.zeros((len(matrix), 0)) if dense is None else dense
     columns = matrix.shape[1]
     labels = targets.shape[1]
     penalty_weights = np.ones((columns, labels)) if penalty_weights is None else penalty_weights
     size = columns * labels
+    dense_ridges = np.zeros(labels) if dense_ridges is None else dense_ridges
+    finite_ridges = np.where(np.isfinite(dense_ridges), dense_ridges, 0.0)
     (positive, above), (negative, below) = (one_sign(factor, size) for factor in sign_factors)
     network = np.zeros((columns, columns)) if network is None else network
 
     def unpack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return (x[:size] - x[size : 2 * size]).reshape(columns, labels), x[2 * size :]
+        return (x[:size] - x[size : 2 * size]).reshape(columns, labels), x[2 * size : 2 * size + labels]
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         weights, intercepts = unpack(x)
-        scores = matrix @ weights + intercepts
+        of_dense = x[2 * size + labels :].reshape(-1, labels)
+        scores = matrix @ weights + intercepts + offset + dense @ of_dense
         residuals = example_weights[:, None] * (softmax(scores) - targets)
         both = (positive * x[:size] + negative * x[size : 2 * size]).reshape(columns, labels)
         value = log_loss(scores, targets, example_weights) + l1 * (penalty_weights * both).sum()
         value += ridge * ((penalty_weights * weights) ** 2).sum() + (weights * (network @ weights)).sum()
+        value += (finite_ridges * of_dense**2).sum()
         smooth = (matrix.T @ residuals + 2.0 * ridge * penalty_weights**2 * weights + 2.0 * network @ weights).ravel()
         return value, np.concatenate(
             [
                 smooth + l1 * positive * penalty_weights.ravel(),
                 -smooth + l1 * negative * penalty_weights.ravel(),
                 residuals.sum(axis=0),
+                (dense.T @ residuals + 2.0 * finite_ridges * of_dense).ravel(),
             ]
         )
 
-    value, x = restarted_minimum(objective, [*above, *below, *[(None, None)] * labels])
+    of_each = [(None, None) if np.isfinite(ridge) else (0.0, 0.0) for ridge in dense_ridges] * dense.shape[1]
+    value, x = restarted_minimum(objective, [*above, *below, *[(None, None)] * labels, *of_each])
     return value, *unpack(x)
 
 
-def one_sign(factor: float, size: int) -> tuple[float, list[tuple[float | None, float | None]]]:
-    """Factor of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
-    return (factor, [(0.0, None)] * size) if np.isfinite(factor) else (0.0, [(0.0, 0.0)] * size)
+def one_sign(factor: float | np.ndarray, size: int) -> tuple[np.ndarray, list[tuple[float | None, float | None]]]:
+    """Factors of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
+    factors = np.broadcast_to(np.ravel(factor), size)
+    free = np.isfinite(factors)
+    return np.where(free, factors, 0.0), [(0.0, None) if is_free else (0.0, 0.0) for is_free in free.tolist()]
 
 
 def restarted_minimum(objective, bounds: list[tuple[float | None, float | None]]) -> tuple[float, np.ndarray]:

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 from naive import stream_of
 from spacy_graft.graft.data import TrainingData
+from spacy_graft.graft.document_vectors import DocumentVectors
+from spacy_graft.solve.dense import DenseColumns
+from spacy_graft.vectors.word_scores import Lexicon
 
 #: Few symbols, so that n-grams repeat within and across documents; of several scripts.
 ALPHABETS = ["ab", "abc ", "好评差", "a😀é\x00"]
@@ -54,3 +57,21 @@ def labelled(draw: st.DrawFn, labels: int = 2, soft: bool = False) -> tuple[list
         return texts, mass / mass.sum(axis=1, keepdims=True)
     chosen = draw(st.lists(st.integers(0, labels - 1), min_size=n - labels, max_size=n - labels))
     return texts, np.eye(labels)[[*range(labels), *chosen]]
+
+
+def dense_data(columns: np.ndarray) -> DocumentVectors:
+    """Dense columns (documents, n) that no words are known of."""
+    n = columns.shape[1]
+    nothing = Lexicon((), np.empty(0, np.uint64), np.empty(0, np.float32), np.empty(0, np.int32))
+    of_documents = DenseColumns(np.ascontiguousarray(columns.T))
+    return DocumentVectors(
+        "vectors",
+        of_documents,
+        nothing,
+        np.empty((0, n), np.float32),
+        np.empty(0, np.int64),
+        np.zeros(n),
+        np.eye(n),
+        {},
+        "",
+    )

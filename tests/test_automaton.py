@@ -21,8 +21,11 @@ ALPHABETS = {
 }
 
 symbols = st.integers(0, 5)
-ngram_lists = st.lists(st.lists(symbols, min_size=1, max_size=5), min_size=1, max_size=12, unique_by=tuple)
-document_lists = st.lists(st.lists(symbols, max_size=30), max_size=5)
+#: Short n-grams of all symbols, and long ones of two, which have long suffixes in common.
+any_ngram = st.lists(symbols, min_size=1, max_size=5) | st.lists(st.integers(0, 1), min_size=4, max_size=10)
+ngram_lists = st.lists(any_ngram, min_size=1, max_size=12, unique_by=tuple)
+any_document = st.lists(symbols, max_size=30) | st.lists(st.integers(0, 1), max_size=60)
+document_lists = st.lists(any_document, max_size=5)
 
 
 def stream(sequences: Sequence[Sequence[int]], dtype: type = np.uint32) -> Stream:
@@ -38,7 +41,7 @@ def of_text(*texts: str) -> Stream:
     return Stream.join([np.array([ord(char) for char in text], np.uint32) for text in texts], np.uint32)
 
 
-@given(ngrams=ngram_lists, document=st.lists(symbols, max_size=30), dtype=st.sampled_from([np.uint32, np.uint64]))
+@given(ngrams=ngram_lists, document=any_document, dtype=st.sampled_from([np.uint32, np.uint64]))
 @example(ngrams=[[0], [0, 0], [0, 0, 0]], document=[0] * 9, dtype=np.uint32)
 @example(ngrams=[[0, 1, 2, 3], [1, 2], [2], [1, 2, 4]], document=[0, 1, 2, 4, 0, 1, 2, 3], dtype=np.uint64)
 @example(ngrams=[[0, 1, 2, 0, 1, 3], [1, 2, 0, 1, 2], [0, 1, 2, 4]], document=[0, 1, 2, 0, 1, 2, 4], dtype=np.uint32)

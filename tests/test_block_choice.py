@@ -20,8 +20,9 @@ from spacy_graft.graft.path import PathFit
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.defaults import blocks_of
-from spacy_graft.pipeline.fit import cross_validated, progress_bar
+from spacy_graft.pipeline.fit import cross_validated, folds, splits_of
 from spacy_graft.pipeline.logger import console_logger
+from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 #: One refit, so that log-losses of points can be compared by hand.
@@ -170,8 +171,9 @@ def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> N
         nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": optional})
         component, examples = component_of(nlp), make_examples(nlp, noisy[:60])
         component.initialize(lambda examples=examples: examples)
-        with progress_bar(component) as progress:
-            reports.append(cross_validated(component, examples, {"labels": component.labels}, progress))
+        with progress_bar(component.name) as progress:
+            splits = splits_of(examples, folds(examples))
+            reports.append(cross_validated(component, splits, {"labels": component.labels}, progress))
     plain, lean = reports
     assert plain is not None
     assert lean is not None

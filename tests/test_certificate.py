@@ -26,7 +26,7 @@ from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.matrices import as_matrix, bags_of
 from spacy_graft.solve.losses import LogisticLoss, SoftmaxLoss
-from strategies import training_data
+from strategies import dense_data, training_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 few = settings(max_examples=min(40, settings().max_examples))
@@ -48,17 +48,20 @@ class Written:
         Whether 1 / λ is in single precision; that of products is not.
     network : float64 (columns, columns)
         M.
+    dense : float64 (documents, dense columns)
+        Columns under a ridge of their own.
     """
 
     columns: np.ndarray
     factors: np.ndarray
     indexed: np.ndarray
     network: np.ndarray
+    dense: np.ndarray
 
     @classmethod
     def of(cls, columns, factors=1.0, indexed=True):
         n = columns.shape[1]
-        return cls(columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)))
+        return cls(columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)), np.zeros((len(columns), 0)))
 
     def best(self, data, learner):
         """The least objective that is found, and that of no weights."""
@@ -67,7 +70,7 @@ class Written:
         if data.groups is not None:
             return self.best_choices(data, learner, scaled)
         problems = list(self.problems(data, learner))
-        found = [dense_problem(scaled, problem, learner, self.network) for problem in problems]
+        found = [dense_problem(scaled, problem, learner, self.network, self.dense) for problem in problems]
         return sum(least for least, _ in found), sum(empty for _, empty in found)
 
     def best_choices(self, data, learner, scaled):
@@ -116,15 +119,18 @@ class Written:
         return 1.0 / inverse
 
 
-def dense_problem(matrix, problem, learner, network):
+def dense_problem(matrix, problem, learner, network, dense):
     """The least objective that is found, from the best intercepts without weights too, and that of no weights."""
     targets, importance, penalty, share = problem
     with np.errstate(divide="ignore"):
         intercepts = np.maximum(np.log(importance @ targets / importance.sum()), -745.0)
     empty = log_loss(np.tile(intercepts, (len(targets), 1)), targets, importance)
+    # The reference of a single label has no weights.
+    ridges = np.where((penalty == FORBIDDEN).all(axis=0) & (share == 1.0), np.inf, learner.vectors_ridge)
     found, _, _ = dense_optimum(
-        matrix, targets, importance, learner.l1, share * learner.ridge, penalty, share * network, learner.sign_factors
-    )
+        matrix, targets, importance, learner.l1, share * learner.ridge, penalty, share * network, learner.sign_factors,
+        dense=dense, dense_ridges=ridges,
+    )  # fmt: skip
     return min(found, empty), empty
 
 
@@ -271,7 +277,10 @@ def random_items(seed):
 def random_network(seed):
     rng = np.random.default_rng(seed)
     n, n_virtual = int(rng.integers(2, 12)), int(rng.integers(0, 4))
-    items = np.unique(values_of_items(rng, n, rng.choice(["binary", "real"])), axis=1)
+    items = values_of_items(rng, n, rng.choice(["binary", "real"]))
+    # A vertex that is a feature has documents.
+    items[0, ~items.any(axis=0)] = 1.0
+    items = np.unique(items, axis=1)
     learner = some_learner(
         rng, network_alpha=float(10.0 ** rng.uniform(-2, 3)), network_gamma=float(10.0 ** rng.uniform(-2, 2)),
         network_kind=str(rng.choice(NETWORK_KINDS)), network_unlinked=str(rng.choice(UNLINKED)),
@@ -331,6 +340,19 @@ def test_over_items_and_their_products(seed):
 @given(seeds)
 def test_over_a_network_with_classes(seed):
     assert_certified(*random_network(seed))
+
+
+@few
+@given(seeds, st.sampled_from([random_ngrams, random_items, random_network]))
+def test_over_dense_columns(seed, random_space):
+    """Some that are nearly the same, and of any scale."""
+    data, learner, written = random_space(seed)
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(data.n_documents, rng.integers(1, 4))) * 10.0 ** rng.integers(-3, 2)
+    if rng.random() < 0.3:
+        columns[:, 0] = columns[:, -1]
+    learner = replace(learner, vectors_ridge=float(10.0 ** rng.uniform(-2, 1)))
+    assert_certified(replace(data, vectors=dense_data(columns)), learner, replace(written, dense=columns))
 
 
 @few

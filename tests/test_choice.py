@@ -12,7 +12,8 @@ from spacy.training import Example
 import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
-from spacy_graft.pipeline.choice import Trial, best_refit, is_exhausted, lowest_of_parabola, parsimonious, trials_of
+from spacy_graft.held_out import is_exhausted, lowest_of_parabola, parsimonious
+from spacy_graft.pipeline.choice import Trial, best_refit, trials_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 

@@ -149,6 +149,8 @@ def test_other_mistakes():
         GraftClassifier().predict(MATRIX)
     with pytest.raises(ValueError, match="6 columns, but 1 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=["a"])
+    with pytest.raises(ValueError, match="names are those of the columns of a matrix, but X has the names of items"):
+        GraftClassifier().fit([["a"], ["b"]] * 20, ["x", "y"] * 20, names=["c", "d"])
     with pytest.raises(ValueError, match="The model has 6 items, but the matrix has 5"):
         GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])
     for weights in ([1.0], np.zeros(80), np.full(80, np.nan)):

@@ -39,7 +39,9 @@ COMMANDS = [
     "report",
     "path",
     "diff",
+    "edit",
     "debug-data",
+    "distil",
     "test",
     "init-config",
     "export",
@@ -132,9 +134,30 @@ def test_explain_takes_label_and_top(pipeline: Path) -> None:
 
 
 def test_explain_prints_a_table(pipeline: Path) -> None:
-    printed = call("explain", pipeline, TEXT, "--format", "table", "--top", 1).stdout
+    printed = call("explain", pipeline, TEXT, "--format", "table", "--top", 1, "--fragments").stdout
     for expected in ("sport", "(probability)", "(intercept)", "token n-gram", "more)", "A goal in extra"):
         assert expected in printed
+    printed = call("explain", pipeline, TEXT, "--format", "table", "--top", 1, "--against", "music").stdout
+    for expected in (
+        "sport",
+        "(probability)",
+        "(log-odds",
+        "music",
+        "word or phrase",
+        "more)",
+        "1 less probable label:",
+    ):
+        assert expected in printed
+
+
+def test_explain_compares_labels(pipeline: Path) -> None:
+    (line,) = lines_of(call("explain", pipeline, TEXT, "--label", "sport", "--against", "music", "--top", 1))
+    (label,) = line["labels"]
+    assert (label["against"], len(label["words"]), len(label["contributions"])) == ("music", 1, 1)
+    assert "Did you mean 'music'" in refused("explain", pipeline, TEXT, "--against", "musik")
+    assert "'sport' cannot be compared with itself" in refused(
+        "explain", pipeline, TEXT, "--label", "sport", "--against", "sport"
+    )
 
 
 def test_explain_prints_markup_and_control_characters_literally(pipeline: Path) -> None:
@@ -267,8 +290,13 @@ def test_features_in_all_formats(pipeline: Path, fitted: Language) -> None:
     features = fitted.get_pipe("textcat_graft").features()  # type: ignore[attr-defined]
     found = lines_of(call("features", pipeline))
     assert {line["text"] for line in found} == {feature.text for feature in features}
-    largest = [max(map(abs, line["weights"].values())) for line in found]
+    largest = [max(line["effects"].values()) for line in found]
     assert largest == sorted(largest, reverse=True)
+    n = fitted.get_pipe("textcat_graft").report.n_documents  # type: ignore[attr-defined]
+    for line in found:
+        share = line["df"] / n
+        expected = {label: abs(weight) * share * (1.0 - share) for label, weight in line["weights"].items()}
+        assert line["effects"] == pytest.approx(expected)
     rows = list(csv.DictReader(io.StringIO(call("features", pipeline, "--format", "csv").stdout)))
     assert [row["text"] for row in rows] == [line["text"] for line in found]
     assert float(rows[0]["sport"]) == found[0]["weights"]["sport"]
@@ -296,9 +324,10 @@ def test_csv_keeps_rows_and_has_no_formulas(capsys: pytest.CaptureFixture[str]) 
 
 def test_features_of_a_label(pipeline: Path) -> None:
     found = lines_of(call("features", pipeline, "--label", "food", "--top", 5))
-    weights = [abs(line["weights"]["food"]) for line in found]
-    assert len(weights) == 5
-    assert weights == sorted(weights, reverse=True)
+    effects = [line["effects"]["food"] for line in found]
+    assert len(effects) == 5
+    assert effects == sorted(effects, reverse=True)
+    assert all(line["weights"]["food"] for line in found)
 
 
 def test_report(pipeline: Path, fitted: Language) -> None:
@@ -313,6 +342,18 @@ def test_report_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
     assert page.startswith("<!doctype html>")
     for label in TELLING:
         assert label in page
+
+
+def test_report_writes_a_page_about_data(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    call("report", pipeline, "--html", tmp_path / "page.html", "--data", texts)
+    page = (tmp_path / "page.html").read_text()
+    assert "What decides" in page
+    assert "in context" in page
+    assert "give --html FILE" in refused("report", pipeline, "--data", texts)
+    assert "line 1: there is no 'body'" in refused(
+        "report", pipeline, "--html", tmp_path / "no.html", "--data", texts, "--text-field", "body"
+    )
+    assert not (tmp_path / "no.html").exists()
 
 
 STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}
@@ -330,6 +371,15 @@ def history(monkeypatch: pytest.MonkeyPatch) -> None:
     from spacy_graft.pipeline.textcat import TextCatGraft
 
     monkeypatch.setattr(TextCatGraft, "history", HISTORY)
+
+
+@pytest.mark.usefixtures("history")
+def test_report_names_the_parsimonious_model(pipeline: Path, tmp_path: Path) -> None:
+    assert json.loads(call("report", pipeline).stdout)["parsimony"] == {"best": HISTORY[2], "one_se": HISTORY[1]}
+    rows = [" ".join(line.split()) for line in call("report", pipeline, "--format", "table").stdout.splitlines()]
+    assert "parsimony: one_se 700 features, log-loss 0.5000" in rows
+    call("report", pipeline, "--html", tmp_path / "page.html")
+    assert "<b>one_se</b> 700 features, log-loss 0.5000" in (tmp_path / "page.html").read_text()
 
 
 def test_path_of_a_trained_pipeline(pipeline: Path) -> None:
@@ -394,6 +444,14 @@ def test_diff(pipeline: Path, other_pipeline: Path) -> None:
     printed = call("diff", pipeline, other_pipeline, "--format", "table", "--top", 2).stdout
     assert "labels: +games, -sport" in printed
     assert "2 shown" in printed
+
+
+def test_diff_writes_a_page(pipeline: Path, other_pipeline: Path, tmp_path: Path) -> None:
+    call("diff", pipeline, other_pipeline, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    for expected in ("Changed weights", "labels: +games, -sport", "graft-columns"):
+        assert expected in page
 
 
 def test_diff_of_equal_models(pipeline: Path) -> None:

@@ -86,7 +86,9 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
     assert len(scores) <= scores.index(max(scores)) + 2 + 1
 
 
-@pytest.mark.parametrize("name", ["default.cfg", "network.cfg", "ngrams.cfg", "sentiwordnet.cfg", "wordnet.cfg"])
+@pytest.mark.parametrize(
+    "name", ["default.cfg", "network.cfg", "ngrams.cfg", "sentiwordnet.cfg", "vectors.cfg", "wordnet.cfg"]
+)
 def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -> None:
     unlabelled = ("--paths.unlabelled", corpus / "train.jsonl.gz")
     more = {
@@ -94,6 +96,7 @@ def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -
         "network.cfg": unlabelled,
         "sentiwordnet.cfg": unlabelled,
         "wordnet.cfg": unlabelled,
+        "vectors.cfg": ("--paths.words", "words.txt"),
     }
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *more.get(name, ()))
     result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)

@@ -115,11 +115,6 @@ def model_with_syntax() -> dict[str, Any]:
     return {}
 
 
-def explained_document() -> dict[str, Any]:
-    nlp = train_fully(make_nlp(), make_records(60))
-    return {"nlp": nlp, "textcat": nlp.get_pipe("textcat_graft"), "doc": nlp("the soup of the day and a goal")}
-
-
 def multilabel_model() -> dict[str, Any]:
     nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(30))
     return {"nlp": nlp, "dev": make_examples(nlp, make_records(30, seed=1))}
@@ -128,7 +123,6 @@ def multilabel_model() -> dict[str, Any]:
 #: By page and section: what is there before the section's first block.
 STAND_INS: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
     ("combinations.md", "Examples from a trained model"): model_with_syntax,
-    ("explain.md", "In numbers"): explained_document,
     ("training.md", "Calibration and thresholds"): multilabel_model,
 }
 

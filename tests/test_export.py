@@ -161,9 +161,11 @@ def test_python_explains_as_the_estimator(name: str, models: dict[str, GraftText
             ngram = block["ngrams"][part["ngram"]]
             shown = " ".join(ngram) if block["symbols"] == "words" else ngram
             shown = repr(bytes.fromhex(ngram)) if block["symbols"] == "bytes" else shown
-            for label, weight in block["weights"][part["ngram"]]:
-                key = str(scorer.model["labels"][label]), block["name"], shown
-                found[key] = weight * part["value"], part["places"]
+            weights = {str(scorer.model["labels"][label]): weight for label, weight in block["weights"][part["ngram"]]}
+            for label in explanation:
+                weight = weights.get(label.label, 0.0) - weights.get(label.against, 0.0)
+                if weight:
+                    found[label.label, block["name"], shown] = weight * part["value"], part["places"]
         assert found.keys() == parts.keys()
         for key, (contribution, places) in found.items():
             assert places == [(span.start, span.end) for (span,) in parts[key].members[0].places]
@@ -385,6 +387,17 @@ def test_unknown_formats_are_refused(models: dict[str, GraftTextClassifier], tmp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("to", ["js", "mjs", "html"])
+def test_names_do_not_end_a_script(to: str) -> None:
+    """Also where the script is put into a page: the scripts of the page are those that it has for other labels."""
+    hostile, harmless = (
+        spacy_graft.export(GraftTextClassifier(analyzer="word", min_df=1).fit([f"{label} a", "b"], [label, "b"]), to)
+        for label in ("</script><!--<script>", "c")
+    )
+    for tag in ("<script", "</script", "<!--"):
+        assert hostile.count(tag) == harmless.count(tag)
+
+
 # The command
 
 
@@ -410,10 +423,12 @@ def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], t
     models["char"].save(path)
     assert "is not one of 'json', 'js', 'mjs', 'html'" in call(path, "--to", "pdf", code=2).output
     path.write_bytes(path.read_bytes()[:-3])
+    GraftClassifier(Grafting(l1=1.0)).fit([["a"], ["b"]] * 5, [0, 1] * 5).save(tmp_path / "items.graft")
     component_of(WORDS).to_disk(tmp_path / "words")
     spacy.blank("en").to_disk(tmp_path / "blank")
     for source, message in {
         "model.graft": "damaged",
+        "items.graft": "holds a 'GraftClassifier', but a 'GraftTextClassifier' is expected",
         "words": "'words' (TokenNgrams)",
         "blank": "no enabled graft component",
         "nothing": "There is no pipeline",

@@ -140,7 +140,7 @@ def test_an_empty_text_and_a_chosen_label(browser: Browser, opened: Any) -> None
     shown = browser.run(SHOWN)
     assert shown["spoken"] == shown["text"] == ""
     assert shown["rows"] == []
-    assert shown["notes"] == ["The text is empty: the score is the intercept."]
+    assert shown["notes"] == ["The text is empty: the log-odds are the intercept."]
     assert typed(browser, "nothing")["predicted"] == "no label"
     browser.run(
         "{const choice = document.getElementById('graft-label'); choice.value = '1'; "
@@ -193,5 +193,5 @@ def test_screen_readers_find_names_roles_and_the_result(browser: Browser, opened
     }
     headings = {name for role, name in found if role == "heading"}
     assert headings == {"Classify a text", "Prediction", "Evidence"}
-    assert {("textbox", "Text"), ("combobox", "Contributions to the score of")}.issubset(found)
+    assert {("textbox", "Text"), ("combobox", "Contributions to the log-odds of")}.issubset(found)
     assert {"main", "status", "table", "columnheader", "rowheader"}.issubset({node["role"]["value"] for node in nodes})

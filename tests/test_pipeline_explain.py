@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
@@ -11,7 +12,9 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from conftest import TELLING, Record, make_nlp, train_fully
+import spacy_graft
+from conftest import TELLING, Record, make_example, make_nlp, make_records, train_fully
+from spacy_graft.explain.scores import alternatives_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -49,9 +52,77 @@ def test_contributions_sum_to_the_score(fitted: Language, label: str | None) -> 
 
 def test_scores_make_the_probabilities(fitted: Language) -> None:
     doc = fitted("extra time and a goal")
-    scores = {label: component_of(fitted).explain(doc)[label].score for label in TELLING}
-    total = sum(math.exp(score) for score in scores.values())
-    assert {label: math.exp(score) / total for label, score in scores.items()} == pytest.approx(doc.cats)
+    for explanation in component_of(fitted).explain(doc):
+        assert explanation.against is not None
+        odds = doc.cats[explanation.label] / doc.cats[explanation.against]
+        assert math.exp(explanation.score) == pytest.approx(odds)
+        others = [p for label, p in doc.cats.items() if label != explanation.label]
+        assert doc.cats[explanation.against] == max(others)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+def test_the_score_of_two_labels_makes_the_probability(temperature: float) -> None:
+    nlp = make_nlp()
+    kept = [record for record in make_records(90) if record["label"] != "food"]
+    cats = [{label: float(label == record["label"]) for label in ("music", "sport")} for record in kept]
+    spacy_graft.fit(nlp, [make_example(nlp, record["text"], one) for record, one in zip(kept, cats, strict=True)])
+    component_of(nlp).divide_scores(temperature)
+    doc = nlp("extra time and a goal with the song of the year")
+    for explanation in component_of(nlp).explain(doc):
+        assert 1.0 / (1.0 + math.exp(-explanation.score)) == pytest.approx(doc.cats[explanation.label], abs=1e-12)
+    sport, music = component_of(nlp).explain(doc)["sport"], component_of(nlp).explain(doc)["music"]
+    assert sport.score == pytest.approx(-music.score)
+
+
+def test_a_label_against_another(fitted: Language) -> None:
+    component = component_of(fitted)
+    doc = fitted("salt and a goal with the song of the year")
+    scores = dict(zip(component.labels, component.model.predict([doc])[0].tolist(), strict=True))
+    for label, against in itertools.permutations(component.labels, 2):
+        explanation = component.explain(doc, label, against=against)[label]
+        assert explanation.score == pytest.approx(scores[label] - scores[against], abs=1e-12)
+        for found in (explanation.contributions, explanation.words):
+            assert math.fsum([explanation.intercept, *(part.contribution for part in found)]) == pytest.approx(
+                explanation.score, abs=1e-9
+            )
+    assert [one.label for one in component.explain(doc, against="food")] == ["music", "sport"]
+    best = component.explain_best(doc, against=max(scores, key=scores.__getitem__)).best
+    assert best.score < 0.0
+
+
+def test_what_cannot_be_compared(fitted: Language, train_records: list[Record]) -> None:
+    doc = fitted("salt")
+    with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
+        component_of(fitted).explain(doc, against="foot")
+    with pytest.raises(ValueError, match="'food' cannot be compared with itself"):
+        component_of(fitted).explain(doc, "food", against="food")
+    independent = train_fully(make_nlp("textcat_graft_multilabel"), train_records)
+    with pytest.raises(ValueError, match="'food' is no alternative to another one"):
+        component_of(independent).explain(independent("salt"), against="food")
+
+
+def test_the_label_without_a_name_is_an_alternative() -> None:
+    assert alternatives_of({"": 0.1, "food": 0.7, "music": 0.2}, True, "food", "") == {"food": ""}
+
+
+def test_an_explanation_prints_a_short_table(fitted: Language) -> None:
+    explanation = component_of(fitted).explain(fitted("salt and a goal, the song \x1b of the year"))
+    best = explanation.best
+    lines = str(best).splitlines()
+    assert lines[0] == f"{best.label}, probability {best.probability:.3f}"
+    assert lines[-1].split(maxsplit=1) == [f"{best.score:+.3f}", f"log-odds against {best.against}"]
+    assert sum(float(line.split()[0]) for line in lines[1:-1]) == pytest.approx(best.score, abs=0.005)
+    assert repr(best) == repr(explanation) == str(best)
+    assert "\x1b" not in str(best)
+    assert "word or phrase" in best._repr_html_()
+
+
+def test_notebooks_show_the_component_and_the_report(fitted: Language) -> None:
+    component = component_of(fitted)
+    assert component.report is not None
+    assert "salt" in component._repr_html_()
+    assert "<th>duality_gap</th>" in component.report._repr_html_()
+    assert "not trained yet" in component_of(make_nlp())._repr_html_()
 
 
 def test_scores_of_several_labels_are_log_odds(train_records: list[Record]) -> None:
@@ -97,6 +168,7 @@ def test_plain_values(fitted: Language) -> None:
     assert [label["label"] for label in plain["labels"]] == list(TELLING)
     first = plain["labels"][0]["contributions"][0]
     assert set(first) == {"text", "block", "kind", "weight", "value", "contribution", "members"}
+    assert set(plain["labels"][0]["words"][0]) == {"text", "contribution", "places", "features"}
     with pytest.raises(KeyError, match="war"):
         explanation["war"]
 
@@ -111,10 +183,12 @@ def test_a_dataframe_needs_pandas(fitted: Language, monkeypatch: pytest.MonkeyPa
 def test_dataframe(fitted: Language) -> None:
     pytest.importorskip("pandas")
     explanation = component_of(fitted).explain(fitted("salt and a goal"))
-    frame = explanation.to_dataframe()
-    for label in explanation:
-        rows = frame[frame["label"] == label.label]
-        assert label.intercept + rows["contribution"].sum() == pytest.approx(label.score)
+    for fragments in (False, True):
+        frame = explanation.to_dataframe(fragments)
+        assert ("weight" in frame.columns) == fragments
+        for label in explanation:
+            rows = frame[frame["label"] == label.label]
+            assert label.intercept + rows["contribution"].sum() == pytest.approx(label.score)
 
 
 def test_explanations_are_of_ordinary_dataclasses(fitted: Language) -> None:

@@ -10,8 +10,8 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.pipeline.choice import is_exhausted
-from spacy_graft.pipeline.fit import REFIT_GRID, folds
+from spacy_graft.held_out import REFIT_GRID, is_exhausted
+from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}

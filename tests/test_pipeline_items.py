@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import product
 from pathlib import Path
@@ -152,10 +153,14 @@ def test_scores_are_products_of_member_values(trained: Language) -> None:
 def test_contributions_of_every_kind_sum_to_the_score(trained: Language) -> None:
     component = component_of(trained)
     for doc in map(trained, some_docs(trained)):
-        for explanation, score in zip(component.explain(doc), component.model.predict([doc])[0], strict=True):
+        scores = dict(zip(component.labels, component.model.predict([doc])[0].tolist(), strict=True))
+        for explanation in component.explain(doc):
+            score = scores[explanation.label] - scores[explanation.against]
             total = explanation.intercept + sum(part.contribution for part in explanation.contributions)
             assert total == pytest.approx(score, abs=1e-9)
             assert explanation.score == pytest.approx(score, abs=1e-9)
+            by_word = explanation.intercept + math.fsum(row.contribution for row in explanation.words)
+            assert by_word == pytest.approx(score, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +180,11 @@ def test_each_kind_alone_sums_to_the_score(kind: str, block: dict[str, Any]) -> 
     spacy_graft.fit(nlp, make_examples(nlp))
     component, kinds = component_of(nlp), set()
     for doc in map(nlp, some_docs(nlp)):
-        for explanation, score in zip(component.explain(doc), component.model.predict([doc])[0], strict=True):
+        scores = dict(zip(component.labels, component.model.predict([doc])[0].tolist(), strict=True))
+        for explanation in component.explain(doc):
             kinds |= {part.kind for part in explanation.contributions}
             total = explanation.intercept + sum(part.contribution for part in explanation.contributions)
-            assert total == pytest.approx(score, abs=1e-9)
+            assert total == pytest.approx(scores[explanation.label] - scores[explanation.against], abs=1e-9)
     assert kind in kinds
 
 

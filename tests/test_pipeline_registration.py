@@ -37,6 +37,7 @@ REGISTERED = {
         "spacy_graft.TokenNgrams.v1",
     ],
     "graft_learners": ["spacy_graft.CoordinateAscent.v1", "spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
+    "graft_constraints": ["spacy_graft.Constraints.v1"],
     "graft_graphs": [
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",

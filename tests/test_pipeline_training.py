@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
+from spacy_graft.pipeline.heap import frozen_heap
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from spacy_graft.pipeline.training import Training
@@ -482,6 +484,18 @@ def test_dropout_and_optimizer_change_nothing(train_records: list[Record]) -> No
     assert models[0] == models[1]
 
 
+def test_what_the_program_has_frozen_stays_so(nlp: Language, examples: list[Example]) -> None:
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    assert not gc.get_freeze_count()
+    gc.freeze()
+    try:
+        nlp.update(examples)
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+
 def test_failed_reading_of_the_corpus_leaves_nothing_behind(nlp: Language, examples: list[Example]) -> None:
     spy = spied(nlp)
     nlp.initialize(lambda: examples)
@@ -505,3 +519,20 @@ def test_a_training_is_none_once_copied(nlp: Language, examples: list[Example]) 
 
 def test_multilabel_component_is_one_of_ours() -> None:
     assert isinstance(component_of(make_nlp("textcat_graft_multilabel")), TextCatGraftMultilabel)
+
+
+def test_what_others_have_frozen_stays_frozen() -> None:
+    gc.unfreeze()
+    with frozen_heap():
+        assert gc.get_freeze_count()
+        with frozen_heap():
+            pass
+        assert gc.get_freeze_count()
+    assert not gc.get_freeze_count()
+    gc.freeze()
+    try:
+        with frozen_heap():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

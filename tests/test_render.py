@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
+import numpy as np
 import pytest
 import spacy
 from hypothesis import given
@@ -16,16 +19,24 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_graft
-from conftest import COMMON, TELLING, WORDS, Record, make_nlp, make_records, train_fully
-from spacy_graft.explain.contributions import Contribution, LabelExplanation, Member, Span
-from spacy_graft.explain.explanation import Explanation
+from browser import CHROMIUM, Browser
+from conftest import COMMON, TELLING, WORDS, Record, make_examples, make_nlp, make_records, train_fully
+from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
+from spacy_graft.explain.features import effects_of
 from spacy_graft.explain.html.arcs import drawing
-from spacy_graft.explain.html.density import Arc, arcs_of, non_empty_spans, runs
-from spacy_graft.explain.html.markup import signed_number
+from spacy_graft.explain.html.density import Arc, arcs_of, runs, word_runs
+from spacy_graft.explain.html.markup import package_file, signed_number
 from spacy_graft.explain.html.overview import snippet
+from spacy_graft.explain.scores import Explanation, LabelExplanation
+from spacy_graft.explain.words import segmented
+from spacy_graft.extract.terms import Term
+from spacy_graft.graft.report import Report
+from spacy_graft.graft.solution import Solution
+from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.textcat import TextCatGraft
-from test_pipeline_items import make_examples, texts_and_labels
+from test_pipeline_items import make_examples as make_syntax_examples
 from test_pipeline_items import make_nlp as make_syntax_nlp
+from test_pipeline_items import texts_and_labels
 
 #: Elements without an end.
 VOID = {"meta", "path", "br"}
@@ -67,7 +78,10 @@ class Elements(HTMLParser):
 
 
 def checked(html: str) -> Elements:
-    """The elements of a page that is well formed, loads nothing and runs nothing."""
+    """The elements of a page that is well formed, loads nothing and runs nothing but its one script, if it is whole."""
+    script = f"<script>\n{package_file('page.js')}</script>"
+    assert html.count(script) == html.startswith("<!doctype html>")
+    html = html.replace(script, "")
     elements = Elements(html)
     assert not {tag for tag, _ in elements.found} & {"script", "link", "img", "iframe", "object"}
     markup = re.sub(r">[^<]*<", "><", html)
@@ -95,14 +109,16 @@ def contribution(name: str, strength: float, *places: tuple[Span, ...], kind: st
 def explanation(text: str, parts: Sequence[Contribution], others: Sequence[str] = ("no",)) -> Explanation:
     score = 0.25 + sum(part.contribution for part in parts)
     ranked = tuple(sorted(parts, key=lambda part: -abs(part.contribution)))
-    rest = tuple(LabelExplanation(other, 0.01, -1.0, -1.0, ()) for other in others)
-    return Explanation(text, (LabelExplanation("yes", 0.8, score, 0.25, ranked), *rest))
+    source = segmented(text)
+    rest = [LabelExplanation(other, "yes", 0.01, -1.0, -1.0, (), source) for other in others]
+    labels = (LabelExplanation("yes", others[0], 0.8, score, 0.25, ranked, source), *rest)
+    return Explanation(text, labels, {label.label: label.probability for label in labels})
 
 
 @pytest.fixture(scope="module")
 def syntax() -> Language:
     nlp = make_syntax_nlp()
-    spacy_graft.fit(nlp, make_examples(nlp))
+    spacy_graft.fit(nlp, make_syntax_examples(nlp))
     return nlp
 
 
@@ -124,6 +140,12 @@ def test_strengths_of_the_characters_sum_to_the_contributions(fitted: Language) 
             assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
             total = sum((run.end - run.start) * run.strength for run in cut)
             assert total == pytest.approx(label.score - label.intercept, abs=1e-9)
+            cut = word_runs(len(doc.text), label.words, [3, 7])
+            assert "".join(doc.text[run.start : run.end] for run in cut) == doc.text
+            assert {3, 7} <= {run.start for run in cut}
+            by_word = {run.parts: run.strength for run in cut}
+            for k, row in enumerate(label.words):
+                assert by_word[k,] * len(row.places) == pytest.approx(row.contribution)
 
 
 @given(
@@ -152,13 +174,15 @@ def test_each_contribution_is_shared_by_its_characters(drawn: list[tuple[float, 
         assert list(run.parts) == there
 
 
+@pytest.mark.parametrize("fragments", [False, True])
 @pytest.mark.parametrize("style", ["text", "table"])
 @pytest.mark.parametrize("page", [False, True])
 @pytest.mark.parametrize("text", ["salt and a goal, with the song of the year", "", " ", "nothing", EVIL])
-def test_any_text(fitted: Language, text: str, style: str, page: bool) -> None:
-    html = spacy_graft.render(fitted(text), fitted, style=style, page=page)
+def test_any_text(fitted: Language, text: str, style: str, page: bool, fragments: bool) -> None:
+    html = spacy_graft.render(fitted(text), fitted, style=style, page=page, fragments=fragments)
     elements = checked(html)
-    assert html == spacy_graft.render(fitted(text), fitted, style=style, page=page)
+    assert html == spacy_graft.render(fitted(text), fitted, style=style, page=page, fragments=fragments)
+    assert html._repr_html_() == str(html)
     assert html.startswith('<!doctype html>\n<html lang="en" dir="ltr">' if page else '<div class="graft">')
     if style == "text" and text:
         assert elements.document.split() == [
@@ -180,9 +204,8 @@ def test_names_are_escaped_everywhere() -> None:
     name = "</title><script>\"'&\x00"
     parts = [contribution(name, 1.0, (span("a b", "a"),)), contribution(name, -0.5)]
     whole = explanation("a b", parts, others=[name])
-    renamed = Explanation(
-        "a b", (LabelExplanation(name, 0.9, 0.75, 0.25, whole.labels[0].contributions), whole.labels[1])
-    )
+    first = replace(whole.labels[0], label=name, probability=0.9)
+    renamed = Explanation("a b", (first, whole.labels[1]), {name: 0.9})
     for style in ("text", "table"):
         html = spacy_graft.render(renamed, style=style, page=True)
         elements = checked(html)
@@ -232,12 +255,12 @@ def test_many_labels() -> None:
 
 def test_the_numbers_of_a_table_add_up() -> None:
     parts = [contribution(f"f{k}", (-1) ** k * 0.125 * k) for k in range(1, 131)]
-    elements = checked(spacy_graft.render(explanation("", parts), style="table"))
-    table = elements.text[elements.text.index("Contributions to") :]
+    elements = checked(spacy_graft.render(explanation("", parts), style="table", fragments=True))
+    table = elements.text[elements.text.index("Contributions of features to") :]
     numbers = [float(number.replace("−", "-")) for number in re.findall(r"([+−]\d+\.\d{3})[+−]\d+\.\d{3}1\.000", table)]
     rest, intercept, score = (
         float(re.search(rf"([+−][\d.]+){name}", table)[1].replace("−", "-"))  # type: ignore[index]
-        for name in ("all other features: 30", "intercept", "score")
+        for name in ("all other features: 30", "intercept", "log-odds")
     )
     assert len(numbers) == 100
     assert sum(numbers) + rest + intercept == pytest.approx(score, abs=1e-9)
@@ -264,20 +287,19 @@ def test_other_scripts(lang: str, text: str) -> None:
 
 
 def test_all_parts_of_a_combination_are_highlighted(syntax: Language, good_book: Doc) -> None:
-    html = spacy_graft.render(good_book, syntax, label="bad")
+    html = spacy_graft.render(good_book, syntax, label="bad", fragments=True)
     pieces = re.findall(r'<mark class="p\d" title="[^"]*source=blog[^"]*">([^<]*)</mark>', html)
     assert pieces == ["good", "book"]
     assert "book → good" in checked(html).of("svg")[0]["aria-label"]
 
 
-def test_features_without_a_place_are_bars(syntax: Language) -> None:
+def test_features_without_a_place_are_in_the_table(syntax: Language) -> None:
     nlp = make_syntax_nlp({"source": {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]}})
-    spacy_graft.fit(nlp, make_examples(nlp))
+    spacy_graft.fit(nlp, make_syntax_examples(nlp))
     doc = nlp.make_doc("Now dull song")
     doc.user_data["source"] = "blog"
     elements = checked(spacy_graft.render(nlp(doc), nlp, label="bad"))
-    assert "Features of the whole document" in elements.text
-    assert "source=blog document attribute+" in elements.text
+    assert re.search(r"[+][\d.]+source=blog document attribute", elements.text)
     assert "None of the contributing features has a place in the text." in elements.text
 
 
@@ -285,7 +307,8 @@ def test_many_features_without_a_place_are_summed() -> None:
     parts = [contribution(f"source={k}", 0.5, kind="document attribute") for k in range(33)]
     text = checked(spacy_graft.render(explanation("", parts))).text
     assert "The document is empty." in text
-    assert "3 more features, +1.500 in total." in text
+    assert "+10.500all other words: 21" in text
+    assert "+16.750log-odds" in text
 
 
 def test_arcs_of_a_long_text_are_linked_to_their_words() -> None:
@@ -322,7 +345,7 @@ def test_arcs_over_each_other_do_not_touch() -> None:
     text = " ".join(f"w{k}" for k in range(9))
     spans = [span(text, f"w{k}") for k in range(9)]
     pairs = [(0, 1), (0, 2), (0, 8), (4, 3), (8, 4), (2, 5)]
-    found = [Arc(spans[head], spans[modifier], 1.0, (0,)) for head, modifier in pairs]
+    found = [Arc(spans[head], spans[modifier], "amod", 1.0, (0,)) for head, modifier in pairs]
     lines = re.findall(r'<path d="M([\d.]+),\d+ V([\d.]+) .*? H.*? Q([\d.]+),', drawing(text, found))
     boxes = [(*sorted((float(x1), float(x2))), float(y)) for x1, y, x2 in lines]
     assert len(boxes) == len(pairs)
@@ -437,6 +460,10 @@ def test_errors_of_render(fitted: Language, blank: Language) -> None:
         spacy_graft.render(component.explain(doc), label="foot")
     with pytest.raises(ValueError, match=r"no label 'foot'\. Did you mean 'food'"):
         spacy_graft.render(component, style="global", label="foot")
+    with pytest.raises(ValueError, match="no label ''"):
+        spacy_graft.render(component, style="global", label="")
+    with pytest.raises(ValueError, match="against is for a document"):
+        spacy_graft.render(component, style="global", label="food", against="sport")
     with pytest.raises(ValueError, match="No component shares the vocab of the document: give the component"):
         spacy_graft.render(blank("salt"))
     with pytest.raises(ValueError, match="no enabled graft component in the pipeline; its components: none"):
@@ -457,6 +484,151 @@ def test_errors_of_render(fitted: Language, blank: Language) -> None:
         ValueError, match=r"There are 2 graft components in the pipeline: 'textcat_graft', 'other'\. Choose one"
     ):
         spacy_graft.render(doc, two)
+
+
+def test_two_labels_have_one_side(syntax: Language) -> None:
+    """The weights of the page lead to the log-odds that explanations have."""
+    component = syntax.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    elements = checked(component.overview())
+    assert len(elements.of("table")) == 1
+    first, second = component.labels
+    assert f"{first} against {second}" in elements.text
+    best = max(component.features(), key=lambda feature: feature.effects[first])
+    weight = best.weights[first] - best.weights[second]
+    assert f"{signed_number(weight)}{best.text}" in elements.text
+    assert f"{signed_number(-weight)}{best.text}" in checked(component.overview(second)).text
+
+
+def test_rare_features_are_not_at_the_head(fitted: Language) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    table = np.array([[5.0], [0.5], [-0.5], [0.4]])
+    effects = effects_of(table, np.array([2, 500, 400, 1000]), 1000)[:, 0]
+    assert np.argsort(-effects).tolist() == [1, 2, 0, 3]
+    assert effects_of(table, np.array([2, 500, 400, 1000]), 0)[:, 0].tolist() == [10.0, 250.0, 200.0, 400.0]
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.parametrize("fragments", [False, True])
+def test_a_data_set(factory: str, fragments: bool, train_records: list[Record], dev_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(factory), train_records)
+    component = nlp.get_pipe(factory)
+    assert isinstance(component, TextCatGraft)
+    wrong = [{**record, "label": "food"} for record in dev_records[:10] if record["label"] != "food"]
+    examples = make_examples(nlp, [*dev_records, *wrong])
+    figures = dataset_figures(component, examples, fragments)
+    assert figures.n_documents == len(examples)
+    said = [set(component.predicted(example.predicted)) for example in examples]
+    right = [{label for label, value in example.reference.cats.items() if value} for example in examples]
+    assert figures.n_wrong == sum(one != other for one, other in zip(said, right, strict=True)) >= len(wrong)
+    confidences = [error.confidence for error in figures.errors]
+    assert confidences == sorted(confidences, reverse=True)
+    for error in figures.errors:
+        assert said[error.number - 1] != right[error.number - 1]
+    for row in figures.deciding:
+        assert set(row.wrong) <= set(row.decided)
+        assert len(row.decided) <= row.n_documents
+    html = spacy_graft.render(nlp, style="global", examples=iter(examples), fragments=fragments, page=True)
+    text = checked(html).text
+    assert f"{len(examples)} documents, {figures.n_wrong} with errors" in text
+    assert "What decides" in text
+    assert len(re.findall("<details.*?<summary><span", html)) == len(figures.errors)
+    best = figures.deciding[0]
+    assert f"{len(best.decided)}{len(best.wrong)}{best.text}" in text
+
+
+def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
+    nlp = make_nlp()
+    nlp.initialize(lambda: make_unhelpful(nlp))
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    words = {"one": 0.5, "two": 0.4, "three": -0.25, "four": 0.75, "five": 0.1}
+    solution = Solution(
+        ["words"] * 5,
+        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
+        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
+        np.full(5, 3),
+        np.array([[weight / 2.0, -weight / 2.0] for weight in words.values()]),
+        np.zeros(2),
+        0.0,
+    )
+    component.set_solution(solution, Report())
+    cats = {"a": 0.0, "b": 1.0}
+    texts = ["one two three", "one three", "three five", "four two"]
+    examples = [spacy.training.Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text in texts]
+    figures = dataset_figures(component, examples, False)
+    by_text = {row.text: row.decided for row in figures.deciding}
+    # 0.65 without "one" is 0.15; 0.25 without "one" is −0.25; −0.15 without "three" is 0.1; 1.15 without "four" is 0.4.
+    assert by_text == {"one": [2], "three": [3]}
+    errors = [(4, "a", "b"), (1, "a", "b"), (2, "a", "b")]
+    assert [(error.number, error.said, error.right) for error in figures.errors] == errors
+    # Of labels that are not certain, the most probable one is right.
+    for example in examples:
+        example.reference.cats = {"a": 0.25, "b": 0.75}
+    figures = dataset_figures(component, examples, False)
+    assert [(error.number, error.said, error.right) for error in figures.errors] == errors
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_tables_are_sorted_and_filtered_in_a_browser(fitted: Language, tmp_path: Path) -> None:
+    examples = make_examples(fitted, [{**record, "label": "food"} for record in make_records(60, seed=8)])
+    page = tmp_path / "page.html"
+    page.write_text(spacy_graft.render(fitted, style="global", examples=examples, page=True), encoding="utf-8")
+    rows = "[...document.querySelectorAll('section table')[0].tBodies[0].rows]"
+    weights = f"{rows}.map((row) => Number(row.cells[0].textContent.replace('\u2212', '-')))"
+    head = "document.querySelector('section thead th')"
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(page)
+        before = browser.run(weights)
+        browser.run(f"{head}.click()")
+        assert browser.run(weights) == sorted(before, reverse=True)
+        browser.run(f"{head}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'Enter'}}))")
+        assert browser.run(weights) == sorted(before)
+        assert browser.run(f"{head}.ariaSort") == "ascending"
+        shown = "[...document.querySelector('.entries').children].filter((entry) => !entry.hidden).length"
+        n_errors = browser.run(shown)
+        assert n_errors > 15
+        browser.run(
+            "{const input = document.querySelector('[placeholder=\"Filter documents\"]'); input.value = 'Sport';"
+            "input.dispatchEvent(new Event('input'))}"
+        )
+        assert 0 < browser.run(shown) < n_errors
+        assert browser.of_kind("Runtime.exceptionThrown") == []
+        assert [event["params"]["request"]["url"] for event in browser.of_kind("Network.requestWillBeSent")] == [
+            page.as_uri()
+        ]
+
+
+def test_several_are_shown_side_by_side(fitted: Language) -> None:
+    docs = [fitted("salt and a goal"), fitted("the song of the year")]
+    html = spacy_graft.render(docs, fitted)
+    checked(html)
+    assert html.startswith('<div class="graft-columns">')
+    assert html.count('<div class="graft">') == 2
+    other = train_fully(make_nlp(), make_records(60, seed=1))
+    examples = make_examples(fitted, make_records(30, seed=4))
+    checked(spacy_graft.render([fitted, other], style="global", examples=iter(examples), page=True))
+    with pytest.raises(ValueError, match="nothing to render: the sequence is empty"):
+        spacy_graft.render([], fitted)
+
+
+def test_examples_are_of_one_kind(fitted: Language, dev_records: list[Record]) -> None:
+    (example,) = make_examples(fitted, dev_records[:1])
+    for mixed in ([example, fitted("salt")], [fitted("salt"), example]):
+        with pytest.raises(ValueError, match="all Docs or all annotated Examples"):
+            spacy_graft.render(fitted, style="global", examples=mixed)
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    with pytest.raises(ValueError, match="give against to explain, not to render"):
+        spacy_graft.render(component.explain(fitted("salt")), against="food")
+
+
+def test_arcs_have_the_names_of_their_relations(syntax: Language, good_book: Doc) -> None:
+    drawn = spacy_graft.render(good_book, syntax, label="bad")
+    assert re.search(r'<text class="relation"[^>]*>\w+</text>', drawn)
+    assert "book → good (" in checked(drawn).of("svg")[0]["aria-label"]
 
 
 def test_a_document_is_explained_by_the_component_of_its_vocab(train_records: list[Record]) -> None:

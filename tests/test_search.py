@@ -23,7 +23,7 @@ class Naive:
     """Every pair's ratio, from explicit columns."""
 
     def __init__(self, index, residuals, inverse_weights, row_of_node, active, signs=(1.0, 1.0)):
-        """``signs``: 1 / the factors of positive and negative weights."""
+        """``signs``: 1 / the factors of positive and negative weights, as :func:`both_signs` takes them."""
         n_labels = residuals.shape[1]
         starts, documents, _ = index.columns(np.arange(index.n_nodes))
         self.ratios, self.sign_inverses = {}, {}
@@ -34,7 +34,7 @@ class Naive:
                     value = residuals[documents[starts[k] : starts[k + 1]], y].sum()
                     columns = inverse_weights.shape[1]
                     inverse = inverse_weights[k, y if columns > 1 else 0] if columns else 1.0
-                    self.sign_inverses[k, y] = signs[0] if value > 0.0 else signs[1]
+                    self.sign_inverses[k, y] = both_signs(y + 1, *signs)[0 if value > 0.0 else 1, y]
                     self.ratios[k, y] = abs(value) * inverse * self.sign_inverses[k, y]
 
     def violating(self, threshold):
@@ -55,6 +55,12 @@ def problem(texts, n_labels, weight_columns, seed):
     active = rng.random((len(rows), n_labels)) < 0.5
     active[:, 0] |= ~active.any(axis=1)  # a row is there for some label
     return index, residuals, inverse_weights, row_of_node, active
+
+
+def both_signs(n_labels, *signs):
+    """1 / the factors of the signs by label: of every second label in the other order."""
+    signs = signs or (1.0, 1.0)
+    return np.array([signs if y % 2 == 0 else signs[::-1] for y in range(n_labels)]).T.copy()
 
 
 cases = {
@@ -83,14 +89,15 @@ def assert_same(found, naive, threshold, wanted, n_labels):
 @given(**cases, signs=st.sampled_from([(1.0, 1.0), (1.0, 0.5), (0.0, 1.0), (0.25, 0.0)]))
 def test_stream_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, signs):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    found = best_by_pass(index, residuals, NodeQuery(inverse, rows, active, threshold, wanted, n_labels, *signs))
+    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels, both_signs(n_labels, *signs))
+    found = best_by_pass(index, residuals, query)
     assert_same(found, Naive(index, residuals, inverse, rows, active, signs), threshold, wanted, n_labels)
 
 
 @given(**cases, moved=st.sampled_from([0.0, 0.125, 2.0]), remembers=st.booleans())
 def test_descent_finds_what_brute_force_finds(texts, n_labels, weights, threshold, wanted, seed, moved, remembers):
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels)
+    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels, both_signs(n_labels))
     descent = Descent(index, inverse)
     if remembers:
         descent.remember(residuals, query)
@@ -174,7 +181,7 @@ def test_more_candidates_than_room_keep_the_best(descends):
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcdefgh"), 400)) for _ in range(40)]
     index, residuals, inverse, rows, active = problem(texts, 3, "none", 1)
-    query = NodeQuery(inverse, rows, active, 0.0, 50, 3)
+    query = NodeQuery(inverse, rows, active, 0.0, 50, 3, both_signs(3))
     found = Descent(index, inverse).best(residuals, query) if descends else best_by_pass(index, residuals, query)
     assert found.count > 4096
     assert_same(found, Naive(index, residuals, inverse, rows, active), 0.0, 50, 3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from spacy.language import Language
 from spacy.training import Example
 
 from conftest import Record, make_example, write_jsonl
-from spacy_graft import significance
+from naive import stream_of
+from spacy_graft import GraftClassifier, GraftTextClassifier, significance
 from spacy_graft.checks import SignificanceReport, association
-from spacy_graft.pipeline.fit import progress_bar
-from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.extract.bags import Bags
+from spacy_graft.index.items import ItemIndex
+from spacy_graft.pipeline.progress import progress_bar
+from spacy_graft.search import pairs as pairs_of_items
 from test_cli import call, refused
 
 CHARACTERS = {"characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": False}}
@@ -170,8 +175,8 @@ def test_only_the_best_are_listed() -> None:
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bars: list[Progress] = []
 
-    def kept(component: TextCatGraft) -> Progress:
-        bars.append(progress_bar(component))
+    def kept(name: str) -> Progress:
+        bars.append(progress_bar(name))
         return bars[-1]
 
     monkeypatch.setattr(association, "progress_bar", kept)
@@ -264,3 +269,154 @@ def test_bad_input_of_the_command(corpus: Path) -> None:
     assert "no tokenizer for the language 'qq'" in refused("test", corpus, "--lang", "qq")
     assert "missing.jsonl" in refused("test", corpus.with_name("missing.jsonl"))
     assert "no p-value is under" in refused("test", corpus, "--permutations", 2)
+    assert "--min-df has no effect with --model" in refused("test", corpus, "--model", "any", "--min-df", 5)
+
+
+# Pairs of items
+
+
+@pytest.mark.parametrize("min_df", [1, 2, 4])
+@pytest.mark.parametrize("counts", [1, 1 << 22])
+def test_pairs_are_all_products_of_two_items(monkeypatch: pytest.MonkeyPatch, min_df: int, counts: int) -> None:
+    monkeypatch.setattr(pairs_of_items, "COUNTS", counts)
+    rng = np.random.default_rng(min_df)
+    texts = ["".join(rng.permutation(list("abcdef"))[: rng.integers(0, 6)]) for _ in range(12)]
+    items = ItemIndex.build(Bags.of_stream(stream_of(texts)))
+    fractional = replace(items, values=rng.uniform(0.1, 1.0, len(items.documents)))
+    for index in (items, fractional):
+        columns = np.zeros((index.n_nodes, len(texts)))
+        for node in range(index.n_nodes):
+            _, documents, values = index.columns(np.array([node]))
+            columns[node, documents] = values if len(values) else 1.0
+        expected = {
+            pair: columns[list(pair)].prod(axis=0)
+            for pair in combinations(range(index.n_nodes), 2)
+            if (columns[list(pair)] > 0.0).all(axis=0).sum() >= min_df
+        }
+        found = pairs_of_items.pair_index(index, min_df)
+        assert list(map(tuple, found.symbols.tolist())) == list(expected)
+        for node, product in enumerate(expected.values()):
+            _, documents, values = found.columns(np.array([node]))
+            np.testing.assert_array_equal(documents, np.flatnonzero(product))
+            np.testing.assert_allclose(values if len(values) else 1.0, product[documents])
+
+
+def test_pairs_that_say_more_than_their_words_are_found() -> None:
+    texts = {"not really good": "bad", "really bad but not long": "fine", "so good so long": "fine"}
+    given = [{"text": text, "label": label} for text, label in texts.items()] * 20
+    report = report_of(given, pairs=5, contexts=1)
+    pairs = {feature.text: feature for feature in report.features if feature.block == "pairs"}
+    single = {feature.text: abs(feature.z) for feature in report.features if feature.block == "words"}
+    # Other pairs, and "not really", have the same documents as this one, and are not counted twice.
+    assert len(pairs) <= 1
+    for name, pair in pairs.items():
+        assert (pair.kind, pair.label, pair.df, pair.df_of_label) == ("combination", "bad", 20, 20)
+        assert all(pair.z > single.get(word, 0.0) for word in name.split(" × "))
+    without = report_of(given)
+    assert without.n_tested <= report.n_tested
+    assert {feature.block for feature in without.features} == {"words"}
+
+
+def test_words_that_stand_apart_are_a_pair() -> None:
+    rng = np.random.default_rng(0)
+    given = []
+    for i in range(160):
+        text = list(rng.choice(FILLER, 12))
+        has = [bool(i % 2), bool(i // 2 % 2)]
+        text[2:2], text[-2:-2] = ["alpha"] * has[0], ["omega"] * has[1]
+        given.append({"text": " ".join(text), "label": "both" if all(has) else "other"})
+    report = report_of(given, pairs=20, contexts=1)
+    first = report.features[0]
+    assert (first.block, first.kind, first.label) == ("pairs", "combination", "both")
+    assert sorted(first.text.split(" × ")) == ["alpha", "omega"]
+    assert first.df == first.df_of_label == 40
+    assert [word in first.contexts[0] for word in ("alpha", "omega")] == [True, True]
+    z = {feature.text: feature.z for feature in report.features}
+    assert z["alpha"] < first.z
+    assert not any("×" in name and z[name] <= z["alpha"] for name in z if "alpha" in name)
+
+
+def test_pairs_are_of_the_blocks_of_combinations() -> None:
+    both = {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"]}
+    features = {**words(), "characters": CHARACTERS["characters"]}
+    given = records(80)
+    of_all, of_words = report_of(given, features, pairs=20), report_of(given, {**features, "both": both}, pairs=20)
+    assert report_of(given, features).n_tested < of_words.n_tested < of_all.n_tested
+
+
+def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs_of_items, "MOST_ENTRIES", 10)
+    with pytest.raises(
+        ValueError, match=r"significance, pairs: The pairs of two of .* items that at least 3 documents"
+    ):
+        report_of(records(40), pairs=3)
+    for value in (0, 1.5, True):
+        with pytest.raises(ValueError, match="pairs must be a number of documents, at least 1, or None, but is"):
+            report_of(records(40), pairs=value)
+
+
+# Estimators
+
+
+def test_texts_are_tested_as_documents_are() -> None:
+    given = records()
+    texts, labels = [record["text"] for record in given], [record["label"] for record in given]
+    options: dict[str, Any] = {"permutations": 199, "contexts": 2, "strata": [record["author"] for record in given]}
+    report = report_of(given, **options, pairs=20)
+    found = GraftTextClassifier(analyzer="word").significance(iter(texts), labels, **options, pairs=20)
+    assert (found.n_tested, found.threshold) == (report.n_tested, report.threshold)
+    assert found.n_significant == report.n_significant
+
+    def key(feature: Any) -> Any:
+        return feature.label, sorted(feature.text.split(" × ")), round(feature.z, 9), feature.p_adjusted, feature.df
+
+    # Words are numbered in another order, so that equal statistics may change places.
+    assert sorted(map(key, found.features)) == sorted(map(key, report.features))
+    assert found.features[0].contexts == report.features[0].contexts
+
+
+def test_bytes_and_what_functions_return_are_tested() -> None:
+    given = records()
+    texts, labels = [record["text"] for record in given], [record["label"] for record in given]
+    report = GraftTextClassifier(analyzer="byte").significance([t.encode() for t in texts], labels, contexts=1, top=1)
+    assert report.features[0].kind == "byte n-gram"
+    assert "not good" in report.features[0].contexts[0]
+    report = GraftTextClassifier(analyzer=str.split).significance(texts, labels, contexts=1, permutations=99)
+    assert report.features[0].text == "not"
+    # A function does not say where words are: the beginning of the text is shown.
+    assert any(text.startswith(report.features[0].contexts[0][:40]) for text in texts)
+
+
+def test_items_and_matrices_are_tested() -> None:
+    given = records()
+    labels = [record["label"] for record in given]
+    items = [set(record["text"].split()) for record in given]
+    report = GraftClassifier(min_df=2).significance(items, labels, permutations=199)
+    assert [feature.kind for feature in report.features][:1] == ["item"]
+    assert [feature.contexts for feature in report.features][:1] == [()]
+    assert significant(report)["fine"] == set()
+    # "not" and "good" have the same documents, and are one feature.
+    assert len(significant(report)["bad"] & {"not", "good"}) == 1
+    names = sorted(set().union(*items))
+    matrix = np.array([[name in row for name in names] for row in items], float)
+    again = GraftClassifier(min_df=2).significance(matrix, labels, names=names, permutations=199)
+    assert [feature.z for feature in again.features] == [feature.z for feature in report.features]
+
+
+def test_bad_input_of_estimators() -> None:
+    model = GraftTextClassifier()
+    with pytest.raises(ValueError, match="'a' is that of all documents, or of none"):
+        model.significance(["x", "y"], ["a", "a"])
+    with pytest.raises(ValueError, match=r"3 .* 2"):
+        model.significance(["x", "y", "z"], ["a", "b"])
+    with pytest.raises(ValueError, match="there are 2 documents, but 3 strata"):
+        model.significance(["x", "y"], ["a", "b"], strata=[1, 2, 3])
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+        model.significance(["x", "y"], ["a", "b"], level=2.0)
+
+
+def test_command_with_pairs(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "corpus.jsonl", records(80))
+    report = json.loads(call("test", path, "--pairs", 8, "--permutations", 99, "--format", "json").stdout)
+    alone = json.loads(call("test", path, "--permutations", 99, "--format", "json").stdout)
+    assert report["n_tested"] > alone["n_tested"]

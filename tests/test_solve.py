@@ -7,15 +7,17 @@ import pytest
 import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
-from spacy_graft.solve.design import Design
+from spacy_graft.solve.dense import Dense, DenseColumns
+from spacy_graft.solve.design import Design, Matrix, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
-from spacy_graft.solve.quadratic import LabelBlocks, Point, QuadraticFace, QuadraticModel
+from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel
 from spacy_graft.solve.restricted import Restricted
 
 seeds = st.integers(0, 10_000)
@@ -140,15 +142,22 @@ def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete
     assert design.some(np.arange(len(active))) is design
 
 
+def random_dense(rng, n_labels, n_documents):
+    """A few dense columns, or none, with weights."""
+    columns = DenseColumns(rng.normal(size=(rng.integers(0, 4), n_documents)))
+    return Dense(columns, float(rng.choice([0.1, 1.0])), rng.normal(size=(n_labels, len(columns.values))))
+
+
 def quadratic(seed, n_labels, ridge=0.1):
     matrix, active, loss, scale = random_problem(seed, n_labels)
     rng = np.random.default_rng(seed)
     active.weights[:] = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.5)
-    scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels))
+    dense = random_dense(rng, n_labels, len(scale))
+    scores = scores_of(matrix, active, scale, active.weights, np.zeros(n_labels)) + dense.spread(dense.weights)
     _, p = loss.value_and_probabilities(scores)
     return matrix, QuadraticModel(
         Design(active, *p.shape), loss, scale, p, ElasticNet(0.3, ridge).on(active.penalty_weights),
-        Coupling.none(len(active)),
+        Coupling.none(len(active)), dense,
     )  # fmt: skip
 
 
@@ -160,7 +169,8 @@ def test_minimum_of_the_quadratic_model(seed, n_labels):
     at_minimum = model.change(minimum)
     np.testing.assert_allclose(
         minimum.scores,
-        scores_of(matrix, model.active, model.scale, minimum.weights - model.active.weights, minimum.intercepts),
+        scores_of(matrix, model.active, model.scale, minimum.weights - model.active.weights, minimum.intercepts)
+        + model.dense.spread(minimum.dense),
         atol=1e-9,
     )
     assert at_minimum <= 1e-12
@@ -170,8 +180,10 @@ def test_minimum_of_the_quadratic_model(seed, n_labels):
             rng.random(len(minimum.weights)) < 0.3
         )
         intercepts = minimum.intercepts + 1e-4 * rng.normal(size=n_labels)
+        dense = minimum.dense + 1e-4 * rng.normal(size=minimum.dense.shape)
         scores = scores_of(matrix, model.active, model.scale, weights - model.active.weights, intercepts)
-        assert model.change(Point(weights, intercepts, scores)) >= at_minimum - 1e-11
+        scores += model.dense.spread(dense)
+        assert model.change(Point(weights, intercepts, dense, scores)) >= at_minimum - 1e-11
 
 
 @given(seeds, st.integers(1, 3), st.booleans())
@@ -180,7 +192,8 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     support = np.flatnonzero(model.active.weights)
     if blocks:
         model.blocks = LabelBlocks(model, support)
-    point = Point(model.active.weights.copy(), np.zeros(n_labels), np.zeros(model.probabilities.shape))
+    no_move = np.zeros(n_labels), np.zeros(model.dense.weights.shape), np.zeros(model.probabilities.shape)
+    point = Point(model.active.weights.copy(), *no_move)
     face = QuadraticFace(model, support)
     towards, solved = face.solve(point, 1e-9, 200)
     assert solved
@@ -274,15 +287,15 @@ def test_positive_and_negative_weights_can_have_prices_of_their_own(seed, n_labe
     model.active.weights[:] = weights
     signed = PairPenalty(upper, lower, model.penalty.quadratic)
     model = QuadraticModel(
-        model.design, model.loss, model.scale, model.probabilities, signed, Coupling.none(len(weights))
+        model.design, model.loss, model.scale, model.probabilities, signed, Coupling.none(len(weights)), model.dense
     )
     minimum = model.minimum(1e-9)
     at_minimum = model.change(minimum)
     assert minimum.weights[0] >= 0.0
     for _ in range(20):
         moved = minimum.weights + 1e-4 * rng.normal(size=len(weights)) * (rng.random(len(weights)) < 0.3)
-        scores = model.scores_of(moved - weights, minimum.intercepts)
-        assert model.change(Point(moved, minimum.intercepts, scores)) >= at_minimum - 1e-11
+        scores = model.scores_of(model.design, Direction(moved - weights, minimum.intercepts, minimum.dense))
+        assert model.change(Point(moved, minimum.intercepts, minimum.dense, scores)) >= at_minimum - 1e-11
 
 
 def test_subgradients_of_a_penalty():
@@ -352,3 +365,24 @@ def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
     start = np.zeros(2 * len(active))
     best = scipy.optimize.minimize(dense, start, jac=True, bounds=[(0.0, None)] * len(start), tol=1e-14)
     assert found <= best.fun + 1e-7 * max(1.0, abs(best.fun))
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 4, 6, 8, 9, 13, 20])
+@pytest.mark.parametrize("real", [False, True])
+def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None:
+    rng = np.random.default_rng(n_labels)
+    matrix = sparse.random_array((30, 40), density=0.2, format="csr", rng=rng)
+    values = matrix.data if real else np.ones(matrix.nnz)
+    starts, entries = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    product = Matrix(starts, entries, values if real else np.empty(0)).products(
+        vectors := rng.normal(size=(n_labels, 40))
+    )
+    expected = np.zeros((n_labels, 30))
+    for k in range(30):
+        for e in range(starts[k], starts[k + 1]):
+            expected[:, k] += values[e] * vectors[:, entries[e]]
+    np.testing.assert_array_equal(product, expected)
+    by_column = by_columns(Matrix(starts, entries, values if real else np.empty(0)), 40)
+    dense = sparse.csr_array((values, entries, starts), (30, 40)).toarray()
+    back = rng.normal(size=(n_labels, 30))
+    np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)

@@ -8,7 +8,9 @@ import json
 import pickle
 import re
 import warnings
+import weakref
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,15 +27,17 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
-from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, fit
+from spacy_graft.extract.texts import BATCH
 from spacy_graft.model.sealing import seal, unseal
+from spacy_graft.model.sparse_linear import snapshot_of
 
 RECORDS = make_records(60)
 TEXTS = [record["text"] for record in RECORDS]
 LABELS = [record["label"] for record in RECORDS]
 LEARNER = Grafting(l1=0.5)
 #: The figures of a path: fast, and lengths of texts are counted in the same way with and without a tokenizer.
-PATH = GraftingPath(steps=4, l1_min_ratio=0.05, refit=2.0)
+PATH = GraftingPath(steps=4, l1_min_ratio=0.05)
 
 
 def fitted(analyzer="char", texts=TEXTS, labels=LABELS, **options):
@@ -59,12 +63,8 @@ def test_the_model_is_that_of_the_component_bit_for_bit(learner, within_words, l
     block = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2, "within_words": within_words}
     component = nlp.add_pipe("textcat_graft", config={"features": {"char": {**block, "lowercase": lowercase}}})
     component.learner = learner
-    examples = make_examples(nlp, records)
-    component.initialize(lambda: examples)
-    training = component.training
-    training.add_examples([])
-    while (step := training.step()) is not None:
-        snapshot, report = step
+    report = fit(nlp, make_examples(nlp, records))
+    snapshot = snapshot_of(component.model)
     model = fitted("char_wb" if within_words else "char", texts, learner=learner, lowercase=lowercase)
     own = model._model.snapshot
     assert own.features.ngrams == snapshot.features.ngrams
@@ -72,7 +72,10 @@ def test_the_model_is_that_of_the_component_bit_for_bit(learner, within_words, l
     assert own.features.df.tolist() == snapshot.features.df.tolist()
     np.testing.assert_array_equal(own.weights, snapshot.weights)
     np.testing.assert_array_equal(own.intercepts, snapshot.intercepts)
-    assert model.report.objective == report.objective
+    assert [model.report.objective, model.report.points] == [report.objective, report.points]
+    # What cross-validation has chosen.
+    assert [model.report.refit, model.report.temperature] == [report.refit, report.temperature]
+    assert model.report.log_loss == report.log_loss
     assert len(model.features()) > 5
     docs = [nlp.make_doc(text) for text in [*texts, *HOSTILE]]
     np.testing.assert_array_equal(model._model.scores([*texts, *HOSTILE]), snapshot.scores(docs))
@@ -126,6 +129,85 @@ def test_scikit_learn_can_use_it():
     assert OneVsRestClassifier(model).fit(texts, labels).score(texts, labels) == 1.0
 
 
+def test_a_path_is_chosen_by_cross_validation():
+    rng = np.random.default_rng(0)
+    labels = [label if rng.random() < 0.7 else LABELS[rng.integers(60)] for label in LABELS]
+    report = fitted(labels=labels, learner=PATH).report_
+    assert report.log_loss is not None
+    assert report.points <= PATH.steps
+    assert report.refit != PATH.first_refit or report.points < PATH.steps or report.temperature != 1.0
+    # Too few documents to hold some out: the last point.
+    short = GraftingPath(steps=2, l1_min_ratio=0.1)
+    few = fitted(texts=TEXTS[:9], labels=LABELS[:9], learner=short).report_
+    assert [few.points, few.refit, few.log_loss] == [short.steps, short.first_refit, None]
+    # A label of a single document, which is held out once.
+    rare = fitted(texts=TEXTS[:20], labels=["rare", *LABELS[1:20]], learner=short)
+    assert rare.classes_.tolist() == ["food", "music", "rare", "sport"]
+
+
+class Text(str):
+    """A string that can tell whether it is still there."""
+
+
+def test_texts_are_read_once_and_not_kept():
+    n_alive = []
+    alive: weakref.WeakSet[Text] = weakref.WeakSet()
+
+    def texts():
+        for i in range(60):
+            n_alive.append(len(alive))
+            text = Text(f"{'good' if i % 2 else 'bad'} {i} " * 1000)
+            alive.add(text)
+            yield text
+            del text
+
+    model = fitted(texts=texts(), labels=[i % 2 for i in range(60)], min_df=10, learner=Grafting(l1=5.0))
+    # A batch, and the one before.
+    most = 2 * BATCH // 6000
+    assert 1 < max(n_alive) <= most
+    assert not alive
+    assert len(model.predict(texts())) == 60
+    assert max(n_alive) <= most
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb", "word", "byte"])
+def test_one_long_text_beside_short_ones(analyzer):
+    """With every line end, and a break."""
+    long = "\r\n".join([*TEXTS, "\0\r", *TEXTS, "\x1c\u2028"]) * 30
+    assert len(long) > 2**17
+    texts, labels = [long, *TEXTS, long[::-1]], ["food", *LABELS, "sport"]
+    model = fitted(analyzer, texts, labels, min_df=5)
+    expected = np.concatenate([model.predict_proba([text]) for text in texts])
+    np.testing.assert_array_equal(model.predict_proba(iter(texts)), expected)
+    assert model.score(TEXTS, LABELS) > 0.9
+    assert all("\0" not in name for name in model.get_feature_names_out()) or analyzer == "word"
+
+
+def test_many_short_texts():
+    texts = [f"{text[:12]} {i % 7}" for i in range(100) for text in TEXTS]
+    model = fitted(texts=texts, labels=LABELS * 100, min_df=5, learner=Grafting(l1=20.0))
+    assert model.predict(iter(texts)).shape == (6000,)
+    assert model.report_.converged
+
+
+def test_joblib_keeps_and_shares_models(tmp_path):
+    model = fitted(["word", "char"])
+    joblib.dump(model, tmp_path / "model.joblib")
+    copied = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(copied.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    parts = joblib.Parallel(n_jobs=4, prefer="threads")(
+        joblib.delayed(copied.predict_proba)(TEXTS[i : i + 5]) for i in range(0, 60, 5)
+    )
+    np.testing.assert_array_equal(np.concatenate(parts), model.predict_proba(TEXTS))
+
+
+@pytest.mark.slow
+def test_searches_use_several_processes():
+    texts, labels = np.array(TEXTS), np.array(LABELS)
+    in_processes = cross_val_score(GraftTextClassifier(LEARNER), texts, labels, cv=2, n_jobs=2)
+    assert in_processes.tolist() == cross_val_score(GraftTextClassifier(LEARNER), texts, labels, cv=2).tolist()
+
+
 def test_shapes_and_names():
     model = fitted()
     n_features = len(model.features())
@@ -135,8 +217,9 @@ def test_shapes_and_names():
     assert model.decision_function(TEXTS).shape == model.predict_proba(TEXTS).shape == (60, 3)
     assert model.score(TEXTS, LABELS) == 1.0
     assert model.report is model.report_
-    weights = [max(map(abs, feature.weights.values())) for feature in model.features()]
-    assert weights == sorted(weights, reverse=True)
+    effects = [max(feature.effects.values()) for feature in model.features()]
+    assert effects == sorted(effects, reverse=True)
+    assert model.features()[0].effects[LABELS[0]] < abs(model.features()[0].weights[LABELS[0]])
     binary = fitted(labels=[label == "food" for label in LABELS])
     assert binary.classes_.tolist() == [False, True]
     assert binary.coef_.shape == (1, len(binary.features()))
@@ -181,6 +264,9 @@ def test_bytes_of_every_value(container):
     assert model.score(documents, labels) == 1.0
     assert eval(model.get_feature_names_out()[0]) in {b"\x00\r", b"\r\x00"}
     assert model.predict([b"", "ä\r\x00"]).tolist()[1] == 0
+    by_length = fitted("byte", documents, labels, learner=Grafting(l1=0.5, length_normalisation=True))
+    text = b"Two words\x00\r, two WORDS"
+    np.testing.assert_array_equal(by_length.predict_proba([container(text)]), by_length.predict_proba([text]))
 
 
 def test_strings_are_bytes_of_utf_8():
@@ -215,7 +301,12 @@ def test_explanations_add_up_and_show_the_places(analyzer, learner):
     texts = [TEXTS[0].upper(), "İ roast", ""]
     scores = model._model.scores(texts)
     for text, row, explanation in zip(texts, scores, model.explain(texts), strict=True):
-        np.testing.assert_allclose([label.score for label in explanation], row, atol=1e-12)
+        by_label = dict(zip(map(str, model.classes_), row, strict=True))
+        differences = [by_label[label.label] - by_label[label.against] for label in explanation]
+        np.testing.assert_allclose([label.score for label in explanation], differences, atol=1e-12)
+        best, second, *_ = sorted(by_label, key=by_label.get, reverse=True)
+        assert (explanation.best.label, explanation.best.against) == (best, second)
+        assert [label.against for label in explanation if label.label != best] == [best] * (len(by_label) - 1)
         assert explanation.text == text
         assert "<" in explanation._repr_html_()
         for part in explanation.best.contributions:
@@ -254,6 +345,12 @@ def test_several_labels():
     np.testing.assert_array_equal(of_matrix.predict(texts), matrix)
     np.testing.assert_array_equal(of_matrix.predict_proba(texts), named.predict_proba(texts))
     assert of_matrix.score(texts, matrix) == 1.0
+    for model, own in ((named, y[:1]), (of_matrix, matrix[:1]), (of_matrix, matrix[:, :1]), (fitted(), LABELS[:1])):
+        with pytest.raises(ValueError, match=r"60 documents, but 1 labels|y must be a matrix of the shape"):
+            model.score(texts, own)
+    for weights in ([1.0], [0.0] * 60):
+        with pytest.raises(ValueError, match="sample_weight must have 60 numbers"):
+            named.score(texts, y, weights)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +400,12 @@ def test_copies_predict_the_same(copied):
         ([b"bytes", "text"], ["x", "y"], "Each document must be a string, but one is b'bytes'.*analyzer='byte'"),
         (["text", float("nan")], ["x", "y"], "Each document must be a string, but one is nan"),
         (["text", None], ["x", "y"], "Each document must be a string, but one is None"),
+        (pd.Series(["text", pd.NA], dtype="string"), ["x", "y"], "Each document must be a string, but one is <NA>"),
+        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), LABELS, "Each document must be a string"),
+        ("text", "x", "Iterable over raw text documents expected"),
+        (TEXTS, ["x", None] * 30, "Input y contains NaN"),
+        (TEXTS, np.array(["x", np.nan] * 30, object), "Input y contains NaN"),
+        (TEXTS, [float("inf")] * 60, "Input y contains infinity"),
         (np.eye(2), [0, 1], "Each document must be a string"),
         (TEXTS, LABELS[1:], "There are 60 documents, but 59 labels"),
         (TEXTS, None, "requires y to be passed, but the target y is None"),
@@ -322,12 +425,18 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         GraftTextClassifier(LEARNER).fit(X, y)
 
 
+def test_a_single_string_is_refused_whatever_the_weights():
+    with pytest.raises(ValueError, match="Iterable over raw text documents expected"):
+        GraftTextClassifier(LEARNER).fit("abab", [0, 1, 0, 1], [1, 1, 1, 0])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"analyzer": "chars"}, "analyzer must be one of 'char', 'char_wb'.* but is"),
         ({"analyzer": ["char", "char"]}, "analyzer must be one of"),
         ({"analyzer": []}, "analyzer must name at least one"),
+        ({"analyzer": None}, r"analyzer must be one of .*, but is \[None\]"),
         ({"analyzer": len}, "'int' object is not iterable|must return strings"),
         ({"analyzer": str.encode}, "analyzer must return strings for each document, but one is"),
         ({"analyzer": ["char", "word"], "min_df": [1, 2, 3]}, "min_df has 3 values, but there are 2 analyzers"),
@@ -335,6 +444,8 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, message):
         ({"max_length": 0}, "max_length must be an integer of at least 1, but is 0"),
         ({"penalty_factor": -1.0}, "penalty_factor must be a number above 0, but is -1.0"),
         ({"lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
+        ({"analyzer": "byte", "lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
+        ({"analyzer": "word", "reverse_complement": 0}, "reverse_complement must be true or false, but is 0"),
         ({"multilabel": 1}, "multilabel must be true or false, but is 1"),
         ({"analyzer": "word", "reverse_complement": True}, "reverse_complement is for characters"),
         ({"learner": "liblinear"}, "learner must be a Grafting, GraftingPath or CoordinateAscent, but is 'liblinear'"),
@@ -377,6 +488,8 @@ def test_halves_of_surrogate_pairs_are_breaks():
         model.predict_proba(texts), model.predict_proba([text.replace("\ud800", "\0") for text in texts])
     )
     assert "\ud800" not in "".join(model.get_feature_names_out())
+    for text in (texts[0], " ".join(texts)):
+        assert model.explain([text])[0]._repr_html_().encode()
 
 
 @pytest.mark.parametrize(
@@ -410,6 +523,17 @@ def test_a_saved_model_is_the_same(trained, tmp_path):
     assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
 
 
+def test_a_saved_model_may_have_halves_of_surrogate_pairs(tmp_path):
+    texts = [text.replace("e", "\ud800") for text in TEXTS]
+    model = fitted("word", texts, labels=[label + "\udc00" for label in LABELS])
+    assert any("\ud800" in name for name in model.get_feature_names_out())
+    model.save(tmp_path / "model.graft")
+    loaded = GraftTextClassifier.load(tmp_path / "model.graft")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert loaded.features() == model.features()
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+
+
 def test_what_cannot_be_saved_or_loaded(tmp_path):
     path = tmp_path / "model.graft"
     with pytest.raises(NotFittedError):
@@ -437,8 +561,10 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
     "change",
     [
         {"class": "GraftClassifier"},
-        {"classes": ["a"]},
-        {"dtype": "V8"},
+        {"labels": {"classes": ["a"], "dtype": "<U1", "exclusive": True, "matrix": ""}},
+        {"labels": {"classes": ["a", "b", "c"], "dtype": "V8", "exclusive": True, "matrix": ""}},
+        {"labels": {}},
+        {"space": {"names": []}},
         {"params": {"analyzer": "word"}},
         {"params": {"no_such": 1}},
         {"params": {"learner": {"type": "Popen", "settings": {}}}},

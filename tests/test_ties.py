@@ -67,7 +67,7 @@ def test_the_name_does_not_depend_on_what_occurs_first(texts):
 def test_where_room_is_short_equal_ratios_are_kept_by_node_and_label(texts, n_labels, threshold, wanted, seed):
     """By a pass, which meets labels eight at a time, and by a descent, which meets the last nodes first."""
     index, residuals, inverse, rows, active = problem(texts, n_labels, "none", seed)
-    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels)
+    query = NodeQuery(inverse, rows, active, threshold, wanted, n_labels, np.ones((2, n_labels)))
     naive = Naive(index, residuals, inverse, rows, active)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Candidates, "ROOM", 2)

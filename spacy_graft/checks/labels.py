@@ -15,7 +15,8 @@ from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..model.sparse_linear import SparseLinear
 from ..pipeline.components import graft_component
-from ..pipeline.fit import folds, progress_bar, training_steps
+from ..pipeline.fit import folds, training_steps
+from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
 from .corpus import example_name, positive_labels
@@ -138,7 +139,7 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
     """Return the probabilities of each example by a model of the other folds: float64 (examples, labels)."""
     fold_of = folds(examples) % N_HELD_OUT_FOLDS
     probabilities = np.zeros((len(examples), len(labels)))
-    with progress_bar(component) as progress, warnings.catch_warnings():
+    with progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         for fold in np.unique(fold_of).tolist():

@@ -7,6 +7,8 @@ from . import (
     classify,
     debug_data,
     diff,
+    distil,
+    edit,
     explain,
     export,
     features,
@@ -33,7 +35,9 @@ add_command(app, "features", features.features_command, features.EXAMPLES)
 add_command(app, "report", report.report_command, report.EXAMPLES)
 add_command(app, "path", path.path_command, path.EXAMPLES)
 add_command(app, "diff", diff.diff_command, diff.EXAMPLES)
+add_command(app, "edit", edit.edit_command, edit.EXAMPLES)
 add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLES, context_settings=OVERRIDES)
+add_command(app, "distil", distil.distil_command, distil.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "test", association.significance_command, association.EXAMPLES)
 add_command(app, "init-config", init_config.init_config_command, init_config.EXAMPLES, no_args_is_help=False)
 add_command(app, "export", export.export_command, export.EXAMPLES)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..messages import printable
 from .common import (
-    CommandError,
     ComponentOption,
     FormatOption,
     add_row,
+    blank_pipeline,
     load_pipeline,
     make_table,
     print_json,
     print_tables,
-    printable,
+    refuse_options,
     wants_table,
 )
-from .inputs import TextFieldOption
+from .inputs import LabelFieldOption, TextFieldOption
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,6 +37,7 @@ spacy-graft test train.jsonl
 spacy-graft test train.jsonl --of words --min-df 5 --strata author --contexts 2
 spacy-graft test train.jsonl --of characters --permutations 10000 --level 0.001 --format json
 spacy-graft test train.jsonl --model training/model-best
+spacy-graft test train.jsonl --pairs 50
 """
 
 
@@ -47,6 +49,7 @@ class Units(StrEnum):
 
 
 def significance_command(
+    context: typer.Context,
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled JSON lines.")],
     of: Annotated[Units, typer.Option(help="What the n-grams are made of, in lower case.")] = Units.words,
     min_df: Annotated[int, typer.Option(min=1, help="Least number of documents of an n-gram.")] = 5,
@@ -64,9 +67,13 @@ def significance_command(
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 1000,
     top: Annotated[int, typer.Option(min=1, help="Number of features to list for each label.")] = 20,
     contexts: Annotated[int, typer.Option(min=0, help="Number of documents to show each feature in.")] = 0,
+    pairs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Also test all pairs of words (of items) in N documents or more."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random permutations.")] = 0,
     text_field: TextFieldOption = "text",
-    label_field: Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")] = "label",
+    label_field: LabelFieldOption = "label",
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
@@ -79,7 +86,11 @@ def significance_command(
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus
 
-    nlp = tokenizing_pipeline(of, min_df, max_length, lang) if model is None else load_pipeline(model, component)[0]
+    if model is None:
+        nlp = tokenizing_pipeline(of, min_df, max_length, lang)
+    else:
+        refuse_options(context, "of", "min_df", "max_length", "lang", why="with --model: give one of them")
+        nlp, _ = load_pipeline(model, component)
     examples = JsonlCorpus(corpus, text_field, label_field)
     report = significance(
         nlp,
@@ -90,6 +101,7 @@ def significance_command(
         top=top,
         contexts=contexts,
         seed=seed,
+        pairs=pairs,
         component=component,
     )
     if wants_table(format):
@@ -100,17 +112,12 @@ def significance_command(
 
 def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str) -> Language:
     """Return an untrained pipeline with a block of n-grams."""
-    import spacy
-
     block: dict[str, Any] = {"min_df": min_df, "max_length": max_length}
     if of == Units.words:
         block |= {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER"}
     else:
         block |= {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": False}
-    try:
-        nlp = spacy.blank(lang)
-    except ImportError as error:
-        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+    nlp = blank_pipeline(lang)
     nlp.add_pipe("textcat_graft_multilabel", config={"features": {str(of): block}})
     return nlp
 

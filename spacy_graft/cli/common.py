@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text
-from ..messages import did_you_mean, listed, one_line
+from ..messages import did_you_mean, listed, one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -84,6 +84,12 @@ def load_pipeline(model: str, component: str | None = None) -> tuple[Language, T
     ValueError
         If the component is not found, or there are several and no name is given.
     """
+    nlp = any_pipeline(model)
+    return nlp, trained_component(nlp, component, model)
+
+
+def any_pipeline(model: str) -> Language:
+    """Load a pipeline; a CommandError if it cannot be loaded."""
     import spacy
     from spacy.util import is_package
 
@@ -95,10 +101,62 @@ def load_pipeline(model: str, component: str | None = None) -> tuple[Language, T
     if not folder.exists() and not is_package(model):
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
-        nlp = spacy.load(model)
+        return spacy.load(model)
     except Exception as error:  # files can be damaged in any way
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
-    return nlp, trained_component(nlp, component, model)
+
+
+def blank_pipeline(lang: str) -> Language:
+    """Make a pipeline with the tokenizer of a language only."""
+    import spacy
+
+    try:
+        return spacy.blank(lang)
+    except Exception as error:  # languages import optional packages, which can raise anything
+        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+
+
+def config_pipeline(path: Path, overrides: list[str], code: Path | None) -> Language:
+    """Make the untrained pipeline of a config.
+
+    Parameters
+    ----------
+    path : Path
+    overrides : list of str
+        Arguments such as ``--paths.train``.
+    code : Path, optional
+        A Python file with registered functions.
+    """
+    from spacy.cli._util import import_code, parse_config_overrides
+    from spacy.util import load_config, load_model_from_config
+
+    # What is not an option of the command is taken for CONFIG if that is not given.
+    check_overrides([str(path), *overrides] if str(path).startswith("--") else overrides)
+    if not path.is_file():
+        raise CommandError(f"There is no config {path}.")
+    import_code(code)
+    try:
+        config = load_config(path, overrides=parse_config_overrides(list(overrides)), interpolate=False)
+        return load_model_from_config(config, auto_fill=True)
+    except Exception as error:  # registered functions can raise anything
+        raise CommandError(f"{path}: {error}") from error
+
+
+def check_overrides(arguments: list[str]) -> None:
+    """Raise a usage error for an argument that is not of the form --section.setting."""
+    for argument in arguments:
+        if argument.startswith("--") and "." not in argument:
+            raise typer.BadParameter(f"No such option: {argument}")
+    if arguments and not arguments[0].startswith("--"):
+        raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
+
+
+def refuse_options(context: typer.Context, *names: str, why: str) -> None:
+    """Raise a CommandError for the first of these parameters that is given; ``why`` says where it has no effect."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} has no effect {why}.")
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:
@@ -160,11 +218,3 @@ def add_row(table: Table, *cells: object) -> None:
     from rich.text import Text
 
     table.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in cells))
-
-
-def printable(text: str) -> str:
-    """Return the text with spaces at its ends and unprintable characters made visible."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
-    inner = shown.strip(" ")
-    left = len(shown) - len(shown.lstrip(" "))
-    return "␣" * left + inner + "␣" * (len(shown) - left - len(inner))

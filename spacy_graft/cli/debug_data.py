@@ -16,6 +16,7 @@ from .common import (
     ComponentOption,
     FormatOption,
     add_row,
+    config_pipeline,
     make_table,
     print_json,
     print_tables,
@@ -125,19 +126,13 @@ def debug_data_command(
 
 def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[Language, dict[str, ExampleReader]]:
     """Return the untrained pipeline of a config and the readers of its corpora, ``train`` and ``dev``."""
-    from spacy.cli._util import import_code, parse_config_overrides
     from spacy.schemas import ConfigSchemaTraining
-    from spacy.util import load_config, load_model_from_config, registry, resolve_dot_names
+    from spacy.util import registry, resolve_dot_names
 
     from ..pipeline.reader import JsonlCorpus
 
-    check_overrides(overrides)
-    if not path.is_file():
-        raise CommandError(f"There is no config {path}.")
-    import_code(code)
+    nlp = config_pipeline(path, overrides, code)
     try:
-        config = load_config(path, overrides=parse_config_overrides(list(overrides)), interpolate=False)
-        nlp = load_model_from_config(config, auto_fill=True)
         settings = nlp.config.interpolate()
         training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)
         readers = resolve_dot_names(settings, [training["train_corpus"], training["dev_corpus"]])
@@ -147,15 +142,6 @@ def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[La
         if isinstance(reader, JsonlCorpus):
             reader.lazy = False  # The checks look at tokens.
     return nlp, dict(zip(("train", "dev"), readers, strict=True))
-
-
-def check_overrides(arguments: list[str]) -> None:
-    """Raise a usage error for an argument that is not of the form --section.setting."""
-    for argument in arguments:
-        if argument.startswith("--") and "." not in argument:
-            raise typer.BadParameter(f"No such option: {argument}")
-    if arguments and not arguments[0].startswith("--"):
-        raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
 def data_report(

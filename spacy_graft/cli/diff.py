@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..files import writing
 from .common import (
     ComponentOption,
     FormatOption,
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 spacy-graft diff old/model-best new/model-best
 spacy-graft diff old/model-best new/model-best --top 50 --format json > changes.json
+spacy-graft diff old/model-best new/model-best --html changes.html
 """
 
+#: Columns of tables, and changes of each kind on a page.
+COLUMNS, MAX_ON_PAGE = ("feature", "block", "label", "before", "after"), 100
 #: Block and text of a feature.
 FeatureKey = tuple[str, str]
 
@@ -79,6 +84,9 @@ def diff_command(
     top: Annotated[
         int | None, typer.Option(min=1, help="Changes of each kind; by default 10 in tables, else all.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the models side by side.")
+    ] = None,
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
@@ -86,8 +94,12 @@ def diff_command(
 
     Features are the same if they have the same block and the same text.
     """
-    difference = difference_of(load_pipeline(before, component)[1], load_pipeline(after, component)[1])
-    if wants_table(format):
+    models = load_pipeline(before, component)[1], load_pipeline(after, component)[1]
+    difference = difference_of(*models)
+    if html is not None:
+        with writing(html) as file:
+            file.write(difference_page(difference, models, top or MAX_ON_PAGE).encode())
+    elif wants_table(format):
         print_tables(difference_summary(difference), *difference_tables(difference, top or 10))
     else:
         print_json(limited_difference(difference, top), indent=2)
@@ -148,24 +160,56 @@ def difference_summary(difference: ModelDifference) -> str:
     )
 
 
-def difference_tables(difference: ModelDifference, top: int) -> list[Table]:
-    """Make a table for each kind of change that occurs."""
+def changes_by_title(difference: ModelDifference) -> dict[str, list[Change]]:
+    """Return the changes of each kind that occurs."""
     titles = {
         "Features added": difference.features_added,
         "Features removed": difference.features_removed,
         "Weights with another sign": difference.sign_changes,
         "Changed weights": difference.weight_changes,
     }
-    return [change_table(title, changes, top) for title, changes in titles.items() if changes]
+    return {title: changes for title, changes in titles.items() if changes}
 
 
-def change_table(title: str, changes: list[Change], top: int) -> Table:
-    """Make a table with a row for each change."""
-    shown = f"{title}: {len(changes):,}" + (f", {top} shown" if len(changes) > top else "")
-    table = make_table(shown, "feature", "block", "label", "before", "after", numbers=["before", "after"])
-    for change in changes[:top]:
-        add_row(
-            table, change.feature, change.block, change.label,
-            *(f"{weight:+.4f}" if weight else "" for weight in (change.before, change.after)),
-        )  # fmt: skip
-    return table
+def difference_tables(difference: ModelDifference, top: int) -> list[Table]:
+    """Make a table for each kind of change that occurs."""
+    tables = []
+    for title, changes in changes_by_title(difference).items():
+        table = make_table(caption(title, changes, top), *COLUMNS, numbers=["before", "after"])
+        for change in changes[:top]:
+            add_row(table, change.feature, change.block, change.label, *weights_of(change))
+        tables.append(table)
+    return tables
+
+
+def caption(title: str, changes: list[Change], top: int) -> str:
+    """Return the title of a table with the number of changes."""
+    return f"{title}: {len(changes):,}" + (f", {top} shown" if len(changes) > top else "")
+
+
+def weights_of(change: Change) -> tuple[str, str]:
+    """Return the weights before and after, empty for a model that has none."""
+    before, after = (f"{weight:+.4f}" if weight else "" for weight in (change.before, change.after))
+    return before, after
+
+
+def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, TextCatGraft], top: int) -> str:
+    """Make a page with the changes, and the features of both models side by side."""
+    from ..explain.html.markup import escaped, fragment, interactive_page, name_html, number_cell, table
+    from ..pipeline.render import render
+
+    tables = [
+        table(
+            caption(title, changes, top),
+            COLUMNS,
+            (
+                f'<tr><th scope="row">{name_html(change.feature)}</th><td>{name_html(change.block)}</td>'
+                f"<td>{name_html(change.label)}</td>{''.join(map(number_cell, weights_of(change)))}</tr>"
+                for change in changes[:top]
+            ),
+        )
+        for title, changes in changes_by_title(difference).items()
+    ]
+    summary = "".join(f"<p>{escaped(line)}</p>" for line in difference_summary(difference).splitlines())
+    changed = fragment("<h3>Differences</h3>", summary, *tables)
+    return interactive_page("Differences", changed + render(models, style="global"))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..files import writing
-from ..messages import one_line
+from ..messages import one_line, printable
 from .common import (
     ComponentOption,
     FormatOption,
     ModelArgument,
     add_row,
-    check_label,
     load_pipeline,
     make_table,
     print_json,
     print_tables,
-    printable,
     wants_table,
 )
 from .inputs import IdFieldOption, InputFormat, InputText, OnError, OnErrorOption, TextFieldOption
@@ -28,19 +28,24 @@ from .inputs import IdFieldOption, InputFormat, InputText, OnError, OnErrorOptio
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+    from spacy.tokens import Doc
 
-    from ..explain.contributions import Contribution, LabelExplanation
-    from ..explain.explanation import Explanation
+    from ..explain.scores import Explanation, LabelExplanation
+    from ..explain.words import WordEvidence
+    from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
 spacy-graft explain training/model-best "Return the inverse of a matrix."
-spacy-graft explain training/model-best review.txt --label positive --top 5
+spacy-graft explain training/model-best review.txt --label positive --against mixed --top 5
 spacy-graft explain training/model-best reviews.jsonl --text-field body > explanations.jsonl
 cat review.txt | spacy-graft explain training/model-best - --html explanation.html
 """
 
-#: Limits of tables: labels, contributions of each label, characters before and after an occurrence.
-MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, CONTEXT_LENGTH = 3, 10, 24
+#: Limits of tables: labels, contributions of each label, features of a word, characters before and after an occurrence.
+MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, MAX_FEATURES_OF_WORD, CONTEXT_LENGTH = 3, 10, 3, 24
+
+#: Contribution, name, what is said of it, and places.
+Row = tuple[float, str, str, Sequence[tuple[int, int]]]
 
 
 def explain_command(
@@ -53,6 +58,13 @@ def explain_command(
         ),
     ],
     label: Annotated[str | None, typer.Option(help="Explain only this label.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Label to compare with, if labels exclude each other; by default the most probable other."),
+    ] = None,
+    fragments: Annotated[
+        bool, typer.Option("--fragments", help="Show features, such as n-grams, in the place of words and phrases.")
+    ] = False,
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Number of contributions for each label; by default 10 in tables, else all."),
@@ -69,83 +81,116 @@ def explain_command(
 ) -> None:
     """Explain the prediction for a text.
 
-    The score of a label is its intercept plus the contributions of the features that occur in the text. JSON output has
-    one object per document, on a line of its own: line and id (for JSON lines), the text, and for each label
-    probability, score, intercept and contributions.
+    Of labels that exclude each other, one is compared with another: by default the most probable one with the second.
+    Its log-odds are an intercept plus what the words and phrases of the text contribute: the sums of the contributions
+    of the features in them. JSON output has one object per document, on a line of its own: line and id (for JSON
+    lines), the text, and for each label probability, score (the log-odds), intercept, words, and contributions of
+    features.
     """
+    from ..explain.scores import alternatives_of
     from .streaming import TextStream
     from .texts import read_texts
 
     nlp, graft = load_pipeline(model, component)
-    check_label(graft, label)
-    # A page shows the probabilities of all labels.
-    explained_label = label if html is None else None
-    stream = TextStream(nlp, lambda doc: graft.explain(doc, explained_label), on_error)
+    # Before any text is read.
+    alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
+    explain = graft.explain if html is None and not wants_table(format) else partial(explain_shown, graft)
+    stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
     if html is not None:
-        write_page(html, (explanation for _, explanation in explanations), label)
+        write_page(html, (explanation for _, explanation in explanations), fragments)
     elif wants_table(format):
         for source, explanation in explanations:
-            print_tables(explanation_table(explanation, source, id_field, top or MAX_CONTRIBUTIONS))
+            print_tables(explanation_table(explanation, source, id_field, top or MAX_CONTRIBUTIONS, fragments))
     else:
         for source, explanation in explanations:
             print_json({**source.identity(id_field), **limited_explanation(explanation, top)})
 
 
-def write_page(path: Path, explanations: Iterator[Explanation], label: str | None) -> None:
+def explain_shown(graft: TextCatGraft, doc: Doc, label: str | None, against: str | None) -> Explanation:
+    """Explain what a table or a page shows: one label if labels exclude each other, else all."""
+    explain = graft.explain_best if graft.exclusive else graft.explain
+    return explain(doc, label, against=against)
+
+
+def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool) -> None:
     """Write an HTML page with all documents."""
-    from ..explain.html.markup import whole_page
+    from ..explain.html.markup import interactive_page
     from ..pipeline.render import render
 
     with writing(path) as file:
-        documents = [render(explanation, label=label) for explanation in explanations]
-        file.write(whole_page("Explanations", "\n".join(documents)).encode())
+        documents = [render(explanation, fragments=fragments) for explanation in explanations]
+        file.write(interactive_page("Explanations", "\n".join(documents)).encode())
 
 
 def limited_explanation(explanation: Explanation, top: int | None) -> dict[str, Any]:
     """Return an explanation as plain values, with at most ``top`` contributions for each label."""
     value = explanation.to_dict()
     for label in value["labels"]:
-        label["contributions"] = label["contributions"][:top]
+        for key in ("words", "contributions"):
+            label[key] = label[key][:top]
     return value
 
 
-def explanation_table(explanation: Explanation, source: InputText, id_field: str, top: int) -> Table:
-    """Make a table of the most probable labels with their largest contributions."""
+def explanation_table(explanation: Explanation, source: InputText, id_field: str, top: int, fragments: bool) -> Table:
+    """Make a table of the most probable labels with the largest contributions to each."""
     title = ", ".join(f"{key} {value}" for key, value in source.identity(id_field).items())
-    columns = ("label", "contribution", "feature", "kind", "occurrence")
-    table = make_table(title or shortened_text(explanation.text), *columns, numbers=["contribution"])
+    columns = ("label", "contribution", *(("feature", "kind") if fragments else ("word or phrase", "features")))
+    table = make_table(title or shortened_text(explanation.text), *columns, "occurrence", numbers=["contribution"])
     shown = sorted(explanation.labels, key=lambda label: -label.probability)[:MAX_LABELS_SHOWN]
     for label in shown:
-        add_label(table, label, explanation.text, top)
-    n_hidden = len(explanation.labels) - len(shown)
-    table.caption = f"{n_hidden} less probable labels: --label, or --format json" if n_hidden else None
+        add_label(table, label, top, fragments)
+    named = {name for label in shown for name in (label.label, label.against) if name is not None}
+    n_hidden = len(explanation.probabilities) - len(named)
+    labels = "label" if n_hidden == 1 else "labels"
+    table.caption = f"{n_hidden} less probable {labels}: --label, or --format json" if n_hidden else None
     return table
 
 
-def add_label(table: Table, label: LabelExplanation, text: str, top: int) -> None:
+def add_label(table: Table, label: LabelExplanation, top: int, fragments: bool) -> None:
     """Add the rows of one label."""
     from rich.text import Text
 
     add_row(table, Text(label.label, "bold"), Text(f"{label.probability:.3f}", "bold"), "(probability)", "", "")
+    against = "" if label.against is None else f" against {label.against}"
+    add_row(table, "", f"{label.score:+.3f}", f"(log-odds{against})", "", "")
     add_row(table, "", f"{label.intercept:+.3f}", "(intercept)", "", "")
-    for part in label.contributions[:top]:
-        add_row(table, "", f"{part.contribution:+.3f}", part.text, part.kind, first_occurrence(part, text))
-    hidden = label.contributions[top:]
+    rows = feature_rows(label) if fragments else word_rows(label)
+    for value, name, about, places in rows[:top]:
+        add_row(table, "", f"{value:+.3f}", name, about, first_occurrence(places, label.source.text))
+    hidden = rows[top:]
     if hidden:
-        total = sum(part.contribution for part in hidden)
-        add_row(table, "", f"{total:+.3f}", f"({len(hidden)} more)", "", "")
+        add_row(table, "", f"{fsum(value for value, *_ in hidden):+.3f}", f"({len(hidden)} more)", "", "")
     table.add_section()
 
 
-def first_occurrence(part: Contribution, text: str) -> Text:
-    """Return the first occurrence of a feature, highlighted in its context."""
-    from rich.text import Text
-
+def feature_rows(label: LabelExplanation) -> list[Row]:
+    """Return contribution, name, kind and places of each feature."""
     from ..explain.contributions import places_of
 
+    return [(part.contribution, part.text, part.kind, places_of(part)) for part in label.contributions]
+
+
+def word_rows(label: LabelExplanation) -> list[Row]:
+    """Return contribution, text, features and places of each word or phrase."""
+    return [(row.contribution, row.text, feature_names_of(row), row.places) for row in label.words]
+
+
+def feature_names_of(row: WordEvidence) -> str:
+    """Return the names of the strongest features of a word."""
+    names = [part.text for part, _ in row.parts]
+    if names == [row.text]:
+        return ""
+    more = f" (+{len(names) - MAX_FEATURES_OF_WORD})" if len(names) > MAX_FEATURES_OF_WORD else ""
+    return ", ".join(map(printable, names[:MAX_FEATURES_OF_WORD])) + more
+
+
+def first_occurrence(places: Sequence[tuple[int, int]], text: str) -> Text:
+    """Return the first of the places, highlighted in its context."""
+    from rich.text import Text
+
     shown = Text()
-    for start, end in places_of(part)[:1]:
+    for start, end in places[:1]:
         before, after = max(start - CONTEXT_LENGTH, 0), end + CONTEXT_LENGTH
         shown.append(("…" if before else "") + single_spaces(text[before:start]))
         shown.append(single_spaces(text[start:end]), "bold reverse")

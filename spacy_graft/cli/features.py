@@ -53,33 +53,38 @@ def features_command(
     ] = None,
     component: ComponentOption = None,
 ) -> None:
-    """List the features of a model in descending order of their largest absolute weight.
+    """List the features of a model, those that decide most first.
+
+    They are in descending order of their effect, |weight| · s · (1 - s), where s is the share of training documents
+    with the feature: a large weight of a rare feature decides little.
 
     JSON output has one object per feature, on a line of its own: text, longest (the longest n-gram that occurs in the
-    same training documents), block, kind, df (number of training documents) and weights by label.
+    same training documents), block, kind, df (number of training documents), weights and effects by label. With
+    stability in the learner, also stability (share of half samples that select the feature) and intervals of the
+    weights by label.
 
     CSV output is safe to open in a spreadsheet: text that begins with =, +, -, @, ', a tab or a line break has a ' in
     front, so that it is not taken for a formula. Without this ', it is the exact text, as in JSON.
     """
     _, graft = load_pipeline(model, component)
     check_label(graft, label)
-    found = by_weight(graft.features(), label)[:top]
+    found = features_by_effect(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))
     elif format == FeatureFormat.table or (format is None and sys.stdout.isatty()):
         print_tables(feature_table(found, label))
     else:
         for feature in found:
-            print_json(asdict(feature))
+            print_json({key: value for key, value in asdict(feature).items() if value is not None})
 
 
-def by_weight(found: list[Feature], label: str | None) -> list[Feature]:
-    """Sort features by their largest weight, or select those with a weight for a label and sort them by it."""
+def features_by_effect(found: list[Feature], label: str | None) -> list[Feature]:
+    """Sort features by their largest effect, or select those with a weight for a label and sort them by it."""
+    from ..explain.features import by_effect
+
     if label is None:
-        return sorted(found, key=lambda feature: -abs(feature.weights[label_of_largest_weight(feature)]))
-    return sorted(
-        (feature for feature in found if feature.weights[label]), key=lambda feature: -abs(feature.weights[label])
-    )
+        return by_effect(found)
+    return sorted((feature for feature in found if feature.weights[label]), key=lambda feature: -feature.effects[label])
 
 
 def label_of_largest_weight(feature: Feature) -> str:
@@ -87,24 +92,41 @@ def label_of_largest_weight(feature: Feature) -> str:
     return max(feature.weights, key=lambda label: abs(feature.weights[label]))
 
 
-def feature_table(found: list[Feature], label: str | None) -> Table:
+def feature_table(found: list[Feature], label: str | None, title: str | None = None) -> Table:
     """Make a table with one weight of each feature."""
-    table = make_table(f"{len(found):,} features", "feature", "kind", "documents", "label", "weight",
-                       numbers=["documents", "weight"])  # fmt: skip
+    from ..explain.features import have_stability
+
+    # A terminal has no room for all columns.
+    stable = have_stability(found)
+    columns = ["feature", *([] if stable else ["kind"]), "documents", "label", "weight", "effect"]
+    columns += ["stability", "90% interval"] if stable else []
+    table = make_table(title or f"{len(found):,} features", *columns, numbers={*columns} - {"feature", "kind", "label"})
     for feature in found:
         shown = label or label_of_largest_weight(feature)
-        add_row(table, feature.text, feature.kind, f"{feature.df:,}", shown, f"{feature.weights[shown]:+.4f}")
+        cells = [feature.text, *([] if stable else [feature.kind]), f"{feature.df:,}", shown]
+        cells += [f"{feature.weights[shown]:+.4f}", f"{feature.effects[shown]:.4g}"]
+        if feature.intervals is not None:
+            low, high = feature.intervals[shown]
+            cells += [f"{feature.stability:.2f}", f"{low:+.2f} to {high:+.2f}"]
+        add_row(table, *cells)
     return table
 
 
 def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
     """Print a row for each feature, with a column for each label; see :func:`spreadsheet_cell`."""
+    from ..explain.features import have_stability
+
     # All text is quoted: Python before 3.13 does not quote a carriage return, which would end the row.
     rows = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    rows.writerow(map(spreadsheet_cell, ["text", "longest", "block", "kind", "df", *labels]))
+    bounds = [f"{label} {bound}" for label in labels for bound in ("low", "high")]
+    more = ["stability", *bounds] if have_stability(found) else []
+    rows.writerow(map(spreadsheet_cell, ["text", "longest", "block", "kind", "df", *labels, *more]))
     for feature in found:
         texts = map(spreadsheet_cell, [feature.text, feature.longest, feature.block, feature.kind])
-        rows.writerow([*texts, feature.df, *(feature.weights[label] for label in labels)])
+        row = [*texts, feature.df, *(feature.weights[label] for label in labels)]
+        if feature.intervals is not None:
+            row += [feature.stability, *(bound for label in labels for bound in feature.intervals[label])]
+        rows.writerow(row)
 
 
 def spreadsheet_cell(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import CommandError, print_message
+from .common import CommandError, blank_pipeline, print_message
 from .syntax import add_syntax, load_syntax
 
 if TYPE_CHECKING:
@@ -126,13 +126,9 @@ def header(output: str, train: str | None, dev: str | None) -> str:
 
 def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | None) -> Config:
     """Return a config with all settings."""
-    import spacy
     from thinc.api import Config
 
-    try:
-        nlp = spacy.blank(lang)
-    except Exception as error:  # languages import optional packages, which can raise anything
-        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+    nlp = blank_pipeline(lang)
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
     nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
     config = Config(nlp.config).copy()

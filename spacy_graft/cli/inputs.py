@@ -30,6 +30,7 @@ class OnError(StrEnum):
 
 
 TextFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the text in JSON lines.")]
+LabelFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")]
 IdFieldOption = Annotated[
     str, typer.Option(metavar="KEY", help="Key of the document's id in JSON lines; may be absent.")
 ]

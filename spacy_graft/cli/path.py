@@ -70,18 +70,13 @@ def path_command(
 
 def marks_of(history: History) -> dict[int, str]:
     """The marks of steps, by their index: ``best``, ``one_se`` and, for the last step, ``chosen``."""
-    from ..pipeline.choice import parsimonious  # here, so that other commands start quickly
+    from ..pipeline.choice import named_points  # here, so that other commands start quickly
 
-    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
-    if not judged:
+    points = named_points(history)
+    if not points:
         return {}
-    losses, errors, sizes = (
-        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
-    )
-    values = [-loss for loss in losses]
-    marked = [(judged[parsimonious(rule, values, losses, errors, sizes)], rule) for rule in ("best", "one_se")]
     marks: dict[int, str] = {}
-    for i, mark in [*marked, (len(history) - 1, "chosen")]:
+    for mark, i in [*points.items(), ("chosen", len(history) - 1)]:
         marks[i] = f"{marks[i]}, {mark}" if i in marks else mark
     return marks
 

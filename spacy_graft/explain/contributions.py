@@ -36,12 +36,15 @@ class Member:
         As in :class:`~spacy_graft.explain.features.Feature`.
     places : tuple of tuples of Span
         One entry an occurrence: a single span, or head and modifier of an arc. Empty for attributes of the document.
+    relations : tuple of str
+        The dependency label of each place that is an arc.
     """
 
     text: str
     block: str
     kind: str
     places: tuple[tuple[Span, ...], ...]
+    relations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,28 +73,6 @@ class Contribution:
     members: tuple[Member, ...]
 
 
-@dataclass(frozen=True)
-class LabelExplanation:
-    """The score of a label for one document: its intercept and contributions.
-
-    Attributes
-    ----------
-    label : str
-    probability : float
-    score : float
-        f_y, the sum of the intercept and all contributions.
-    intercept : float
-    contributions : tuple of Contribution
-        Those of features with a weight for the label, in descending order of absolute value.
-    """
-
-    label: str
-    probability: float
-    score: float
-    intercept: float
-    contributions: tuple[Contribution, ...]
-
-
 # A page has a thousand spans, members and contributions. The constructor of a frozen dataclass sets field by field and
 # takes twice as long as setting all of them at once.
 
@@ -102,9 +83,12 @@ def span(start: int, end: int, first_token: int, end_token: int) -> Span:
     return with_fields(Span, fields)
 
 
-def member(text: str, block: str, kind: str, places: tuple[tuple[Span, ...], ...]) -> Member:
+def member(
+    text: str, block: str, kind: str, places: tuple[tuple[Span, ...], ...], relations: tuple[str, ...] = ()
+) -> Member:
     """Return ``Member(...)`` of the same arguments, in less time."""
-    return with_fields(Member, {"text": text, "block": block, "kind": kind, "places": places})
+    fields = {"text": text, "block": block, "kind": kind, "places": places, "relations": relations}
+    return with_fields(Member, fields)
 
 
 def with_fields(cls: type[Instance], fields: dict[str, Any]) -> Instance:
@@ -112,6 +96,12 @@ def with_fields(cls: type[Instance], fields: dict[str, Any]) -> Instance:
     instance = object.__new__(cls)
     object.__setattr__(instance, "__dict__", fields)
     return instance
+
+
+def non_empty_spans(contribution: Contribution) -> list[tuple[int, int]]:
+    """Start and end, in characters, of all places of all members, repetitions included, except for empty spans."""
+    spans = [span for member in contribution.members for place in member.places for span in place]
+    return [(span.start, span.end) for span in spans if span.end > span.start]
 
 
 def places_of(contribution: Contribution) -> list[tuple[int, int]]:

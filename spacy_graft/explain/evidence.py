@@ -31,6 +31,7 @@ class Evidence:
         self.doc = doc
         self.blocks = snapshot.blocks
         self.table = snapshot.features
+        self.word_scores = snapshot.word_scores
         self.token_starts = doc.to_array(IDX).view(np.int64)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
         self._ngrams: tuple[dict[int, slice], list[tuple[Span]]] | None = None
@@ -47,6 +48,17 @@ class Evidence:
             return ngram.text, name, ngram.kind, (ngram,)
         members = tuple(map(self._item, self.table.terms(row)))
         return MEMBER_SEPARATOR.join(member.text for member in members), name, block.feature_kind, members
+
+    def of_word(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
+        """The same of a word with a vector, a row of the lexicon."""
+        assert self.word_scores is not None
+        name, lexicon = self.word_scores.block, self.word_scores.lexicon
+        block = as_reading_block(self.blocks[name])
+        if name not in self._symbols:
+            self._symbols[name] = block.symbols(self.doc)
+        places = self._places_of(name, self._symbols[name] == lexicon.symbols[row])
+        text = block.text([lexicon.words[row]])
+        return text, name, block.feature_kind, (member(text, name, block.feature_kind, places),)
 
     def _ngram(self, row: int, name: str, block: NgramBlock) -> Member:
         if self._ngrams is None:
@@ -74,12 +86,17 @@ class Evidence:
             block = as_reading_block(self.blocks[term.block])
             symbols = block.values(term.symbols, self.doc.vocab.strings)
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
-            bounds = self._spans_of(term.block)[self._keys_of(term.block) == key]
-            n_places, k, _ = bounds.shape
-            spans = self._spans_between(bounds.reshape(-1, 2))
-            places = tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
-            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places)
+            places = self._places_of(term.block, self._keys_of(term.block) == key)
+            relations = tuple(self.doc[place[1].first_token].dep_ for place in places if len(place) == 2)
+            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places, relations)
         return self._members[term]
+
+    def _places_of(self, block: str, chosen: np.ndarray) -> tuple[tuple[Span, ...], ...]:
+        """The places of some of the symbols of a block (bool)."""
+        bounds = self._spans_of(block)[chosen]
+        n_places, k, _ = bounds.shape
+        spans = self._spans_between(bounds.reshape(-1, 2))
+        return tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
 
     def _keys_of(self, block: str) -> np.ndarray:
         if block not in self._symbols:

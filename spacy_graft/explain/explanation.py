@@ -1,7 +1,9 @@
 """Explanations of predictions.
 
 A score is exactly the sum of the intercept and the contributions of the matched features. A contribution is the
-feature's weight times its value in the document. Every contribution has its places in the text.
+feature's weight times its value in the document. Every contribution has its places in the text. Words that the model
+knows by their vectors contribute too: their weight is their score for the label, their value their share of the
+document's words.
 """
 
 from __future__ import annotations
@@ -9,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from spacy.attrs import IDX, IS_SPACE, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
 from .evidence import Evidence
-from .scores import Explanation, explain_label
+from .scores import Explanation, Matched, explanation_of_matched
+from .words import SegmentedText, joined
 
 
-def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, labels: Mapping[str, int]) -> Explanation:
+def explain_document(
+    snapshot: Snapshot, doc: Doc, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
+) -> Explanation:
     """Explain the scores of labels for a document.
 
     Parameters
@@ -25,10 +31,11 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     snapshot : Snapshot
         Of a model.
     doc : Doc
-    probabilities : float64 (n_labels)
-        Probabilities of the document, predicted from the same snapshot.
-    labels : mapping of str to int
-        The labels to explain, with their columns of the weights.
+    probabilities : mapping of str to float
+        Of all labels, in the order of the columns of the weights, predicted from the same snapshot.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from
+        :func:`~spacy_graft.explain.scores.alternatives_of`.
 
     Returns
     -------
@@ -36,19 +43,18 @@ def explain_document(snapshot: Snapshot, doc: Doc, probabilities: np.ndarray, la
     """
     occurrences = snapshot.ngram_occurrences(doc)
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)
+    words, shares, word_scores = snapshot.word_contributions(doc)
     evidence = Evidence(snapshot, doc, occurrences)
-    found = list(map(evidence.of_feature, rows.tolist()))
-    return Explanation(
-        text_of_doc(doc),
-        tuple(
-            explain_label(
-                label,
-                float(probabilities[column]),
-                float(snapshot.intercepts[column]),
-                found,
-                scale * values,
-                weights[:, column],
-            )
-            for label, column in labels.items()
-        ),
+    found = [*map(evidence.of_feature, rows.tolist()), *map(evidence.of_word, words.tolist())]
+    values, weights = np.concatenate([scale * values, shares]), np.concatenate([weights, word_scores])
+    return explanation_of_matched(
+        segmented_doc(doc), Matched(found, values, weights, snapshot.intercepts), probabilities, alternatives
     )
+
+
+def segmented_doc(doc: Doc) -> SegmentedText:
+    """The text of a document. Its words are the tokens, without white space, joined where a tokenizer cut a word."""
+    text = text_of_doc(doc)
+    starts, lengths, spaces = doc.to_array([IDX, LENGTH, IS_SPACE]).view(np.int64).T
+    tokens = np.stack((starts, starts + lengths), axis=1)[spaces == 0]
+    return SegmentedText(text, joined(text, tokens), tokens)

@@ -2,17 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import fsum
 from typing import Any
 
 import numpy as np
 
-from .contributions import Contribution, LabelExplanation, Member, places_of, with_fields
-from .html.page import label_view
+from ..messages import did_you_mean, listed, printable
+from .contributions import Contribution, Member, places_of, with_fields
+from .html.page import label_view, words_view
+from .words import SegmentedText, WordEvidence, word_evidence
+
+#: Rows of a printed explanation.
+MAX_PRINTED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
+class LabelExplanation:
+    """The score of a label for one document: its intercept and contributions.
+
+    Attributes
+    ----------
+    label : str
+    against : str, optional
+        The label that it is compared with, if labels exclude each other; None for independent labels.
+    probability : float
+    score : float
+        The logarithm of the odds, the sum of the intercept and all contributions. ``1 / (1 + exp(-score))`` is the
+        probability, or with more than two exclusive labels the share of ``label`` in the probability of it and
+        ``against``.
+    intercept : float
+    contributions : tuple of Contribution
+        Those of features with a weight, in descending order of absolute value.
+    source : SegmentedText
+        The text of the document and its words.
+    """
+
+    label: str
+    against: str | None
+    probability: float
+    score: float
+    intercept: float
+    contributions: tuple[Contribution, ...]
+    source: SegmentedText
+
+    @cached_property
+    def words(self) -> tuple[WordEvidence, ...]:
+        """The contributions summed over the words and phrases of the text, in descending order of absolute value."""
+        return word_evidence(self.source, self.contributions)
+
+    def __str__(self) -> str:
+        """A short table: the score, the intercept, and the words and phrases that contribute most."""
+        against = "" if self.against is None else f" against {self.against}"
+        rows = [("intercept", self.intercept), *((row.text, row.contribution) for row in self.words[:MAX_PRINTED])]
+        if rest := self.words[MAX_PRINTED:]:
+            rows.append((f"({len(rest)} more)", fsum(row.contribution for row in rest)))
+        rows.append((f"log-odds{against}", self.score))
+        # Without a negative zero.
+        lines = [f"{round(value, 3) + 0.0:+8.3f}  {printable(text)}" for text, value in rows]
+        return "\n".join([f"{printable(self.label)}, probability {self.probability:.3f}", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same table as HTML, in a notebook."""
+        return words_view(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "label": self.label,
+            "against": self.against,
+            "probability": self.probability,
+            "score": self.score,
+            "intercept": self.intercept,
+            "words": [row.to_dict() for row in self.words],
+            "contributions": [asdict(part) for part in self.contributions],
+        }
+
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The scores of labels for one document.
 
@@ -21,10 +92,13 @@ class Explanation:
     text : str
     labels : tuple of LabelExplanation
         In the order of the component's labels.
+    probabilities : dict of str to float
+        Of all labels of the model, also of those that are not explained.
     """
 
     text: str
     labels: tuple[LabelExplanation, ...]
+    probabilities: Mapping[str, float]
 
     def __getitem__(self, label: str) -> LabelExplanation:
         for explanation in self.labels:
@@ -40,19 +114,27 @@ class Explanation:
         """The most probable label; the first if there are several."""
         return max(self.labels, key=lambda explanation: explanation.probability)
 
+    def __repr__(self) -> str:
+        """The table of the most probable label."""
+        return repr(self.best)
+
     def _repr_html_(self) -> str:
         """The highlighted text for the most probable label, in a notebook."""
-        by_label = {label.label: label.probability for label in self.labels}
-        return label_view(self.text, self.best, by_label)
+        return label_view(self.best, self.probabilities)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return asdict(self)
+        return {"text": self.text, "labels": [label.to_dict() for label in self.labels]}
 
-    def to_dataframe(self) -> Any:
-        """Return a pandas ``DataFrame`` with one row for each label and contribution.
+    def to_dataframe(self, fragments: bool = False) -> Any:
+        """Return a pandas ``DataFrame`` with one row for each label and word or phrase.
 
-        The columns are label, text, block, kind, weight, value, contribution and places (start and end, in characters).
+        The columns are label, text, contribution and places (start and end, in characters).
+
+        Parameters
+        ----------
+        fragments : bool
+            Whether rows are features instead; there are then also the columns block, kind, weight and value.
 
         Raises
         ------
@@ -63,31 +145,115 @@ class Explanation:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_dataframe needs pandas: python -m pip install pandas") from error
-        columns = ("text", "block", "kind", "weight", "value", "contribution")
+        columns = (
+            ("text", "block", "kind", "weight", "value", "contribution") if fragments else ("text", "contribution")
+        )
         rows = [
-            {"label": label.label, **{column: getattr(part, column) for column in columns}, "places": places_of(part)}
+            {
+                "label": label.label,
+                **{column: getattr(part, column) for column in columns},
+                "places": places_of(part) if isinstance(part, Contribution) else list(part.places),
+            }
             for label in self.labels
-            for part in label.contributions
+            for part in (label.contributions if fragments else label.words)
         ]
         return pd.DataFrame(rows, columns=["label", *columns, "places"])
 
 
-def explain_label(
-    label: str,
-    probability: float,
-    intercept: float,
-    found: Sequence[tuple[str, str, str, tuple[Member, ...]]],
-    values: np.ndarray,
-    weights: np.ndarray,
-) -> LabelExplanation:
-    """Explain one label from the matched features and their values; ``weights`` are those of the label."""
-    contributions = weights * values
+@dataclass(frozen=True)
+class Matched:
+    """The features of a document, and what their contributions are computed from.
+
+    Attributes
+    ----------
+    found : sequence of tuples
+        Text, block, kind and members of each feature.
+    values : float64 (n)
+        Their values in the document, times the document weight.
+    weights : float64 (n, n_labels)
+    intercepts : float64 (n_labels)
+    """
+
+    found: Sequence[tuple[str, str, str, tuple[Member, ...]]]
+    values: np.ndarray
+    weights: np.ndarray
+    intercepts: np.ndarray
+
+
+def explanation_of_matched(
+    source: SegmentedText, matched: Matched, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
+) -> Explanation:
+    """Explain labels for a document.
+
+    Parameters
+    ----------
+    source : SegmentedText
+    matched : Matched
+    probabilities : mapping of str to float
+        Of all labels, in the order of the columns of the weights.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from :func:`alternatives_of`.
+    """
+    columns = {label: column for column, label in enumerate(probabilities)}
+    explained = []
+    for label, against in alternatives.items():
+        weights, intercept = matched.weights[:, columns[label]], matched.intercepts[columns[label]]
+        if against is not None:
+            weights = weights - matched.weights[:, columns[against]]
+            intercept = intercept - matched.intercepts[columns[against]]
+        parts = weighted_contributions(matched, weights)
+        score = fsum([float(intercept), *(part.contribution for part in parts)])
+        explained.append(LabelExplanation(label, against, probabilities[label], score, float(intercept), parts, source))
+    return Explanation(source.text, tuple(explained), dict(probabilities))
+
+
+def alternatives_of(
+    probabilities: Mapping[str, float], exclusive: bool, label: str | None, against: str | None
+) -> dict[str, str | None]:
+    """The labels to explain, and for each the label that it is compared with; None if labels are independent.
+
+    Parameters
+    ----------
+    probabilities : mapping of str to float
+        Of all labels.
+    exclusive : bool
+        Whether labels exclude each other.
+    label, against : str, optional
+        By default all labels, and for each of them the most probable one of the others.
+
+    Raises
+    ------
+    ValueError
+        If there is no such label, both are the same, or ``against`` is given for independent labels.
+    """
+    for name in (label, against):
+        if name is not None and name not in probabilities:
+            raise ValueError(
+                f"There is no label {name!r}.{did_you_mean(name, probabilities)} The labels: {listed(probabilities)}."
+            )
+    if against is not None and not exclusive:
+        raise ValueError(
+            f"The label {against!r} is no alternative to another one: labels of this model are independent of each "
+            f"other. Explain without against."
+        )
+    if label is not None and label == against:
+        raise ValueError(f"The label {label!r} cannot be compared with itself. Choose another label or against.")
+    wanted = [name for name in probabilities if name != against] if label is None else [label]
+    if not exclusive:
+        return dict.fromkeys(wanted)
+    ranked = sorted(probabilities, key=lambda name: -probabilities[name])
+    return {name: next(other for other in ranked if other != name) if against is None else against for name in wanted}
+
+
+def weighted_contributions(matched: Matched, weights: np.ndarray) -> tuple[Contribution, ...]:
+    """The contributions of features with these weights, in descending order of absolute value."""
+    contributions = weights * matched.values
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[weights[order] != 0.0]
-    columns = order.tolist(), weights[order].tolist(), values[order].tolist(), contributions[order].tolist()
+    columns = order.tolist(), weights[order].tolist(), matched.values[order].tolist(), contributions[order].tolist()
     parts = []
     for k, weight, value, contribution in zip(*columns, strict=True):
-        text, block, kind, members = found[k]
+        text, block, kind, members = matched.found[k]
         parts.append(
             with_fields(
                 Contribution,
@@ -102,5 +268,4 @@ def explain_label(
                 },
             )
         )
-    score = intercept + sum(columns[-1])
-    return LabelExplanation(label, probability, score, intercept, tuple(parts))
+    return tuple(parts)

@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..extract.texts import displayed_text
 from ..text_model import TextModel
+from ..vectors.word_scores import WordScores
 from .contributions import Member, member, span
-from .scores import Explanation, explain_label
+from .scores import Explanation, Matched, explanation_of_matched
+from .words import SegmentedText, segmented
 
 #: In the place of tokens.
 NO_TOKEN = 0
 
 
-def explain_text(model: TextModel, document: Any, probabilities: np.ndarray, labels: list[str]) -> Explanation:
-    """Explain the scores of all labels for a document.
+def explain_text(
+    model: TextModel, document: Any, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
+) -> Explanation:
+    """Explain the scores of labels for a document.
 
     Parameters
     ----------
     model : TextModel
     document : str, bytes, or what else its readers read
-    probabilities : float64 (n_labels)
-        Predicted by the same model.
-    labels : list of str
-        In the order of the columns of the weights.
+    probabilities : mapping of str to float
+        Of all labels, in the order of the columns of the weights, predicted by the same model.
+    alternatives : mapping of str to str or None
+        The labels to explain, and what each is compared with, from :func:`~spacy_graft.explain.scores.alternatives_of`.
     """
     occurrences = model.occurrences(document)
     rows = np.unique(occurrences[:, 0])
     values = np.full(len(rows), model.document_weight(document, rows))
-    weights, intercepts = model.weights[rows], model.intercepts.tolist()
     found = evidence_of(model, document, occurrences, rows)
-    return Explanation(
-        displayed_text(document),
-        tuple(
-            explain_label(label, float(probabilities[k]), intercepts[k], found, values, weights[:, k])
-            for k, label in enumerate(labels)
-        ),
-    )
+    weights = model.weights[rows]
+    if model.snapshot.word_scores is not None:
+        symbols = model.word_symbols(document)
+        words, shares, of_words = model.snapshot.word_scores.contributions(symbols)
+        found += evidence_of_words(model, model.snapshot.word_scores, document, symbols, words)
+        values, weights = np.concatenate([values, shares]), np.concatenate([weights, of_words])
+    matched = Matched(found, values, weights, model.intercepts)
+    return explanation_of_matched(segmented_text(model, document), matched, probabilities, alternatives)
+
+
+def segmented_text(model: TextModel, document: Any) -> SegmentedText:
+    """The text of a document; the words of what is not a string are its bytes or other symbols."""
+    text = displayed_text(document)
+    if isinstance(document, str):
+        return segmented(text)
+    known = (reader.offsets(document) for reader in model.readers.values())
+    places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
+    return SegmentedText(text, places.astype(np.int64), ignores_case=False)
 
 
 def evidence_of(
@@ -48,14 +63,30 @@ def evidence_of(
     table = model.snapshot.features
     found: list[tuple[str, str, str, tuple[Member, ...]]] = []
     offsets = {name: reader.offsets(document) for name, reader in model.readers.items()}
-    for row in rows.tolist():
+    by_row = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
+    slices = (np.searchsorted(by_row[:, 0], rows, side).tolist() for side in ("left", "right"))
+    for row, begin, end in zip(rows.tolist(), *slices, strict=True):
         name = table.blocks[row]
         reader, places = model.readers[name], offsets[name]
-        of_feature = occurrences[occurrences[:, 0] == row, 1:] if places is not None else np.empty((0, 2), np.int64)
-        spans = [spanned(places[first:stop]) for first, stop in of_feature.tolist()] if places is not None else []
+        of_row = by_row[begin:end, 1:].tolist()
+        spans = [spanned(places[first:stop]) for first, stop in of_row] if places is not None else []
         text = reader.text(table.ngrams[row])
         part = member(text, name, reader.feature_kind, tuple((span(*bounds, NO_TOKEN, NO_TOKEN),) for bounds in spans))
         found.append((text, name, reader.feature_kind, (part,)))
+    return found
+
+
+def evidence_of_words(
+    model: TextModel, word_scores: WordScores, document: Any, symbols: np.ndarray, rows: np.ndarray
+) -> list[tuple[str, str, str, tuple[Member, ...]]]:
+    """The same of words with a vector, rows of the lexicon, among the words of a document."""
+    name, lexicon = word_scores.block, word_scores.lexicon
+    kind, offsets = model.readers[name].feature_kind, model.readers[name].offsets(document)
+    found: list[tuple[str, str, str, tuple[Member, ...]]] = []
+    for row in rows.tolist():
+        places = [] if offsets is None else offsets[symbols == lexicon.symbols[row]].tolist()
+        spans = tuple((span(start, end, NO_TOKEN, NO_TOKEN),) for start, end in places)
+        found.append((lexicon.words[row], name, kind, (member(lexicon.words[row], name, kind, spans),)))
     return found
 
 

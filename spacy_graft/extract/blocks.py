@@ -1,4 +1,4 @@
-"""Feature blocks: the protocols of their three kinds, and predicates for each kind.
+"""Feature blocks: the protocols of their kinds, and predicates for each kind.
 
 A block defines which symbols a document has, and how features of these symbols are named. It declares its kind, the
 type of its symbols and the values of its features; nothing is inferred from the attributes that it has.
@@ -26,6 +26,7 @@ class BlockKind(Enum):
     NGRAMS = "n-grams of a sequence"
     ITEMS = "items of a bag"
     COMBINATIONS = "combinations of the items of other blocks"
+    VECTORS = "vectors of the words of documents"
 
 
 class DeclaredBlock(Protocol):
@@ -154,8 +155,32 @@ class CombinationBlock(DeclaredBlock, Protocol):
     def degree(self) -> int: ...
 
 
+class VectorsBlock(DocumentReader, Protocol):
+    """One sequence of words a document, whose vectors are averaged. Its features are dense columns.
+
+    Attributes
+    ----------
+    smoothing : float
+        What makes the shares of frequent words small.
+    words : {"all", "training", "pipeline"}
+        What a trained model keeps (:class:`.vectors.Vectors`).
+    """
+
+    @property
+    def smoothing(self) -> float: ...
+
+    @property
+    def words(self) -> Literal["all", "training", "pipeline"]: ...
+
+    def offsets(self, doc: Doc) -> np.ndarray:
+        """Return where in ``doc.text`` each symbol starts and ends, in characters: int32 (n_symbols, 2)."""
+
+    def keys(self, words: Sequence[str]) -> np.ndarray:
+        """Return the symbols of many words, which are not added to a string store: uint64, 1-D."""
+
+
 #: Blocks that read documents, and all blocks.
-ReadingBlock = NgramBlock | ItemBlock
+ReadingBlock = NgramBlock | ItemBlock | VectorsBlock
 Block = ReadingBlock | CombinationBlock
 
 
@@ -177,6 +202,11 @@ def is_item_block(block: Block) -> TypeGuard[ItemBlock]:
 def is_combination_block(block: Block) -> TypeGuard[CombinationBlock]:
     """Whether the features of a block are combinations."""
     return block.kind is BlockKind.COMBINATIONS
+
+
+def is_vectors_block(block: Block) -> TypeGuard[VectorsBlock]:
+    """Whether the features of a block are document vectors."""
+    return block.kind is BlockKind.VECTORS
 
 
 def is_reading_block(block: Block) -> TypeGuard[ReadingBlock]:

@@ -10,6 +10,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,8 +23,8 @@ from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
 
-#: Symbols that are read at a time, if no document has more.
-BATCH = 2**14
+#: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
+BATCH = 2**17
 #: What is no character: halves of surrogate pairs, which Python's strings may hold.
 SURROGATES = 0xD800, 0xE000
 #: Bases of nucleic acids with the codes of IUPAC for several, and their complements.
@@ -230,6 +232,29 @@ class TextWords(SequenceReader):
 
 
 @dataclass(frozen=True)
+class TextVectors(TextWords):
+    """The words of :class:`TextWords`, whose vectors are averaged. Their symbols do not depend on other words."""
+
+    kind: ClassVar[BlockKind] = BlockKind.VECTORS
+    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
+    feature_kind: ClassVar[str] = "word vector"
+
+    def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
+        read = self._words_of(documents)
+        return Stream(self.keys([word for of_document in read for word in of_document]), bounds(map(len, read)))
+
+    def keys(self, words: Sequence[str]) -> np.ndarray:
+        """Return the symbols of words: uint64, 1-D."""
+        return np.array(list(map(word_key, words)), np.uint64)
+
+
+@lru_cache(maxsize=2**17)
+def word_key(word: str) -> int:
+    """A 64-bit hash of a word, the same in every process."""
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True)
 class TextBytes(SequenceReader):
     """N-grams of bytes, of any value; strings are encoded in UTF-8."""
 
@@ -325,6 +350,8 @@ def encoded(text: str) -> np.ndarray:
 
 def sequence_length(document: Any, symbols: np.ndarray) -> int:
     """Count the different words of a document, separated by white space, or its different symbols; at least 1."""
+    if isinstance(document, bytearray | memoryview):
+        document = bytes(document)
     words: list[Any] = document.lower().split() if isinstance(document, str | bytes) else symbols.tolist()
     return max(1, len(set(words)))
 

@@ -226,6 +226,7 @@ class AscentFit:
         self.report = report = Report()
         with report.timed("index"):
             self.space = feature_space(objective, search=BoundedSearch)
+        report.n_documents = data.n_documents
         report.min_df, report.n_columns = self.space.min_df, self.space.n_columns
         limits = np.full(self.problems.n_trained, np.inf)
         if learner.iterations == "cv" and self.problems.problems:

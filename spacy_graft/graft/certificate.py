@@ -60,17 +60,20 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
     """
     network_gradient = state.network_gradient()
     objective = dual = 0.0
+    offset = state.offset if state.is_locked else None
     for problem in state.objective:
         pairs = state.pairs_of(problem)
-        penalty = state.objective.penalty(problem, l1)
         part = state.active.of_labels(problem.first, problem.stop)
+        penalty = state.objective.penalty(problem, l1, part.labels)
         network = 0.5 * float(part.weights @ network_gradient[pairs])
+        dense = state.dense_of(problem)
         loss, p = problem.loss.value_and_probabilities(state.scores[problem.labels])
         objective += loss + penalty.value(part.weights, part.penalty_weights) + network
+        objective += dense.value(dense.weights)
 
         r = problem.loss.feasible(p)
-        gradients = np.empty(len(part))
-        kernels.collect(part.pairs, problem.loss.residuals(r) * state.objective.scale, gradients)
+        gradients, residuals = np.empty(len(part)), problem.loss.residuals(r)
+        kernels.collect(part.pairs, residuals * state.objective.scale, gradients)
         gradients = (gradients - network_gradient[pairs]) / part.penalty_weights
         peak, excess, share = penalty.by_sign(gradients).max(initial=0.0), 0.0, 1.0
         if outside is not None:
@@ -81,7 +84,9 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
             share = penalty.feasible_share(l1 + moved.max())
             excess = share**2 * outside.squared_excess[problem.labels].sum()
         excess += penalty.squared_excess(share * gradients)
-        dual += dual_value(problem.loss, r, penalty, peak, excess, network, share)
+        price = network + dense.conjugate(dense.collect(residuals))
+        locked = 0.0 if offset is None else -float((residuals * offset[problem.labels]).sum())
+        dual += dual_value(problem.loss, r, penalty, peak, excess, price, share, locked)
     return objective, dual
 
 
@@ -99,8 +104,9 @@ def dual_value(
     penalty: Penalty,
     largest: float,
     squared_excess: float,
-    network: float,
+    quadratic: float,
     share: float = 1.0,
+    locked: float = 0.0,
 ) -> float:
     """Dual objective at the better of two points made from distributions r whose sums are those of the targets.
 
@@ -108,7 +114,8 @@ def dual_value(
     that D = Σ s H((1 − c) q + c r). With a ridge any c is feasible, at the price of the penalty's conjugate:
     D = Σ s H((1 − c) q + c r) − Σ max(c |v| / λ − l1, 0)² / (4 β), where l1 is times the factor of the sign of v. A
     network wᵀ M w takes 2 M w from the gradients of its vertices, so that v stands for v − 2 M w, at the price of its
-    own conjugate: c² wᵀ M w.
+    own conjugate: c² wᵀ M w. That of dense columns is c² Σ_y ‖Zᵀ δ_y‖² / 4ρ, with δ the residuals of r. Locked weights
+    are an offset o of the scores, which adds c Σ_i s_i (r_i − q_i) · o_i.
 
     Parameters
     ----------
@@ -120,15 +127,17 @@ def dual_value(
         The largest scaled gradient over the whole space, active pairs included.
     squared_excess : float
         Σ max(c |v_ky| / λ_ky − l1, 0)² over the whole space, at ``share``.
-    network : float
-        Σ_y wᵀ M w.
+    quadratic : float
+        Σ_y wᵀ M w + Σ_y ‖Zᵀ δ_y‖² / 4ρ, the price of the point r.
     share : float
         c of the second point.
+    locked : float
+        Σ_i s_i (r_i − q_i) · o_i.
     """
     c = penalty.feasible_share(largest)
-    value = loss.entropy((1.0 - c) * loss.targets + c * distributions) - c**2 * network
+    value = loss.entropy((1.0 - c) * loss.targets + c * distributions) - c**2 * quadratic + c * locked
     conjugate = penalty.conjugate(squared_excess)
     if not np.isfinite(conjugate):
         return value
     mixed = (1.0 - share) * loss.targets + share * distributions
-    return max(value, loss.entropy(mixed) - conjugate - share**2 * network)
+    return max(value, loss.entropy(mixed) - conjugate - share**2 * quadratic + share * locked)

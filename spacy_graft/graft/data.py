@@ -16,6 +16,8 @@ from ..index.places import InMemory
 if TYPE_CHECKING:
     from ..index.items import ItemIndex
     from ..index.ngrams import NgramIndex
+    from .constraints import FeatureNames
+    from .document_vectors import DocumentVectors
     from .network import Network
 
 T = TypeVar("T")
@@ -58,6 +60,10 @@ class TrainingData:
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
     place : InMemory
         Where indexes are made and kept.
+    names : FeatureNames, optional
+        Where the learner has constraints: how features are named.
+    vectors : DocumentVectors, optional
+        Dense columns, made of the vectors of the words of each document.
     indexes : dict, optional
         Where several fits of these documents share the indexes of blocks: those that have been built.
     """
@@ -77,6 +83,8 @@ class TrainingData:
     network: Network | None = None
     groups: np.ndarray | None = None
     place: InMemory = field(default_factory=InMemory)
+    names: FeatureNames | None = None
+    vectors: DocumentVectors | None = None
     indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None
 
     @property
@@ -107,6 +115,7 @@ class TrainingData:
             min_df=others(self.min_df),
             max_length=others(self.max_length),
             penalty_factors=others(self.penalty_factors),
+            vectors=None if self.vectors is not None and self.vectors.block in blocks else self.vectors,
         )
 
     def balanced(self, power: float) -> TrainingData:

@@ -18,7 +18,7 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
         Documents that it was trained on.
     """
     # A learner of another package need not fill in the figures.
-    if report.n_active or not report.min_df:
+    if report.n_active or not report.min_df or report.vectors is not None:
         return None
     return (
         f"The trained model has no features: it predicts the same for every text. {cause(learner, report, n_documents)}"

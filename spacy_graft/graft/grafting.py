@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from .data import TrainingData
+from .model_state import ModelState
 from .report import Report
 from .rounds import Rounds
 from .settings import Grafting
@@ -25,6 +30,10 @@ class GraftingFit:
         return self.rounds.report
 
     @property
+    def state(self) -> ModelState:
+        return self.rounds.state
+
+    @property
     def finished(self) -> bool:
         return self.report.finished
 
@@ -35,5 +44,10 @@ class GraftingFit:
         self.rounds.round(self.l1, self.learner.n_best)
         self.report.finished = self.rounds.done()
 
+    def resolve(self, like: Report, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """Go to the optimum from the weights of another model (:meth:`ModelState.start_from`)."""
+        self.rounds.resolve(self.l1, weights)
+        self.report.finished = True
+
     def solution(self) -> Solution:
-        return self.rounds.state.solution()
+        return self.state.solution()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -16,11 +16,11 @@ from ..search.search import Search
 from .data import IndexKey, TrainingData
 from .network import Network
 from .objective import Objective
-from .parts import CombinationPart, IndexedPart, Part, VertexPart
+from .parts import CombinationPart, IndexedPart, LockedPart, Part, VertexPart
 from .penalty_weights import inverse_weights, label_weights
 from .space import FeatureSpace, distinct_columns
+from .steering import Index, Lock, LockedPairs, Steering
 
-Index = NgramIndex | ItemIndex
 IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 
 
@@ -39,21 +39,97 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty_factors[name] for name in indexes]
-    vertices = [] if data.network is None else vertex_parts(data.network, objective)
-    taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in vertices)])
-    parts: list[Part] = [
-        IndexedPart(name, index, inverse_weights(objective, factor, index), distinct, min_df[name], search)
-        for (name, index), factor, distinct in zip(
-            indexes.items(), factors, distinct_columns(list(indexes.values()), factors, taken), strict=True
-        )
+    steering = steering_of(objective, indexes)
+    inverses = [
+        inverse_weights(objective, factor, index) for factor, index in zip(factors, indexes.values(), strict=True)
     ]
-    parts += vertices
+    listed: list[IndexedPart] = [] if data.network is None else [*vertex_parts(data.network, objective, steering)]
+    locks = [] if steering is None else list(steering.locks(objective.problems, by_penalty(data, indexes)))
+    listed += locked_parts(locks, indexes, inverses)
+    taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in listed)])
+    by_name = None if steering is None else steering.columns
+    distinct = distinct_columns(list(indexes.values()), factors, taken, by_name)
+    parts: list[Part] = [
+        IndexedPart(
+            name, index, inverse, features, min_df[name], search, None if steering is None else steering.lengths(name)
+        )
+        for (name, index), inverse, features in zip(indexes.items(), inverses, distinct, strict=True)
+    ]
+    parts += listed
+    locked_pairs = locked_pairs_of(locks, parts)
     for name, block in data.combinations.items():
-        parts.append(combination_part(name, block, indexes, objective, min_df[name]))
-    return FeatureSpace(parts, data.place.n_threads)
+        if steering is None or not steering.denies_products(name):
+            parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
+    if steering is not None:
+        steering.check_matches(data.n_documents, frozenset(data.min_df))
+    space = FeatureSpace(parts, locked_pairs, data.place.n_threads)
+    if steering is not None:
+        space.found = found_nodes(steering, parts)
+    return space
 
 
-def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
+def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Where the features are that were looked for by their names."""
+    return {
+        (part.name, text): (b, node)
+        for b, part in enumerate(parts[: len(steering.named)])
+        for text, places in steering.named[part.name].nodes.items()
+        for node, _ in places
+        if len(part.missing(np.array([node])))
+    }
+
+
+def steering_of(objective: Objective, indexes: Mapping[str, Index]) -> Steering | None:
+    """What the names of features are needed for, if they are."""
+    constraints, names = objective.constraints, objective.data.names
+    if names is None and constraints.names:
+        raise ValueError("Constraints on names need training data with names: TrainingData(names=FeatureNames(...)).")
+    if names is None or not (constraints.names or names.wanted):
+        return None
+    if constraints.locks and objective.network is not None:
+        raise ValueError("Constraints: weights cannot be locked in training with a network. Remove one of them.")
+    key = constraints, tuple(map(id, indexes.values()))
+    if objective.data.indexes is None or key not in names.shared:
+        names.shared.clear()  # frees the memory of other indexes
+        names.shared[key] = Steering(constraints, names, indexes)
+    return names.shared[key] if objective.data.indexes is not None else names.shared.pop(key)
+
+
+def by_penalty(data: TrainingData, blocks: Iterable[str]) -> list[str]:
+    """The blocks by rising penalty: a locked name is that of the first block which has it."""
+    return sorted(blocks, key=lambda name: data.penalty_factors[name])
+
+
+def locked_parts(locks: list[Lock], indexes: Mapping[str, Index], inverses: Sequence[np.ndarray]) -> list[IndexedPart]:
+    """The features whose weights are locked, by block."""
+    inverse_of = dict(zip(indexes, inverses, strict=True))
+    lengths: dict[str, dict[int, int]] = {}
+    for lock in locks:
+        lengths.setdefault(lock.block, {})[lock.node] = lock.length
+    return [
+        LockedPart(block, indexes[block], inverse_of[block], np.array(sorted(of_block)), of_block)
+        for block, of_block in lengths.items()
+    ]
+
+
+def locked_pairs_of(locks: list[Lock], parts: Sequence[Part]) -> LockedPairs:
+    """The locked pairs in the numbers of the parts; a ValueError if weights of one pair differ."""
+    number = {part.name: b for b, part in enumerate(parts) if isinstance(part, LockedPart)}
+    weights: dict[tuple[int, int, int], float] = {}
+    for lock in locks:
+        part = parts[number[lock.block]]
+        assert isinstance(part, LockedPart)
+        pair = number[lock.block], int(np.searchsorted(part.index.symbols, lock.node)), lock.label
+        if weights.setdefault(pair, lock.weight) != lock.weight:
+            raise ValueError(
+                f"Constraints: a feature of the block {lock.block!r} is locked at two weights. Of two exclusive labels "
+                f"the weight of one is minus that of the other: lock one of them."
+            )
+    blocks, nodes, labels = np.array(list(weights), np.int64).reshape(-1, 3).T
+    return LockedPairs(blocks, nodes, labels, np.array(list(weights.values()), np.float64))
+
+
+def vertex_parts(network: Network, objective: Objective, steering: Steering | None) -> list[VertexPart]:
     """The vertices of the network that are features, by block.
 
     Each is a feature of its own, whatever columns are equal: its neighbours distinguish it from others. A feature
@@ -64,7 +140,10 @@ def vertex_parts(network: Network, objective: Objective) -> list[VertexPart]:
         chosen = np.flatnonzero(network.blocks == name)
         index = network.index.some(chosen)
         inverse = inverse_weights(objective, objective.data.penalty_factors[name], index)
-        parts.append(VertexPart(name, index, inverse, chosen))
+        part = VertexPart(name, index, inverse, chosen)
+        if steering is not None:
+            part.leave_out(steering.denied_names(name, index))
+        parts.append(part)
     return parts
 
 
@@ -91,16 +170,28 @@ def shared(data: TrainingData, key: IndexKey, build: Callable[[], IndexT]) -> In
 
 
 def combination_part(
-    name: str, block: CombinationBlock, indexes: Mapping[str, Index], objective: Objective, min_df: int
+    name: str,
+    block: CombinationBlock,
+    indexes: Mapping[str, Index],
+    objective: Objective,
+    min_df: int,
+    steering: Steering | None,
 ) -> CombinationPart:
     """The products of the items of some blocks. Of items with equal columns the first few stand for all."""
     data = objective.data
-    by_block = {of: item_index_of(data, of, min_df) for of in block.of}
-    taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
+    all_items = {of: item_index_of(data, of, min_df) for of in block.of}
+    by_block = all_items
+    if steering is None:
+        taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
+    else:
+        by_block = {of: index.some(steering.allowed_items(of, index)) for of, index in all_items.items()}
+        taken = [steering.taken, *(index.column_keys() for index in by_block.values())]
     search = CombinationSearch(
         ItemIndex.concatenated(list(by_block.values()), block.degree), np.concatenate(taken),
         label_weights(objective, data.penalty_factors[name]), block.degree, min_df,
     )  # fmt: skip
+    for keys in steering.denied_products(all_items) if steering is not None else ():
+        search.leave_out(keys)
     return CombinationPart(name, search, {of: index.symbols for of, index in by_block.items()})
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..solve.active import Active
+from ..solve.dense import Dense
+from ..solve.design import Design
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
-from ..solve.restricted import Restricted
 from .objective import Objective
 from .problems import Problem, Problems
 from .solution import Solution
 from .space import FeatureSpace
 
+if TYPE_CHECKING:
+    from ..vectors.word_scores import WordScores
+
+#: What an empty model leaves of the slope along dense columns, in units of the documents' weights.
+DENSE_TOLERANCE = 1e-6
 #: What residuals may sum to, in units of the violation that weights may keep: what intercepts lack counts in the gap.
 INTERCEPT_SHARE = 0.1
 
@@ -31,6 +39,8 @@ class Checkpoint:
     rows, labels : int64 (pairs)
     weights : float64 (pairs)
     intercepts : float64 (labels)
+    dense : float64 (labels, n_columns)
+        Weights of the dense columns.
     scores : float64 (labels, documents)
     """
 
@@ -40,15 +50,18 @@ class Checkpoint:
     labels: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray
+    dense: np.ndarray
     scores: np.ndarray
 
 
 class ModelState:
-    """Active pairs, weights and intercepts, with the scores, residuals and network gradient that belong to them.
+    """Active pairs, weights, intercepts and weights of dense columns, with all that belongs to them.
 
-    Weights and intercepts move in :meth:`optimise` and :meth:`restore` alone, which leave everything that depends on
-    them true: scores are those of the model, intercepts are optimal, and residuals and the network gradient are those
-    at the present weights.
+    That is scores, residuals and the gradient of the network.
+
+    They move in :meth:`optimise`, :meth:`keep`, :meth:`start_from` and :meth:`restore` alone, which leave everything
+    that depends on them true: scores are those of the model, intercepts are optimal, and residuals and the network
+    gradient are those at the present weights. At the start no pairs are active, and all else is optimal.
 
     Memory: 8 bytes a document and label five times over, and 4 bytes a document of each active feature.
 
@@ -63,9 +76,31 @@ class ModelState:
         self.objective = objective
         self.space = space
         self._active = Active.empty()
+        if self.is_locked:
+            self._active = self._active.with_columns(space.add_rows(space.locked.blocks, space.locked.nodes))
         self._intercepts = np.zeros(objective.n_labels)
-        self._scores = np.zeros((objective.n_labels, objective.data.n_documents))
+        self._dense = np.zeros((objective.n_labels, objective.n_dense))
+        self._scores = self.offset
         self._follow()
+        #: The objective of a model whose scores are all alike.
+        self.initial = self.loss()
+        if objective.n_dense:
+            self.optimise(0.0, DENSE_TOLERANCE * float(objective.data.example_weights.sum()))
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether there are locked weights, whose features have rows, but no pairs."""
+        return len(self.space.locked) > 0
+
+    @property
+    def offset(self) -> np.ndarray:
+        """What locked weights add to the scores: float64 (labels, documents)."""
+        offset = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
+        locked = self.space.locked
+        for block, node, label, weight in zip(locked.blocks, locked.nodes, locked.labels, locked.weights, strict=True):
+            _, documents, values = self.space.parts[block].columns(np.array([node]))
+            offset[label, documents] += weight * (values if len(values) else 1.0)
+        return offset * self.objective.scale if self.is_locked else offset
 
     @property
     def active(self) -> Active:
@@ -76,6 +111,15 @@ class ModelState:
     def intercepts(self) -> np.ndarray:
         """Of the trained labels: float64 (labels)."""
         return self._intercepts
+
+    @property
+    def dense(self) -> np.ndarray:
+        """Weights of the dense columns: float64 (labels, n_columns)."""
+        return self._dense
+
+    def dense_of(self, problem: Problem) -> Dense:
+        """The dense columns with the weights of a problem."""
+        return self.objective.dense_of(problem, self._dense)
 
     @property
     def scores(self) -> np.ndarray:
@@ -93,8 +137,11 @@ class ModelState:
         return (self._residuals * self.objective.scale).T
 
     def active_labels(self) -> np.ndarray:
-        """Which pairs of row and trained label are active: bool (rows, labels)."""
-        return self._active.by_row(self.objective.n_labels)
+        """Which pairs of row and trained label are active or locked: bool (rows, labels)."""
+        there = self._active.by_row(self.objective.n_labels)
+        if self.is_locked:
+            there[self.space.locked_rows(), self.space.locked.labels] = True
+        return there
 
     def pairs_of(self, problem: Problem) -> slice:
         """The active pairs of a problem."""
@@ -103,6 +150,19 @@ class ModelState:
     def loss(self) -> float:
         """Σ_i s_i loss(q_i, f_i)."""
         return sum(problem.loss.value_and_probabilities(self._scores[problem.labels])[0] for problem in self.objective)
+
+    def scores_without_weights(self) -> np.ndarray:
+        """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
+        return self._intercepts[:, None] + self._dense_scores()
+
+    def _dense_scores(self) -> np.ndarray:
+        """What dense columns add to the scores: float64 (labels, documents)."""
+        scores = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
+        for problem in self.objective:
+            dense = self.dense_of(problem)
+            if len(dense):
+                scores[problem.labels] = dense.spread(dense.weights)
+        return scores
 
     def network_gradient(self) -> np.ndarray:
         """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""
@@ -122,6 +182,31 @@ class ModelState:
         """Make pairs active, at weight zero: nothing else changes."""
         self._active = self.space.entered(self._active, blocks, nodes, labels)
 
+    def start_from(self, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """Go from the empty model to weights of another: float64 (labels), by block and name of a feature.
+
+        Those that the penalty forbids are left out, as are features that are not found (:attr:`FeatureSpace.found`).
+        """
+        problems, known = self.objective.problems, self.space.found
+        of_trained = np.zeros((self.objective.n_labels, len(problems.data.labels)))
+        for label in range(of_trained.shape[1]):
+            if (trained := problems.trained_label(label)) is not None and trained[1] > 0.0:
+                of_trained[trained[0], label] = trained[1]
+        places = np.array([known[key] for key in weights if key in known], np.int64).reshape(-1, 2)
+        rows = [of_trained @ row for key, row in weights.items() if key in known]
+        values = np.array(rows, np.float64).reshape(-1, self.objective.n_labels)
+        forbidden = np.isinf(np.where(values > 0.0, *self.objective.sign_factors))
+        feature, labels = np.nonzero(np.where(forbidden, 0.0, values))
+        blocks, nodes = places[feature].T
+        self.enter(blocks, nodes, labels)
+        by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
+        by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
+        self._active.weights[:] = by_row[self._active.rows, self._active.labels]
+        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        self._scores = self.offset + spread * self.objective.scale + self._dense_scores()
+        self._intercepts[:] = 0.0
+        self._follow()
+
     def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> float:
         """Go to the optimum over the active pairs.
 
@@ -139,28 +224,24 @@ class ModelState:
         float
             The largest violation that is left.
         """
-        left = self._minimise(self._active, self._intercepts, self._scores, l1, tolerance)
+        features, tolerances = self.space.network_features, [tolerance] * len(self.objective.problems.problems)
+        moved = self._active, self._intercepts, self._dense, self._scores
+        left = self.objective.minimise(*moved, features, l1, tolerances)
         if not keep_zeros:
-            self._active, used = self._active.without_zeros()
+            self._active, used = self._active.without_zeros(self.space.locked_rows())
             self.space.keep_rows(used)
         self._follow(INTERCEPT_SHARE * tolerance)
         return left
 
-    def _minimise(
-        self, active: Active, intercepts: np.ndarray, scores: np.ndarray, l1: float, tolerance: float
-    ) -> float:
-        left = 0.0
-        for problem in self.objective:
-            part = active.of_labels(problem.first, problem.stop)
-            restricted = self._restricted(problem, part, l1)
-            of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
-            left = max(left, of_problem)
-        return left
-
-    def _restricted(self, problem: Problem, part: Active, l1: float) -> Restricted:
-        penalty = self.objective.penalty(problem, l1)
-        coupling = self.objective.coupling(problem, part, self.space.network_features, penalty.is_smooth)
-        return Restricted(problem.loss, self.objective.scale, penalty, coupling)
+    def keep(self, rows: np.ndarray, l1: float, tolerance: float) -> None:
+        """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
+        dropped = ~rows[self._active.rows]
+        lost = np.where(dropped, self._active.weights, 0.0)
+        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape).spread(lost)
+        self._active.weights[dropped] = 0.0
+        self._active, used = self._active.without_zeros(self.space.locked_rows())
+        self.space.keep_rows(used)
+        self.optimise(l1, tolerance)
 
     def _follow(self, residual: float = np.inf) -> None:
         """Make true what depends on the weights; the residuals of a label may sum to ``residual`` at the most."""
@@ -201,7 +282,7 @@ class ModelState:
         active, space = self._active, self.space
         return Checkpoint(
             space.blocks, space.nodes, active.rows, active.labels,
-            active.weights.copy(), self._intercepts.copy(), self._scores.copy(),
+            active.weights.copy(), self._intercepts.copy(), self._dense.copy(), self._scores.copy(),
         )  # fmt: skip
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -211,12 +292,13 @@ class ModelState:
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
         self._active = Active(*space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
         self._intercepts, self._scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
+        self._dense = checkpoint.dense.copy()
         self._residuals = self._residuals_of_scores()
         self._follow_network()
 
     def solution(self) -> Solution:
         """The model as it is, by label and in the streams' symbols."""
-        return self.solution_of(self._active, self._intercepts, self._scores)
+        return self.solution_of(self._active, self._intercepts, self._dense, self._scores)
 
     def completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same loss, at weight zero."""
@@ -229,10 +311,16 @@ class ModelState:
         penalty_weights = self.space.penalty_weights(self.space.blocks[rows], self.space.nodes[rows], labels)
         return self._active.with_pairs(rows, labels, penalty_weights)
 
-    def solution_of(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
+    def solution_of(self, active: Active, intercepts: np.ndarray, dense: np.ndarray, scores: np.ndarray) -> Solution:
         """The features of the model with other weights; ``scores`` are those of the training documents."""
         mean_scale = self.objective.mean_scale if self.objective.settings.length_normalisation else 0.0
-        return solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
+        solution = solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
+        return replace(solution, word_scores=self.word_scores(dense))
+
+    def word_scores(self, dense: np.ndarray) -> WordScores | None:
+        """What words add to the scores of documents by weights of the dense columns; None without such columns."""
+        vectors = self.objective.data.vectors
+        return None if vectors is None else vectors.word_scores(self.objective.problems.weights_by_label(dense.T))
 
 
 def solution_of(
@@ -247,16 +335,23 @@ def solution_of(
     vocabularies = {name: bags.vocabulary for name, bags in problems.data.bags.items()}
     return Solution(
         space.names(), *space.terms(), space.df(),
-        *weights_by_label(problems, active, intercepts, scores),
+        *weights_by_label(space, problems, active, intercepts, scores),
         mean_scale,
         {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
     )  # fmt: skip
 
 
 def weights_by_label(
-    problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
+    space: FeatureSpace, problems: Problems, active: Active, intercepts: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights (features, labels) and intercepts (labels) of all labels; scores are of the training documents."""
-    weights = np.zeros((active.n_rows, problems.n_trained))
-    weights[active.rows, active.labels] = active.weights
-    return problems.weights_by_label(weights), problems.intercepts_by_label(intercepts, scores)
+    by_label = pair_weights_by_label(space, problems, active, active.weights)
+    return by_label, problems.intercepts_by_label(intercepts, scores)
+
+
+def pair_weights_by_label(space: FeatureSpace, problems: Problems, active: Active, weights: np.ndarray) -> np.ndarray:
+    """Weights (features, labels) of all labels from those of active pairs (pairs), and those that are locked."""
+    of_trained = np.zeros((active.n_rows, problems.n_trained))
+    of_trained[active.rows, active.labels] = weights
+    of_trained[space.locked_rows(), space.locked.labels] = space.locked.weights
+    return problems.weights_by_label(of_trained)

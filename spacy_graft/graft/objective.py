@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..search.penalty_kinds import PenaltyWeightKind
 from ..solve.active import Active
 from ..solve.coupling import Coupling
+from ..solve.dense import Dense
 from ..solve.penalties import ElasticNet, Penalty
+from ..solve.restricted import Restricted
+from .constraints import Constraints, one_sign_factors
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
@@ -34,6 +40,11 @@ class Objective:
     scale : float64 (documents)
         Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1.
     network : NetworkPenalty, optional
+    dense : DenseColumns, optional
+    constraints : Constraints
+        Those of the learner.
+    sign_factors : float64 (2, trained labels)
+        Factors of positive and of negative weights.
     """
 
     def __init__(self, data: TrainingData, settings: PenaltySettings, one_vs_all: bool = False) -> None:
@@ -42,6 +53,9 @@ class Objective:
         self.problems = Problems(self.data, one_vs_all)
         self.mean_scale, self.scale = document_weights(data.lengths, settings.length_normalisation)
         self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings)
+        self.dense = None if data.vectors is None else data.vectors.columns
+        self.constraints = settings.constraints or Constraints()
+        self.sign_factors = self._sign_factors()
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self.problems.problems)
@@ -51,15 +65,45 @@ class Objective:
         """Trained labels."""
         return self.problems.n_trained
 
-    def new_report(self) -> Report:
-        """An empty report, with what is known of the network."""
-        if self.data.network is None:
-            return Report()
-        return Report(network=self.data.network.graph.report, network_alpha=self.settings.network_alpha)
+    def _sign_factors(self) -> np.ndarray:
+        problems, names = self.problems, self.data.labels
+        signs = []
+        for label, sign in self.constraints.one_sided.items():
+            trained = problems.trained_label(names.index(label)) if label in names else None
+            if trained is not None:
+                opposite = {"positive": "negative", "negative": "positive"}[sign]
+                signs.append((trained[0], sign if trained[1] > 0.0 else opposite))
+        factors = one_sign_factors(self.settings.sign_factors, self.n_labels, signs)
+        if (both := np.isinf(factors).all(axis=0)).any():
+            exclusive = (
+                "Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
+            )
+            raise ValueError(
+                f"Constraints: no weight of {names[self.problems.trained[int(both.argmax())]]!r} is left, because both "
+                f"signs are forbidden. {exclusive if self.data.exclusive and self.n_labels == 1 else ''} Remove one of "
+                f"signs, positive_factor and negative_factor."
+            )
+        return factors
 
-    def penalty(self, problem: Problem, l1: float) -> Penalty:
-        """The penalty of one problem at an L1 strength."""
-        return ElasticNet(l1, self.settings.ridge * problem.ridge_share, *self.settings.sign_factors)
+    def new_report(self) -> Report:
+        """An empty report, with what is known of the network, of word vectors and of the constraints."""
+        report = Report(constraints=self.constraints.to_dict() if self.constraints else None)
+        if self.data.network is not None:
+            report.network, report.network_alpha = self.data.network.graph.report, self.settings.network_alpha
+        if self.data.vectors is not None:
+            report.vectors, report.vectors_ridge = self.data.vectors.report, self.settings.vectors_ridge
+        return report
+
+    def penalty(self, problem: Problem, l1: float, labels: np.ndarray) -> Penalty:
+        """The penalty of pairs of one problem, by their labels there, at an L1 strength."""
+        return ElasticNet(l1, self.settings.ridge * problem.ridge_share, *self.sign_factors_of(problem, labels))
+
+    def sign_factors_of(self, problem: Problem, labels: np.ndarray) -> tuple[Any, Any]:
+        """The factors of the signs of pairs: one for all, unless labels have signs of their own."""
+        if not self.constraints.one_sided:
+            return self.settings.sign_factors
+        positive, negative = self.sign_factors[:, problem.labels][:, labels]
+        return positive, negative
 
     def coupling(self, problem: Problem, part: Active, features: np.ndarray, smooth: bool) -> Coupling:
         """What the network joins the active pairs of a problem by.
@@ -78,6 +122,70 @@ class Objective:
             return Coupling.none(len(part))
         couple = self.network.coupling if smooth else self.network.written_coupling
         return couple(features[part.rows], part.labels, problem.ridge_share)
+
+    def dense_of(self, problem: Problem, weights: np.ndarray) -> Dense:
+        """The dense columns with the weights of a problem, a view of those of all labels (labels, n_columns)."""
+        if self.dense is None:
+            return Dense.none(problem.stop - problem.first, self.data.n_documents)
+        return Dense(self.dense, self.settings.vectors_ridge * problem.ridge_share, weights[problem.labels])
+
+    @property
+    def n_dense(self) -> int:
+        """Dense columns."""
+        return 0 if self.dense is None else len(self.dense.values)
+
+    def minimise(
+        self,
+        active: Active,
+        intercepts: np.ndarray,
+        dense: np.ndarray,
+        scores: np.ndarray,
+        features: np.ndarray,
+        l1: float,
+        tolerances: Sequence[float],
+    ) -> float:
+        """Go to the optimum over active pairs: move their weights, and the next three arguments, in place.
+
+        Parameters
+        ----------
+        active : Active
+        intercepts : float64 (labels)
+        dense : float64 (labels, n_columns)
+            Weights of the dense columns.
+        scores : float64 (labels, documents)
+        features : int (rows)
+            As of :meth:`coupling`.
+        l1 : float
+            L1 strength.
+        tolerances : sequence of float
+            For each problem, the violation to stop at, in units of |v| / λ.
+
+        Returns
+        -------
+        float
+            The largest violation that is left.
+        """
+        left = 0.0
+        for problem, tolerance in zip(self, tolerances, strict=True):
+            part = active.of_labels(problem.first, problem.stop)
+            penalty = self.penalty(problem, l1, part.labels)
+            coupling = self.coupling(problem, part, features, penalty.is_smooth)
+            restricted = Restricted(problem.loss, self.scale, penalty, coupling, self.dense_of(problem, dense))
+            of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+            left = max(left, of_problem)
+        return left
+
+    def of_refit(self, strength: float, scale: np.ndarray) -> Objective:
+        """The same with another ridge and document weights ``scale`` (documents)."""
+        other = copy(self)
+        other.settings, other.scale = replace(self.settings, ridge=strength), scale
+        return other
+
+    def resampled(self, counts: np.ndarray) -> Objective:
+        """The same where each document counts as often as ``counts`` (documents) says."""
+        other = copy(self)
+        other.problems = self.problems.resampled(counts)
+        return other
 
     def largest_rare_df(self, l1: float) -> float:
         """With so many documents per unit of λ or fewer no feature enters: |v| < df max s a x, and l1 λ < |v|."""

@@ -57,6 +57,9 @@ class Part(Protocol):
     def df(self, nodes: np.ndarray) -> np.ndarray:
         """Documents of each node."""
 
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        """What tells features apart in every space over the same indexes: int64."""
+
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         """What each node is named by."""
 
@@ -79,6 +82,8 @@ class IndexedPart:
         The least documents of a node of the index.
     search : type
         How n-grams are searched.
+    lengths : mapping of int to int, optional
+        Of nodes that are not named by their shortest n-gram: the length of that which names them.
     """
 
     degree = 1
@@ -91,10 +96,12 @@ class IndexedPart:
         distinct: np.ndarray,
         min_df: int | None = None,
         search: type[Search] = Search,
+        lengths: Mapping[int, int] | None = None,
     ) -> None:
         self.name = name
+        self.lengths = lengths or {}
         self.min_df = min_df
-        self.index = index
+        self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
         self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
         self.n_columns = int(distinct.sum())
@@ -134,8 +141,11 @@ class IndexedPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return self.index.df[nodes]
 
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        return nodes
+
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        return [(Term(self.name, ngram),) for ngram in self.index.ngrams(nodes)]
+        return [(Term(self.name, ngram),) for ngram in named_ngrams(self.index, nodes, self.lengths)]
 
     def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         return [(Term(self.name, ngram),) for ngram in self.index.longest_ngrams(nodes)]
@@ -163,9 +173,47 @@ class VertexPart(IndexedPart):
         self.network_features = features
         self.network_gradient = np.zeros((0, 0))
 
+    def leave_out(self, denied: np.ndarray) -> None:
+        """Keep the weights of some nodes (bool) at 0."""
+        self.row_of_node[denied] = EQUAL
+        self.n_columns -= int(denied.sum())
+
     def best(self, request: SearchRequest) -> Violations:
         query = request.query(self.inverse, self.row_of_node)
         return best_by_pass(self.index, request.residuals, query, self.network_gradient, request.n_threads)
+
+
+class LockedPart(IndexedPart):
+    """Features with a locked weight, by the names that they are locked under, whatever others have their columns.
+
+    Parameters
+    ----------
+    name : str
+    source : NgramIndex or ItemIndex
+    inverse : float32 (nodes of the source, 0, 1 or labels)
+    nodes : int64 (n_nodes)
+        Those of the source.
+    lengths : mapping of int to int
+        By node of the source, the length of the n-gram that is meant.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: NgramIndex | ItemIndex,
+        inverse: np.ndarray,
+        nodes: np.ndarray,
+        lengths: Mapping[int, int],
+    ) -> None:
+        index = ItemIndex(nodes, *source.columns(nodes), source.n_documents)
+        super().__init__(name, index, inverse[nodes], np.ones(len(nodes), np.bool_), lengths=lengths)
+        self._source = source
+
+    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+        ngrams = named_ngrams(self._source, self.index.symbols[nodes], self.lengths)
+        return [(Term(self.name, ngram),) for ngram in ngrams]
+
+    longest_terms = terms
 
 
 class CombinationPart:
@@ -235,6 +283,10 @@ class CombinationPart:
     def df(self, nodes: np.ndarray) -> np.ndarray:
         return np.diff(self.search.of_codes(nodes)[0])
 
+    def identities(self, nodes: np.ndarray) -> np.ndarray:
+        """Keys of columns: which code names a column depends on what else was found."""
+        return self.search.of_codes(nodes)[3]
+
     def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
         return [tuple(self._term(item) for item in members(node)) for node in nodes.tolist()]
 
@@ -244,3 +296,11 @@ class CombinationPart:
         block, row = self.search.items.symbols[item]
         name, symbols = self.symbols[block]
         return Term(name, np.atleast_1d(symbols[row]))
+
+
+def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> list[np.ndarray]:
+    """The n-grams or items that name nodes: the shortest, or those of the given lengths."""
+    if not lengths or not isinstance(index, NgramIndex):
+        return index.ngrams(nodes)
+    chosen = [lengths.get(node, int(index.shortest[node])) for node in nodes.tolist()]
+    return index.prefixes(nodes, np.array(chosen, np.int64))

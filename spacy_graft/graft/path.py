@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from .data import TrainingData
 from .model_state import Checkpoint, ModelState
 from .points import PointFit
@@ -40,6 +42,13 @@ class PathFit(PointFit):
         ended = self._next_point(number)
         self.report.points = number
         self.report.finished = ended or number == self.learner.steps
+        self._refits = None
+
+    def resolve(self, like: Report, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """Go to the L1 strength of a report, from the weights of its model (:meth:`ModelState.start_from`)."""
+        self.rounds.resolve(like.l1, weights)
+        self._keep()
+        self.report.points, self.report.finished = like.points, True
         self._refits = None
 
     def to_dict(self) -> dict[str, Any]:

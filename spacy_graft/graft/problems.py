@@ -8,7 +8,8 @@ finite (never positive, or never negative) are left out of training and get the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -96,9 +97,22 @@ class Problems:
             problems.append(Problem(i, i + 1, LogisticLoss(targets[None, :], known.copy()), 1.0))
         return problems, self.present
 
+    def resampled(self, counts: np.ndarray) -> Problems:
+        """The same problems where each document counts as often as ``counts`` (documents) says."""
+        other = copy(self)
+        other.problems = [replace(problem, loss=problem.loss.of_documents(counts)) for problem in self.problems]
+        return other
+
     @property
     def n_trained(self) -> int:
         return len(self.trained)
+
+    def trained_label(self, label: int) -> tuple[int, float] | None:
+        """The trained label that a label is, and its weights in units of the label's; None if it is not trained."""
+        if self.data.exclusive and len(self.present) == 2 and label in self.present:
+            return 0, 2.0 if label == self.present[1] else -2.0
+        trained = np.flatnonzero(self.trained == label)
+        return (int(trained[0]), 1.0) if len(trained) else None
 
     def positives(self) -> np.ndarray:
         """Targets of the trained labels where known, 0 elsewhere: float64 (documents, trained labels)."""

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..extract.feature_lengths import bounded_lengths, length_shares
 from ..index.columns import row_totals
 from ..solve.active import Active
-from ..solve.penalties import ElasticNet
-from ..solve.restricted import Restricted
 from .model_state import ModelState, weights_by_label
-from .objective import document_weights
+from .objective import Objective, document_weights
 from .solution import Solution
 
 #: Violation that a refit may keep, an example.
 ACCURACY = 1e-5
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The optimum of an objective over some pairs.
+
+    Attributes
+    ----------
+    objective : Objective
+    active : Active
+    intercepts : float64 (labels)
+    dense : float64 (labels, n_columns)
+        Weights of the dense columns.
+    scores : float64 (labels, documents)
+    l1 : float
+        L1 strength.
+    """
+
+    objective: Objective
+    active: Active
+    intercepts: np.ndarray
+    dense: np.ndarray
+    scores: np.ndarray
+    l1: float = 0.0
 
 
 class Refits:
@@ -38,39 +60,36 @@ class Refits:
         self._state = state
         self._active = state.completed()
         self._mean_scale, self._scale, self._shares = self._document_weights()
-        intercepts = state.intercepts[:, None]
-        self._scores = intercepts + (state.scores - intercepts) * (self._scale / objective.scale)
+        others = state.scores_without_weights()
+        self._scores = others + (state.scores - others) * (self._scale / objective.scale)
         self._known: dict[float, Solution] = {}
 
     def at(self, strength: float) -> Solution:
         """The refit with this strength, β in place of both the L1 strength and the ridge."""
         if strength not in self._known:
-            self._known[strength] = self._solution(*self._minimum(strength))
+            self._known[strength] = self.solution_of(self.minimum(strength))
         return self._known[strength]
 
-    def _minimum(self, strength: float) -> tuple[Active, np.ndarray, np.ndarray]:
-        """Pairs with their weights, intercepts, and scores of the training documents."""
-        objective = self._state.objective
+    def minimum(self, strength: float) -> Minimum:
+        """The optimum with this strength."""
         active = replace(self._active, weights=self._active.weights.copy())
-        intercepts, scores = self._state.intercepts.copy(), self._scores.copy()
-        for problem in objective:
-            part = active.of_labels(problem.first, problem.stop)
-            # A sign that is forbidden stays so.
-            penalty = ElasticNet(0.0, strength * problem.ridge_share, *objective.settings.sign_factors)
-            coupling = objective.coupling(problem, part, self._state.space.network_features, penalty.is_smooth)
-            tolerance = ACCURACY * problem.loss.importance.sum()
-            Restricted(problem.loss, self._scale, penalty, coupling).minimise(
-                part, intercepts[problem.labels], scores[problem.labels], tolerance
-            )
-        return active, intercepts, scores
+        intercepts, dense, scores = self._state.intercepts.copy(), self._state.dense.copy(), self._scores.copy()
+        # A sign that is forbidden stays so.
+        objective = self._state.objective.of_refit(strength, self._scale)
+        tolerances = [ACCURACY * problem.loss.importance.sum() for problem in objective]
+        objective.minimise(active, intercepts, dense, scores, self._state.space.network_features, 0.0, tolerances)
+        return Minimum(objective, active, intercepts, dense, scores)
 
-    def _solution(self, active: Active, intercepts: np.ndarray, scores: np.ndarray) -> Solution:
-        """Features are named once, for all strengths."""
+    def solution_of(self, found: Minimum) -> Solution:
+        """The model of an optimum. Features are named once, for all strengths."""
+        active, intercepts, scores = found.active, found.intercepts, found.scores
         for known in self._known.values():
-            weights, intercepts = weights_by_label(self._state.objective.problems, active, intercepts, scores)
-            return replace(known, weights=weights, intercepts=intercepts)
-        found = self._state.solution_of(active, intercepts, scores)
-        return replace(found, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else found
+            state = self._state
+            weights, intercepts = weights_by_label(state.space, state.objective.problems, active, intercepts, scores)
+            word_scores = state.word_scores(found.dense)
+            return replace(known, weights=weights, intercepts=intercepts, word_scores=word_scores)
+        named = self._state.solution_of(active, intercepts, found.dense, scores)
+        return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named
 
     def _document_weights(self) -> tuple[float, np.ndarray, np.ndarray]:
         """(m, a) of a refit with these columns, and what each feature adds to the length of a document."""

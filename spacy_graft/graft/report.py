@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
+
+from .constraints import Constraints
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Report:
         Held-out documents that the model was trained on again after the choice.
     left_out : list of str
         Blocks that the model was trained without, because held-out documents did not need them.
+    n_documents : int
+        Training documents, or of a ranker training candidates.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model.
     min_df : dict of str to int
@@ -57,11 +62,23 @@ class Report:
         What the builder of the network says of it: vertices, edges, coverage, what was skipped.
     network_alpha : float, optional
         α of the network; 0 if held-out documents chose to do without one, None if there was none to choose.
+    vectors : dict, optional
+        Of word vectors: their words, columns, those words that are in the training documents, and the share of tokens
+        that these cover.
+    vectors_ridge : float, optional
+        ρ of their weights; 0 if held-out documents chose to do without them, None if there were none to choose.
+    constraints : dict, optional
+        Those that the weights satisfy: names denied and allowed, signs of labels, locked weights.
     separated : bool
         Without a penalty: whether the likelihood was found to have no maximum, because the model separates all
         documents of a label from all others or a feature has documents of one label alone. (Of candidates: it is right
         in every group, or no other candidate of a group exceeds the correct one in a feature, or none falls below.) The
         weights are then large rather than optimal: those at which gradients are small.
+    stability : dict, optional
+        Where the learner asks for it: the least selection probability (``threshold``), the number of ``half_samples``,
+        features ``selected_per_half`` in the mean, those ``left_out``, and bounds of the expected number of
+        ``false_selections`` (:func:`spacy_graft.graft.stability.false_selections`). The objective and the gap are those
+        before.
     finished : bool
         Whether another step would change nothing.
     """
@@ -80,6 +97,7 @@ class Report:
     log_loss_error: float | None = None
     n_held_out: int = 0
     left_out: list[str] = field(default_factory=list)
+    n_documents: int = 0
     n_columns: int = 0
     n_active: int = 0
     n_pairs: int = 0
@@ -88,7 +106,11 @@ class Report:
     converged: bool = False
     network: dict[str, Any] | None = None
     network_alpha: float | None = None
+    vectors: dict[str, Any] | None = None
+    vectors_ridge: float | None = None
+    constraints: dict[str, Any] | None = None
     separated: bool = False
+    stability: dict[str, float] | None = None
     finished: bool = False
 
     @property
@@ -109,6 +131,17 @@ class Report:
         """``l1`` in units of ``l1_max``."""
         return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
 
+    @property
+    def strengths(self) -> dict[str, float]:
+        """The strengths of network and word vectors that the fit was made with, by option of the learner."""
+        found = {option: getattr(self, option) for option in ("network_alpha", "vectors_ridge")}
+        return {option: strength for option, strength in found.items() if strength is not None}
+
+    def with_strengths(self, strengths: Mapping[str, float]) -> Report:
+        """The same with some of :attr:`strengths`."""
+        values: dict[str, Any] = dict(strengths)
+        return dataclasses.replace(self, **values)
+
     def update_gap(self, objective: float, dual: float, initial: float) -> None:
         """Take an objective, a lower bound of the optimum, and the objective at zero weights."""
         self.objective = float(objective)
@@ -122,6 +155,18 @@ class Report:
         values = {**dataclasses.asdict(self), **derived}
         return {name: None if value == math.inf else value for name, value in values.items()}
 
+    def lines(self) -> dict[str, str]:
+        """The figures as texts, by name; empty ones are left out."""
+        values = self.to_dict()
+        if self.constraints is not None:
+            values["constraints"] = "; ".join(Constraints(**self.constraints).described())
+        return {name: formatted(value) for name, value in values.items() if value not in (None, {}, [])}
+
+    def _repr_html_(self) -> str:
+        """The figures as a table, in a notebook."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.lines().items())
+        return f"<table>{''.join(rows)}</table>"
+
     def copy(self) -> Report:
         """As it is now."""
         return dataclasses.replace(self, min_df=dict(self.min_df), seconds=dict(self.seconds))
@@ -134,3 +179,14 @@ class Report:
             yield
         finally:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+
+def formatted(value: Any) -> str:
+    """A figure as text."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

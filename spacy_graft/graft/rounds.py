@@ -7,6 +7,7 @@ search gives the certificate of the model as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -55,15 +56,17 @@ class Rounds:
         objective = Objective(data, settings)
         self.report = objective.new_report()
         self.state = indexed(objective, smallest_l1, self.report)
-        self._certificate = Certificate(self.state.loss())
+        self._certificate = Certificate(self.state.initial)
         self._found: SpaceViolations | None = None
         self._degree = 1
         #: Whether the gap over what has been searched, which may be less than the whole space, is at the tolerance.
         self._settled = False
         self._without_progress = 0
         self._accuracy = float("inf")
+        if self.state.objective.n_dense:
+            self._certify_empty()
         self.report.update_gap(self._certificate.objective, self._certificate.dual, self._certificate.initial)
-        self.report.converged = True
+        self.report.converged = bool(self._certificate.relative_gap <= settings.tol)
 
     @property
     def trainable(self) -> bool:
@@ -107,11 +110,18 @@ class Rounds:
         self._deepen(l1, n_added)
         self.report.rounds += 1
 
-    def optimise(self, l1: float) -> None:
-        """Rounds at one L1 strength until the certificate holds."""
-        self.start_at(l1)
+    def optimise(self, l1: float, n_best: int | None = None) -> None:
+        """Rounds at one L1 strength until the certificate holds; arguments as of :meth:`round`."""
+        self.start_at(l1, n_best)
         while not self.done():
-            self.round(l1)
+            self.round(l1, n_best)
+
+    def resolve(self, l1: float, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
+        """The optimum at one L1 strength, from the weights of another model (:meth:`ModelState.start_from`)."""
+        with self.report.timed("solve"):
+            self.state.start_from(weights)
+            self.state.optimise(l1, ROUND_ACCURACY * l1)
+        self.optimise(l1)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
@@ -171,7 +181,7 @@ class Rounds:
                     active=state.active_labels(),
                     degree=self._degree,
                     count_all=self.settings.ridge > 0.0,
-                    sign_factors=self.settings.sign_factors,
+                    sign_factors=state.objective.sign_factors,
                 )
             )
             self._certify(l1, self._found)
@@ -187,6 +197,14 @@ class Rounds:
         report.n_active, report.n_pairs = active.n_rows, len(active)
         report.converged = complete and self._settled
         report.max_violation = max(float(found.peaks.max(initial=0.0)) / report.l1 - 1.0, 0.0)
+
+    def _certify_empty(self) -> None:
+        """The certificate at ``l1_max``, where no feature violates: of the dense weights alone."""
+        none, n_labels = np.empty(0, np.int64), self.state.objective.n_labels
+        peaks, excess = np.full(n_labels, self.report.l1_max), np.zeros(n_labels)
+        self._certificate.forget()
+        found = SpaceViolations(none, none, none, np.empty(0), 0, peaks, excess)
+        self._certificate.update(self.state, self.report.l1_max, found)
 
     def _forget_dual(self) -> None:
         self._certificate.forget()
@@ -205,7 +223,8 @@ def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelSt
         change that, but the largest scaled gradient may lie in it.
     report : Report
     """
-    least_df = objective.largest_rare_df(smallest_l1)
+    # What is named must be found, however rare it is.
+    least_df = 0.0 if objective.constraints.names else objective.largest_rare_df(smallest_l1)
     state = over_features(objective, least_df, report)
     if report.l1_max <= smallest_l1 and least_df > 0.0:
         state = over_features(objective, 0.0, report)
@@ -217,7 +236,8 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     with report.timed("index"):
         space = feature_space(objective, least_df)
         state = ModelState(objective, space)
-    report.min_df = space.min_df
+    report.n_documents = objective.data.n_documents
+    report.min_df, report.n_active = space.min_df, state.active.n_rows
     report.n_columns = space.n_columns
     with report.timed("search"):
         # At an L1 strength of 0 every pair violates; the largest scaled gradient of the empty model is l1_max.
@@ -229,7 +249,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
                 active=state.active_labels(),
                 degree=space.degree,
                 count_all=False,
-                sign_factors=objective.settings.sign_factors,
+                sign_factors=objective.sign_factors,
             )
         )
     report.l1_max = float(everything.peaks.max(initial=0.0))

@@ -38,7 +38,7 @@ class SelectionFit:
         objective = Objective(data, learner)
         self.report = objective.new_report()
         self.state = indexed(objective, self.min_gradient or 0.0, self.report)
-        self._initial = self.state.loss()
+        self._initial = self.state.initial
         self._degree = 1
         self._found: SpaceViolations | None = None
         self._search()

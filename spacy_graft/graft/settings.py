@@ -18,6 +18,7 @@ from ..options import (
     is_strength,
 )
 from ..search.penalty_kinds import PenaltyWeightKind
+from .constraints import Constraints
 
 #: Kinds of penalty weights λ (see :mod:`spacy_graft.graft.penalty_weights`).
 PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
@@ -38,6 +39,10 @@ FORBIDDEN = "forbidden"
 SignFactor = float | Literal["forbidden"]
 #: Names of the choices of :class:`GraftingPath`.
 PARSIMONY = ("best", "one_se")
+#: The selection probability that ``stability = True`` asks of features.
+STABLE = 0.6
+#: The most complementary pairs of half samples.
+MOST_PAIRS = 10_000
 #: Strength of the L2 penalty of refits where nothing has chosen another.
 FIRST_REFIT = 2.0
 
@@ -99,6 +104,18 @@ class PenaltySettings(Settings):
     network_unlinked : str
         What features without similar edges pay, those outside the network included: nothing (``free``), or α w², as
         the formula has it where a row of P is empty (``to_zero``). Then a large α leaves the word to the network.
+    vectors_ridge : float
+        ρ of the penalty ρ Σ_y ‖u_y‖² of the weights of document vectors, if ``initialize`` is given word vectors.
+    constraints : Constraints, optional
+        What the model must not use, and what it must. Signs and locked weights need L1.
+    stability : bool or float
+        Under L1: whether the final model says of each feature in which share of random half samples it is selected
+        (:mod:`spacy_graft.graft.stability`), and has only those selected in at least this share, 0.6 if true. 0 leaves
+        none out.
+    stability_pairs : int
+        Complementary pairs of half samples, each of which is trained on.
+    stability_seed : int
+        Of the random numbers that draw them.
     """
 
     ridge: float = 0.0
@@ -113,6 +130,11 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
+    vectors_ridge: float = 0.3
+    constraints: Constraints | None = None
+    stability: float | bool = False
+    stability_pairs: int = 25
+    stability_seed: int = 0
 
     def __post_init__(self) -> None:
         for option in ("ridge", "network_alpha", "network_gamma"):
@@ -130,12 +152,29 @@ class PenaltySettings(Settings):
         self._require_flag("length_normalisation")
         self._require(is_number_in(self.balance, 0.0, 1.0), "balance", "between 0 and 1")
         self._require(is_number_in(self.tol, 0.0, 1.0) and 0.0 < self.tol < 1.0, "tol", "between 0 and 1")
+        self._require(is_strength(self.vectors_ridge), "vectors_ridge", f"above 0, {UP_TO}")
         self._require(self.network_kind in NETWORK_KINDS, "network_kind", f"one of {list(NETWORK_KINDS)}")
         self._require(self.network_unlinked in UNLINKED, "network_unlinked", f"one of {list(UNLINKED)}")
+        is_known = self.constraints is None or isinstance(self.constraints, Constraints)
+        self._require(is_known, "constraints", "made with one of @graft_constraints, or null")
+        is_share = isinstance(self.stability, bool) or is_number_in(self.stability, 0.0, 1.0)
+        self._require(is_share, "stability", "true, false, or a number from 0 to 1")
+        self._require_count("stability_pairs", "at least 1", most=MOST_PAIRS)
+        self._require(is_count(self.stability_seed, 0), "stability_seed", "an integer of at least 0")
+
+    def _require_unstable(self) -> None:
+        self._require(self.stability is False, "stability", "false without L1, which selects the features")
 
     def _require_both_signs(self) -> None:
         for option in ("positive_factor", "negative_factor"):
             self._require(getattr(self, option) == 1.0, option, "1 without L1")
+        free = self.constraints is None or not (self.constraints.one_sided or self.constraints.locks)
+        self._require(free, "constraints", "without signs and locked weights where there is no L1")
+
+    @property
+    def locks_weights(self) -> bool:
+        """Whether weights are locked, so that a model must not be divided by a temperature."""
+        return self.constraints is not None and bool(self.constraints.locks)
 
     def _require_ridge(self) -> None:
         self._require(is_strength(self.ridge), "ridge", f"above 0 with penalty = 'l2', {UP_TO}")
@@ -148,6 +187,13 @@ class PenaltySettings(Settings):
             for factor in (self.positive_factor, self.negative_factor)
         )
         return positive, negative
+
+    @property
+    def least_stability(self) -> float | None:
+        """The least selection probability of a feature of the final model; None if there are none."""
+        if isinstance(self.stability, bool):
+            return STABLE if self.stability else None
+        return float(self.stability)
 
     @property
     def penalty_weight_kind(self) -> PenaltyWeightKind:
@@ -192,6 +238,7 @@ class Grafting(PenaltySettings):
             return
         self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
         self._require_both_signs()
+        self._require_unstable()
         self._require(
             self.min_gradient is None or is_strength(self.min_gradient),
             "min_gradient",
@@ -279,6 +326,9 @@ class GraftingPath(PenaltySettings):
     network_choices : sequence of float
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.
+    vectors_choices : sequence of float
+        The same for ``vectors_ridge``. 0 stands for training without word vectors; with it among the choices, the point
+        is chosen without them, and ``vectors_ridge`` is the first strength that is tried.
     optional_blocks : sequence of str
         Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
         need them.
@@ -300,6 +350,7 @@ class GraftingPath(PenaltySettings):
     metric: str = "log_loss"
     parsimony: Literal["best", "one_se"] | int = "best"
     network_choices: Sequence[float] = ()
+    vectors_choices: Sequence[float] = ()
     optional_blocks: Sequence[str] = ()
     retrain: bool = True
 
@@ -308,6 +359,7 @@ class GraftingPath(PenaltySettings):
         self._require(self.penalty in PATH_PENALTIES, "penalty", f"one of {list(PATH_PENALTIES)}")
         if self.penalty == "l2":
             self._require_both_signs()
+            self._require_unstable()
             self._require_ridge()
         ratio = is_number_in(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
@@ -319,16 +371,18 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
-        object.__setattr__(self, "network_choices", self._alphas(self.network_choices))
+        for option in ("network_choices", "vectors_choices"):
+            object.__setattr__(self, option, self._strengths(option))
         first = self.network_alpha > 0.0 or not self.network_choices
         self._require(first, "network_alpha", "above 0 with network_choices, which may have the 0")
         object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
         self._require_flag("retrain")
 
-    def _alphas(self, choices: Any) -> tuple[float, ...]:
+    def _strengths(self, option: str) -> tuple[float, ...]:
+        choices: Any = getattr(self, option)
         is_list = isinstance(choices, Sequence) and not isinstance(choices, str)
         holds = is_list and all(is_number_in(alpha, 0.0, LARGEST_STRENGTH) for alpha in choices)
-        self._require(holds, "network_choices", f"a list of numbers of at least 0, {UP_TO}")
+        self._require(holds, option, f"a list of numbers of at least 0, {UP_TO}")
         return tuple(map(float, choices))
 
     @property
@@ -340,3 +394,10 @@ class GraftingPath(PenaltySettings):
     def first_refit(self) -> float | None:
         """The strength of the first refit."""
         return FIRST_REFIT if self.refit == "auto" else self.refit
+
+
+def n_samples(learner: Any) -> int:
+    """Half samples and as many bootstrap samples, which show how stable features are; 0 if nothing asks for them."""
+    if not isinstance(learner, PenaltySettings) or learner.least_stability is None:
+        return 0
+    return 4 * learner.stability_pairs

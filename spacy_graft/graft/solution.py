@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
+
+if TYPE_CHECKING:
+    from ..vectors.word_scores import WordScores
+
+
+class StabilityFields(TypedDict):
+    """What a named feature says of its stability: nothing, or its selection probability, and intervals by label."""
+
+    stability: float | None
+    intervals: dict[Any, tuple[float, float]] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What resampling says of the features of a model (:mod:`spacy_graft.graft.stability`).
+
+    Attributes
+    ----------
+    probabilities : float64 (features)
+        Share of the half samples that select the feature.
+    intervals : float64 (features, labels, 2)
+        The least and the largest weight in 90% of the bootstrap samples.
+    """
+
+    probabilities: np.ndarray
+    intervals: np.ndarray
+
+    def check_shape(self, n_features: int, n_labels: int) -> None:
+        """Raise a ValueError unless it is of so many features and labels."""
+        shapes = self.probabilities.shape, self.intervals.shape
+        if shapes != ((n_features,), (n_features, n_labels, 2)):
+            raise ValueError(
+                f"The model has {n_features} features and {n_labels} labels, but the shapes of its selection "
+                f"probabilities and intervals are {shapes[0]} and {shapes[1]}: they do not belong together."
+            )
+
+    def some(self, kept: np.ndarray) -> Stability:
+        """That of some of the features (bool)."""
+        return Stability(self.probabilities[kept], self.intervals[kept])
+
+    def divided(self, divisor: float) -> Stability:
+        """That of the features with their weights divided by a number."""
+        return replace(self, intervals=self.intervals / divisor)
 
 
 @dataclass(frozen=True)
@@ -35,6 +80,9 @@ class Solution:
     length_shares : float64 (features)
         What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). Empty where
         lengths are numbers of distinct words.
+    word_scores : WordScores, optional
+        What words with a vector add to the scores of documents.
+    stability : Stability, optional
     """
 
     blocks: list[str]
@@ -46,3 +94,21 @@ class Solution:
     mean_scale: float
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    word_scores: WordScores | None = None
+    stability: Stability | None = None
+
+    def divided(self, divisor: float) -> Solution:
+        """The same features, with all scores divided by a number."""
+        stability = None if self.stability is None else self.stability.divided(divisor)
+        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor, stability=stability)
+
+
+def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:
+    """What is known of the stability of a feature."""
+    if stability is None:
+        return {"stability": None, "intervals": None}
+    low_and_high = [(low, high) for low, high in stability.intervals[feature].tolist()]
+    return {
+        "stability": float(stability.probabilities[feature]),
+        "intervals": dict(zip(labels, low_and_high, strict=True)),
+    }

@@ -15,6 +15,7 @@ from ..search.request import SearchRequest
 from ..search.search import Search
 from ..solve.active import Active
 from .parts import IndexedPart, Part, VertexPart
+from .steering import LockedPairs
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class FeatureSpace:
     ----------
     parts : sequence of Part
         No column is a feature of two of them.
+    locked : LockedPairs, optional
+        Their features stay rows from the beginning on.
     n_threads : int
         How many search.
 
@@ -44,11 +47,15 @@ class FeatureSpace:
     ----------
     blocks, nodes : int64 (rows)
         Where each active row comes from: the number of its part, and its node there.
+    found : dict
+        By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
-    def __init__(self, parts: Sequence[Part], n_threads: int = 1) -> None:
+    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None, n_threads: int = 1) -> None:
         self.parts = parts
+        self.locked = LockedPairs() if locked is None else locked
         self.n_threads = n_threads
+        self.found: dict[tuple[str, str], tuple[int, int]] = {}
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
 
@@ -140,6 +147,10 @@ class FeatureSpace:
         by_part = concatenated([part.columns(self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)])
         return reordered(by_part, np.argsort(np.argsort(self.blocks, kind="stable")))
 
+    def locked_rows(self) -> np.ndarray:
+        """The rows of the locked pairs: int64 (pairs)."""
+        return self.rows_of(self.locked.blocks, self.locked.nodes)
+
     def rows_of(self, blocks: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         """Rows of active nodes (int64)."""
         return self._by_part(blocks, np.int64, lambda part, here: part.rows_of(nodes[here]))
@@ -170,6 +181,10 @@ class FeatureSpace:
         """Documents of each row: int32."""
         return self._by_part(self.blocks, np.int32, lambda part, here: part.df(self.nodes[here]))
 
+    def identities(self) -> np.ndarray:
+        """What each row is, within its block, in every space over the same indexes: int64."""
+        return self._by_part(self.blocks, np.int64, lambda part, here: part.identities(self.nodes[here]))
+
     def _by_part(
         self, blocks: np.ndarray, dtype: type[np.generic], of_part: Callable[[Part, np.ndarray], np.ndarray]
     ) -> np.ndarray:
@@ -198,14 +213,18 @@ class FeatureSpace:
 
 
 def distinct_columns(
-    indexes: Sequence[NgramIndex | ItemIndex], penalty_factors: Sequence[float], taken: np.ndarray
+    indexes: Sequence[NgramIndex | ItemIndex],
+    penalty_factors: Sequence[float],
+    taken: np.ndarray,
+    by_index: Sequence[np.ndarray] | None = None,
 ) -> list[np.ndarray]:
     """Which nodes of each index are features: bool (n_nodes), one array an index.
 
     Columns that are equal over documents are one feature, across blocks too: that of the block with the smallest
-    penalty, of equal ones of the first block. Columns whose keys are ``taken`` (int64) are no features.
+    penalty, of equal ones of the first block. Columns whose keys are ``taken`` (int64) are no features. ``by_index``
+    has those of each index alone, if these are not all that are distinct.
     """
-    distinct = [index.distinct for index in indexes]
+    distinct = [index.distinct for index in indexes] if by_index is None else list(by_index)
     if len(indexes) == 1 and not len(taken):
         return distinct
     seen = taken

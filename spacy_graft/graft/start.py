@@ -5,13 +5,15 @@ Another package's learner is a settings object of its own, with ``start.register
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from .data import TrainingData
 from .memory import require_memory
 from .report import Report
-from .settings import CoordinateAscent, Grafting, GraftingPath
+from .settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings, n_samples
 from .solution import Solution
 
 
@@ -55,10 +57,38 @@ def is_learner(value: object) -> bool:
     return start.dispatch(type(value)) is not start.dispatch(object)
 
 
+def final_solution(fit: Fit, advance: Callable[[int], None] = lambda n: None) -> Solution:
+    """The solution of a fit that does not go on: of stable features alone, if its learner says so.
+
+    Parameters
+    ----------
+    fit : Fit
+    advance : callable
+        Is told after how many more of the samples that this takes.
+    """
+    if not n_samples(getattr(fit, "learner", None)):
+        return fit.solution()
+    from .stability import SelectingFit, stable_solution
+
+    with fit.report.timed("stability"):
+        return stable_solution(cast("SelectingFit", fit), advance)
+
+
+def for_samples(learner: PenaltySettings, data: TrainingData) -> TrainingData:
+    """The data of a fit: if the stability of its features is asked for, checked, and with indexes to share."""
+    if learner.least_stability is None:
+        return data
+    from .stability import require_halves
+
+    require_halves(data)
+    return replace(data, indexes={}) if data.indexes is None else data
+
+
 # Fits are imported when one begins: they load the compiler.
 @start.register
 def _(learner: Grafting, data: TrainingData) -> Fit:
     require_memory(data)
+    data = for_samples(learner, data)
     if learner.penalty != "l1":
         from .selection import SelectionFit
 
@@ -71,6 +101,7 @@ def _(learner: Grafting, data: TrainingData) -> Fit:
 @start.register
 def _(learner: GraftingPath, data: TrainingData) -> Fit:
     require_memory(data)
+    data = for_samples(learner, data)
     if learner.penalty == "l2":
         from .whole import WholeFit
 

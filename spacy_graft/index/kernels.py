@@ -62,46 +62,46 @@ def document_frequencies(symbols, starts, n_symbols):
 
 
 @inlined
-def run_end(ranks, begin, stop, has_breaks):
+def run_end(codes, begin, stop, has_breaks):
     """Where the run from ``begin`` on ends, in a document that ends at ``stop``."""
     end = begin
-    while end < stop and not (has_breaks and ranks[end] == 0):
+    while end < stop and not (has_breaks and codes[end] == 0):
         end += 1
     return end
 
 
 @inlined
-def run_hash(ranks, begin, end):
+def run_hash(codes, begin, end):
     """A hash of 40 bits."""
     key = 0
     for i in range(begin, end):
-        key = (key * 1000003 + int(ranks[i]) + 1) & 0xFFFFFFFFFF
+        key = (key * 1000003 + int(codes[i]) + 1) & 0xFFFFFFFFFF
     return key ^ (key >> 20)
 
 
 @inlined
-def equal_runs(ranks, one, other, length):
+def equal_runs(codes, one, other, length):
     """Whether the symbols from two places on are equal."""
     i = 0
-    while i < length and ranks[one + i] == ranks[other + i]:
+    while i < length and codes[one + i] == codes[other + i]:
         i += 1
     return i == length
 
 
 @njit
-def distinct_runs(ranks, starts, has_breaks, most):
+def distinct_runs(codes, starts, has_breaks, most):
     """Find the distinct runs of a stream, in the order in which they first stand in it.
 
     Open addressing, at least half of the table empty.
 
     Parameters
     ----------
-    ranks : uint32
-        Of the stream's symbols.
+    codes : uint32
+        Of the stream's symbols: code points, or ranks in the alphabet.
     starts : int64 (documents + 1)
         The bounds of the documents.
     has_breaks : bool
-        Whether the rank 0 is a break.
+        Whether the code 0 is a break.
     most : int
         Room for so many runs.
 
@@ -123,12 +123,12 @@ def distinct_runs(ranks, starts, has_breaks, most):
     for document in range(starts.shape[0] - 1):
         begin = starts[document]
         while begin < starts[document + 1]:
-            end = run_end(ranks, begin, starts[document + 1], has_breaks)
+            end = run_end(codes, begin, starts[document + 1], has_breaks)
             if end > begin:
-                slot = run_hash(ranks, begin, end) & (size - 1)
+                slot = run_hash(codes, begin, end) & (size - 1)
                 run = table[slot]
                 while run >= 0 and not (
-                    lengths[run] == end - begin and equal_runs(ranks, places[run], begin, end - begin)
+                    lengths[run] == end - begin and equal_runs(codes, places[run], begin, end - begin)
                 ):
                     slot = (slot + 1) & (size - 1)
                     run = table[slot]
@@ -156,8 +156,8 @@ def distinct_runs(ranks, starts, has_breaks, most):
 
 
 @njit
-def joined_runs(ranks, new_ranks, places, lengths):
-    """Write ``new_ranks`` of the ranks of runs one after the other, a break after each: uint32."""
+def joined_runs(codes, new_ranks, places, lengths):
+    """Write ``new_ranks`` of the codes of runs one after the other, a break after each: uint32."""
     n_symbols = lengths.shape[0]
     for length in lengths:
         n_symbols += length
@@ -165,7 +165,7 @@ def joined_runs(ranks, new_ranks, places, lengths):
     place = 0
     for run in range(lengths.shape[0]):
         for i in range(places[run], places[run] + lengths[run]):
-            symbols[place] = new_ranks[ranks[i]]
+            symbols[place] = new_ranks[codes[i]]
             place += 1
         place += 1
     return symbols

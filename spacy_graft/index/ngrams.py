@@ -94,8 +94,8 @@ class NgramIndex:
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
         if n_shards == 1 and len(stream.symbols) + stream.n_documents >= 2**31:
             raise ValueError(
-                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index holds at "
-                "most 2,147,483,647. Train on fewer documents, or give the block a max_length and split the texts."
+                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index in one "
+                "piece holds at most 2,147,483,647."
             )
         text = RankedText.of_stream(stream, min_df)
         if n_shards == 1:
@@ -195,6 +195,10 @@ class NgramIndex:
         """The longest n-gram with the same documents as each distinct node, wherever in the tree it stands."""
         longest = self.longest_node[np.asarray(nodes, np.int64)]
         return self._symbols_at(longest, self.longest[longest])
+
+    def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+        """N-grams of nodes, of lengths from that of the shortest to that of the longest: int64 (nodes), both."""
+        return self._symbols_at(nodes, lengths)
 
     def _symbols_at(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
         """So many symbols of each node; all arrays share memory."""

@@ -37,15 +37,19 @@ class RankedText:
     @classmethod
     def of_stream(cls, stream: Stream, min_df: int) -> RankedText:
         """The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them."""
-        alphabet, ranks = alphabet_of(stream.symbols)
-        has_breaks = alphabet.dtype == np.uint32 and not alphabet[:1].all()
-        most = stream.n_documents + (int(np.count_nonzero(ranks == 0)) if has_breaks else 0)
-        places, lengths, bounds, documents = kernels.distinct_runs(ranks, stream.starts, has_breaks, most)
-        frequent = kernels.document_frequencies(ranks, stream.starts, len(alphabet)) >= min_df
-        if has_breaks:
-            frequent[0] = False
+        if stream.symbols.dtype == np.uint32:
+            # Code points are small numbers as they are.
+            codes, has_breaks = stream.symbols, True
+            alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
+            most = stream.n_documents + len(codes) - int(np.count_nonzero(codes))
+        else:
+            (alphabet, codes), has_breaks = np.unique(stream.symbols, return_inverse=True), False
+            codes, most = codes.astype(np.uint32), stream.n_documents
+        frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
+        frequent[:1] &= not has_breaks
         new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
-        symbols = kernels.joined_runs(ranks, new_ranks, places, lengths)
+        places, lengths, bounds, documents = kernels.distinct_runs(codes, stream.starts, has_breaks, most)
+        symbols = kernels.joined_runs(codes, new_ranks, places, lengths)
         return cls(
             symbols=symbols.astype(np.min_scalar_type(int(frequent.sum()))),
             alphabet=np.concatenate([alphabet[:1], alphabet[frequent]]),
@@ -54,15 +58,3 @@ class RankedText:
             documents=documents,
             n_documents=stream.n_documents,
         )
-
-
-def alphabet_of(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted distinct symbols, and each symbol's rank among them."""
-    if symbols.dtype == np.uint32 and len(symbols):
-        # Code points: counting beats sorting.
-        alphabet = np.flatnonzero(np.bincount(symbols)).astype(np.uint32)
-        table = np.zeros(int(alphabet[-1]) + 1, np.uint32)
-        table[alphabet] = np.arange(len(alphabet), dtype=np.uint32)
-        return alphabet, table[symbols]
-    alphabet, ranks = np.unique(symbols, return_inverse=True)
-    return alphabet, ranks.astype(np.uint32)

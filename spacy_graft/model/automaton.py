@@ -16,10 +16,10 @@ class Automaton(NamedTuple):
 
     Time of a pass: proportional to the symbols and the distinct n-grams found, independent of the number of n-grams.
 
-    Memory: 12 bytes a cell, 20 to 28 a letter and 16 an n-gram. Cells are the transitions and, in practice, half as
-    many free ones. A state has a transition for every symbol that extends one of its suffixes of two symbols or more:
-    at least one, except at the ends of n-grams, and at most one a letter. Measured: 3,000 n-grams of 2 to 8 characters
-    have 8 transitions a state in English, 1.1 MB, and 2 in Chinese (1,300 letters), 0.6 MB.
+    Memory: 12 bytes a cell, 20 to 28 a letter and 16 an n-gram. Cells are the transitions and, in practice, a third as
+    many free ones. A state has a transition for every symbol that extends one of its suffixes of four symbols or more.
+    Measured: 19,450 n-grams of 1 to 32 characters of English film reviews have 44,657 states with 2.8 transitions each,
+    2 MB.
 
     Attributes
     ----------
@@ -86,10 +86,10 @@ class Automaton(NamedTuple):
         """
         from . import kernels
 
-        last_document = np.full(len(self.rows) + 1, -1)
-        found = np.empty(len(self.rows) + 2, np.int64)
-        symbols = signed(documents.symbols)
-        kernels.add_scores(self, symbols, documents.starts, weights, totals, last_document, found)
+        last_document = np.full(len(self.rows) + 1, -1, np.int32)
+        found = np.empty(len(self.rows) + 2, np.int32)
+        ends = self._ends(documents.symbols, documents.starts)
+        kernels.add_scores(self, ends, documents.starts, weights, totals, last_document, found)
 
     def occurrences(self, symbols: np.ndarray) -> np.ndarray:
         """Return every occurrence of every n-gram: its row of the weights, its first symbol and one past its last.
@@ -106,13 +106,21 @@ class Automaton(NamedTuple):
         """
         from . import kernels
 
-        keys = signed(symbols)
-        found = np.empty((len(keys), 3), np.int64)
-        n_found = kernels.occurrences(self, keys, found)
+        ends = self._ends(symbols, np.array([0, len(symbols)]))
+        found = np.empty((len(symbols), 3), np.int64)
+        n_found = kernels.occurrences(self, ends, found)
         if n_found > len(found):
             found = np.empty((n_found, 3), np.int64)
-            kernels.occurrences(self, keys, found)
+            kernels.occurrences(self, ends, found)
         return found[:n_found]
+
+    def _ends(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """The longest n-gram that ends with each symbol; the number of n-grams where there is none."""
+        from . import kernels
+
+        ends = np.empty(len(symbols), np.int32)
+        kernels.find_ends(self, signed(symbols), starts, ends)
+        return ends
 
 
 def sorted_ngrams(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,12 +15,12 @@ PLACE    where the row of its transitions begins
 LAST     last cell of that row
 ======== ======================================================================================================
 
-All transitions together would be a table of states × letters, most of it equal to the row of the root or to that of the
-last letter. So a state of depth 2 or more keeps only transitions to states of depth 3 or more, one of depth 1 those to
-depth 2, and the root (``root[letter]``) those to depth 1. These rows are sparse and are interleaved in ``cells`` (a
-double array). In the finished automaton a state *is* the place where its row begins: ``cells[state + letter]`` is a
-transition of the state if its OWNER is the state, and then leads to NEXT. No two states have the same place; the root
-has place 0 and owns no cell.
+All transitions together would be a table of states × letters, most of it equal to the rows of the root, of the last
+letter, of the last two and of the last three. So a state of depth 4 or more keeps only transitions to states of depth 5
+or more, one of depth 1 to 3 those to its children, and the root (``root[letter]``) those to depth 1. These rows are
+sparse and are interleaved in ``cells`` (a double array). In the finished automaton a state *is* the place where its row
+begins: ``cells[state + letter]`` is a transition of the state if its OWNER is the state, and then leads to NEXT. No two
+states have the same place; the root has place 0 and owns no cell.
 """
 
 from .._numba import inlined, njit
@@ -29,6 +29,9 @@ from ..extract.kernels import find
 
 LETTER, CHILD, FAIL, SIZE, START, STOP, OUTPUT, PLACE, LAST = range(9)
 OWNER, NEXT, LINK = range(3)
+
+#: Depth from which on the row of a state has the transitions of its suffixes too.
+OWN_ROW = 4
 
 #: Owner of a cell that no row has taken.
 UNOWNED = -1
@@ -99,7 +102,7 @@ def grow_trie(letters, bounds, root, trie, shorter):
 def row_of(trie, state, cells, row):
     """Transitions of a state, into the rows of ``row``: letters and targets; returns their number.
 
-    They are its children and, if that is of depth 2 or more, the row of the state's FAIL, whose cells are LAST of that
+    They are its children and, if that is of depth 4 or more, the row of the state's FAIL, whose cells are LAST of that
     state, LINK of that cell, and so on to EMPTY. The third row holds the last state that used each letter.
     """
     size = 0
@@ -110,7 +113,7 @@ def row_of(trie, state, cells, row):
         row[2, letter] = state
         size += 1
     fail = trie[state, FAIL]
-    cell = trie[fail, LAST] if trie[fail, SIZE] > 1 else EMPTY
+    cell = trie[fail, LAST] if trie[fail, SIZE] >= OWN_ROW else EMPTY
     while cell != EMPTY:
         letter = cell - trie[fail, PLACE]
         if row[2, letter] != state:
@@ -164,72 +167,91 @@ def place_rows(trie, n_states, cells, output, row):
 
 
 @inlined
-def step(cells, state, alone, previous, letter):
-    """Next state. ``alone`` and ``previous`` are the states of only this letter and of only the letter before.
+def step(cells, one, two, three, state, letter, alone):
+    """Next states: those of only the last two and three letters, and that of all.
+
+    ``one``, ``two`` and ``three`` are the states of only the last letters so far; ``alone`` is that of only the next.
 
     The next letter of a text is unpredictable, and a mispredicted branch costs more than everything else here: so all
-    three places are read, and the result is selected by arithmetic. (Inlined, because LLVM emits branches if it is a
-    call.)
+    places are read, and the result is selected by arithmetic. (Inlined, because LLVM emits branches if it is a call.)
     """
-    pair = previous + letter
-    deepest = alone + (cells[pair, NEXT] - alone) * (cells[pair, OWNER] == previous)
+    next_two = transition(cells, one, letter, alone)
+    next_three = transition(cells, two, letter, next_two)
+    deepest = transition(cells, three, letter, next_three)
+    return next_two, next_three, transition(cells, state, letter, deepest)
+
+
+@inlined
+def transition(cells, state, letter, otherwise):
+    """The transition of a state by a letter, or another state if it has none."""
     cell = state + letter
-    return deepest + (cells[cell, NEXT] - deepest) * (cells[cell, OWNER] == state)
+    return otherwise + (cells[cell, NEXT] - otherwise) * (cells[cell, OWNER] == state)
 
 
 @njit
-def add_scores(automaton, symbols, starts, weights, totals, last_document, found):
+def find_ends(automaton, symbols, starts, ends):
+    """``ends[i]`` becomes the longest n-gram that ends with symbol i of its document; the number of n-grams if none."""
+    # Outside of the loop: each access to an attribute counts a reference to its array.
+    slots, keys, root = automaton.slots, automaton.keys, automaton.root
+    cells, output = automaton.cells, automaton.output
+    for document in range(starts.shape[0] - 1):
+        one = two = three = state = 0
+        for position in range(starts[document], starts[document + 1]):
+            letter = find(symbols[position], slots, keys) + 1
+            alone = root[letter]
+            two, three, state = step(cells, one, two, three, state, letter, alone)
+            one = alone
+            ends[position] = output[state]
+
+
+@njit
+def add_scores(automaton, ends, starts, weights, totals, last_document, found):
     """``totals[d] += Σ weights[row of f]`` over the n-grams f that document d has, however often it has them.
 
-    The sum is in the order in which the n-grams end in the document, those found as suffixes of others last.
-    ``last_document`` (n_features + 1, negative) is the last document of each n-gram; ``found`` needs n_features + 2.
+    The sum is in the order in which the n-grams end in the document, those found as suffixes of others last. ``ends``
+    is that of :func:`find_ends`; ``last_document`` (n_features + 1, negative) is the last document of each n-gram;
+    ``found`` needs n_features + 2.
     """
-    none = automaton.shorter.shape[0]
+    shorter, rows = automaton.shorter, automaton.rows
     for document in range(starts.shape[0] - 1):
-        last_document[none] = document
+        last_document[shorter.shape[0]] = document
         n_found = 0
-        state = 0
-        previous = 0
         for position in range(starts[document], starts[document + 1]):
-            letter = find(symbols[position], automaton.slots, automaton.keys) + 1
-            alone = automaton.root[letter]
-            state = step(automaton.cells, state, alone, previous, letter)
-            previous = alone
-            feature = automaton.output[state]
-            found[n_found] = feature
-            n_found += last_document[feature] != document  # no branch here either
-            last_document[feature] = document
+            n_found = found_once(ends[position], document, last_document, found, n_found)
         k = 0
         while k < n_found:
-            row = automaton.rows[found[k]]
+            n_found = found_once(shorter[found[k]], document, last_document, found, n_found)
+            k += 1
+        for k in range(n_found):
+            row = rows[found[k]]
             for label in range(totals.shape[1]):
                 totals[document, label] += weights[row, label]
-            feature = automaton.shorter[found[k]]
-            if last_document[feature] != document:
-                last_document[feature] = document
-                found[n_found] = feature
-                n_found += 1
-            k += 1
+
+
+@inlined
+def found_once(feature, document, last_document, found, n_found):
+    """Put a feature into ``found`` unless the document has it already; returns how many there are."""
+    found[n_found] = feature
+    n_found += last_document[feature] != document  # no branch here either
+    last_document[feature] = document
+    return n_found
 
 
 @njit
-def occurrences(automaton, symbols, found):
-    """Every occurrence as (row of the n-gram, start, end), in ``found`` up to its length; returns their number."""
-    none = automaton.shorter.shape[0]
+def occurrences(automaton, ends, found):
+    """Every occurrence as (row of the n-gram, start, end), in ``found`` up to its length; returns their number.
+
+    ``ends`` is that of :func:`find_ends`, of one document.
+    """
+    shorter, lengths, rows = automaton.shorter, automaton.lengths, automaton.rows
     n_found = 0
-    state = 0
-    previous = 0
-    for position in range(symbols.shape[0]):
-        letter = find(symbols[position], automaton.slots, automaton.keys) + 1
-        alone = automaton.root[letter]
-        state = step(automaton.cells, state, alone, previous, letter)
-        previous = alone
-        feature = automaton.output[state]
-        while feature != none:
+    for position in range(ends.shape[0]):
+        feature = ends[position]
+        while feature != shorter.shape[0]:
             if n_found < found.shape[0]:
-                found[n_found, 0] = automaton.rows[feature]
-                found[n_found, 1] = position + 1 - automaton.lengths[feature]
+                found[n_found, 0] = rows[feature]
+                found[n_found, 1] = position + 1 - lengths[feature]
                 found[n_found, 2] = position + 1
             n_found += 1
-            feature = automaton.shorter[feature]
+            feature = shorter[feature]
     return n_found

@@ -10,10 +10,12 @@ import numpy as np
 
 from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
+from ..graft.solution import Stability
 from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
 from .table import FeatureTable, Vocabularies, damaged_model, pack_message, unpack_message
+from .word_scores import pack_word_scores, unpack_word_scores
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -25,6 +27,11 @@ MODEL_PARTS = {"nodes": dict, "attrs": dict, "params": dict, "shims": list}
 TRANSIENT = {"blocks", "snapshot"}
 #: What a snapshot is saved as, beside its arrays.
 SNAPSHOT_ATTRS = ("features", "mean_scale", "vocabularies", "notes", "length_shares")
+#: What else is saved of models that have it.
+WORD_SCORES, STABILITY = "word_scores", "stability"
+OPTIONAL_ATTRS = (WORD_SCORES, STABILITY)
+#: The arrays of the stability of features.
+STABILITY_ARRAYS = {"probabilities", "intervals"}
 
 
 def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, dict[str, bytes]]:
@@ -50,7 +57,7 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
         raise damaged_model(f"it is another model, {name!r}")
     if TRANSIENT.intersection(attrs) or not set(attrs).issuperset(SNAPSHOT_ATTRS):
         raise damaged_model(f"it has the wrong attributes: {', '.join(map(repr, attrs)) or 'none'}")
-    others = {attr: value for attr, value in attrs.items() if attr not in SNAPSHOT_ATTRS}
+    others = {attr: value for attr, value in attrs.items() if attr not in (*SNAPSHOT_ATTRS, *OPTIONAL_ATTRS)}
     for value in others.values():
         unpack_message(value)
     # Models over texts are read without spaCy.
@@ -61,13 +68,18 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
 
 def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
     """What is saved of a snapshot, or of a model without weights, beside its arrays."""
-    return {
+    stability = None if snapshot is None else snapshot.stability
+    attrs = {
         "features": (FeatureTable.empty() if snapshot is None else snapshot.features).to_bytes(),
         "mean_scale": pack_message(0.0 if snapshot is None else snapshot.mean_scale),
         "length_shares": pack_message([] if snapshot is None else snapshot.length_shares.tolist()),
         "vocabularies": (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes(),
         "notes": pack_message({} if snapshot is None else dict(snapshot.notes)),
+        **({} if stability is None else {STABILITY: pack_message(vars(stability))}),
     }
+    if snapshot is not None and snapshot.word_scores is not None:
+        attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
+    return attrs
 
 
 def read_snapshot(
@@ -104,9 +116,36 @@ def read_snapshot(
     vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
     check_params(params, features)
     check_features(features, vocabularies, blocks, strings)
+    word_scores = unpack_word_scores(unpack_message(attrs[WORD_SCORES]), blocks) if WORD_SCORES in attrs else None
     if params["W"] is None:
         return None
-    return Snapshot(blocks, features, params["W"], params["b"], mean_scale, vocabularies, notes, length_shares=shares)
+    stability = read_stability(attrs[STABILITY], *params["W"].shape) if STABILITY in attrs else None
+    return Snapshot(
+        blocks,
+        features,
+        params["W"],
+        params["b"],
+        mean_scale,
+        vocabularies,
+        notes,
+        length_shares=shares,
+        word_scores=word_scores,
+        stability=stability,
+    )
+
+
+def read_stability(data: bytes, n_features: int, n_labels: int) -> Stability:
+    """Read the selection probabilities and intervals of a model; raise a ValueError if they are damaged."""
+    message = unpack_message(data)
+    if not isinstance(message, dict) or set(message) != STABILITY_ARRAYS:
+        raise damaged_model("its selection probabilities and intervals are not both there")
+    for name, values in message.items():
+        check_floats(name, values)
+    stability = Stability(**message)
+    stability.check_shape(n_features, n_labels)
+    if ((stability.probabilities < 0.0) | (stability.probabilities > 1.0)).any():
+        raise damaged_model("a selection probability is not between 0 and 1")
+    return stability
 
 
 def checked_shares(values: Any) -> np.ndarray:
@@ -132,11 +171,16 @@ def check_params(params: dict[str, Any], features: FeatureTable) -> None:
     if params["W"] is None and params["b"] is None and not features.n_features:
         return
     for name, param in params.items():
-        if not isinstance(param, np.ndarray) or param.dtype.newbyteorder("=") != np.float64:
-            raise damaged_model(f"{name} is not an array of 64-bit floating point numbers")
-        if not np.isfinite(param).all():
-            raise damaged_model(f"{name} has values that are not finite")
+        check_floats(name, param)
     check_shapes(features, params["W"], params["b"])
+
+
+def check_floats(name: str, values: Any) -> None:
+    """Raise a ValueError unless this is an array of finite float64."""
+    if not isinstance(values, np.ndarray) or values.dtype.newbyteorder("=") != np.float64:
+        raise damaged_model(f"{name} is not an array of 64-bit floating point numbers")
+    if not np.isfinite(values).all():
+        raise damaged_model(f"{name} has values that are not finite")
 
 
 def check_features(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, is_ngram_block
+from ..extract.blocks import Block, ReadingBlock, VectorsBlock, is_ngram_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm, Term
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
     from ..extract.terms import SymbolTerm
-    from ..graft.solution import Solution
+    from ..graft.solution import Solution, Stability
+    from ..vectors.word_scores import WordScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,12 @@ class Snapshot:
     length_shares : float64 (n_features)
         What each feature adds to the length of a document (:mod:`spacy_graft.extract.feature_lengths`). If empty, the
         length is the number of distinct words.
+    word_scores : WordScores, optional
+        What words with a vector add to the scores; document weights do not apply to it.
     vocabularies : Vocabularies
         Of the blocks whose item values depend on one.
+    stability : Stability, optional
+        How often the features were selected again, and intervals of their weights.
     notes : mapping of str to plain values
         What else is saved with these weights, such as the report of their training.
     matcher : Matcher
@@ -70,6 +75,8 @@ class Snapshot:
     notes: Mapping[str, Any] = field(default_factory=dict)
     matcher: Matcher = field(default_factory=Matcher)
     length_shares: np.ndarray = field(default_factory=partial(np.zeros, 0))
+    word_scores: WordScores | None = None
+    stability: Stability | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
@@ -77,6 +84,9 @@ class Snapshot:
         object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
         check_shares(self.features, self.length_shares)
+        check_word_scores(self.word_scores, self.blocks, self.n_labels)
+        if self.stability is not None:
+            self.stability.check_shape(self.features.n_features, self.n_labels)
 
     @classmethod
     def without_features(cls, blocks: Blocks, n_labels: int) -> Snapshot:
@@ -93,7 +103,13 @@ class Snapshot:
 
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
-        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor)
+        return replace(
+            self,
+            weights=self.weights / divisor,
+            intercepts=self.intercepts / divisor,
+            word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
+            stability=None if self.stability is None else self.stability.divided(divisor),
+        )
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
@@ -101,6 +117,7 @@ class Snapshot:
             self.features is other.features
             and self.mean_scale == other.mean_scale
             and self.vocabularies is other.vocabularies
+            and self.word_scores is other.word_scores
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("weights", "intercepts", "length_shares")
@@ -121,6 +138,8 @@ class Snapshot:
         from ..extract.lengths import WORDS, document_lengths, reads_words
 
         readers = reading_blocks(self.blocks, features)
+        if self.word_scores is not None:
+            readers[self.word_scores.block] = as_reading_block(self.blocks[self.word_scores.block])
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
         lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
@@ -151,7 +170,11 @@ class Snapshot:
         if self.mean_scale:
             lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
             totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
-        return self.intercepts + totals[:, : self.n_labels]
+        scores = self.intercepts + totals[:, : self.n_labels]
+        if self.word_scores is not None:
+            words = streams[self.word_scores.block]
+            self.word_scores.add_scores(words.symbols, words.starts, scores)
+        return scores
 
     @property
     def _counts_words(self) -> bool:
@@ -223,6 +246,21 @@ class Snapshot:
         features, values = features[order], values[order]
         return features, values, self.weights[features], self._document_weight(doc, features, values)
 
+    def word_contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the words of a document with a vector add to its scores: the sum of ``values[:, None] * scores``.
+
+        Returns
+        -------
+        rows : int64 (n)
+            The words, as rows of the lexicon of :attr:`word_scores`.
+        values : float64 (n)
+        scores : float64 (n, n_labels)
+        """
+        if self.word_scores is None:
+            return np.empty(0, np.int64), np.empty(0), np.empty((0, self.n_labels))
+        block = as_reading_block(self.blocks[self.word_scores.block])
+        return self.word_scores.contributions(read_streams([block], [doc])[block].symbols)
+
     def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
         if not self.mean_scale:
             return 1.0
@@ -251,6 +289,8 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
         float(solution.mean_scale),
         Vocabularies(solution.vocabularies),
         length_shares=solution.length_shares,
+        word_scores=solution.word_scores,
+        stability=solution.stability,
     )
 
 
@@ -279,6 +319,16 @@ def named_terms(
     return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
 
 
+def texts_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[str]:
+    """The names of several n-grams or items as one text each, as models show them."""
+    if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
+        # Code points: of the many n-grams of characters each would be taken apart and put together again.
+        joined = np.concatenate([np.empty(0, np.uint32), *symbols]).astype("<u4").tobytes()
+        text = joined.decode("utf-32-le", "surrogatepass")
+        return [text[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
+    return [block.text(names) for names in names_of(block, symbols, strings)] if len(symbols) else []
+
+
 def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
     """The names of the symbols of several n-grams or items."""
     if not is_ngram_block(block):
@@ -303,6 +353,26 @@ def check_shares(features: FeatureTable, shares: np.ndarray) -> None:
             f"The model has {features.n_features} features, but shares of document lengths have the shape "
             f"{shares.shape}: they do not belong together."
         )
+
+
+def check_word_scores(word_scores: WordScores | None, blocks: Blocks, n_labels: int) -> None:
+    """Raise a ValueError unless there is a score of each word for each label, and a block that reads the words."""
+    if word_scores is None:
+        return
+    block_of_word_scores(blocks, word_scores.block)
+    if word_scores.n_labels != n_labels:
+        raise ValueError(f"The model has {n_labels} labels, but scores of words for {word_scores.n_labels}.")
+
+
+def block_of_word_scores(blocks: Mapping[str, Block], name: str) -> VectorsBlock:
+    """Return the block that reads the words with vectors; or raise a ValueError."""
+    block = blocks.get(name)
+    if block is None or not is_vectors_block(block):
+        raise ValueError(
+            f"The model has scores of words of block {name!r}, but its config has no such block of vectors. Use the "
+            f"config that it was trained with."
+        )
+    return block
 
 
 def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:

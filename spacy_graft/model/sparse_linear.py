@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -15,9 +15,6 @@ from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
 from .snapshot import Snapshot
 from .table import unpack_message
-
-if TYPE_CHECKING:
-    pass
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -107,12 +104,17 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         return self
 
     def _copy(self, seen: dict[int, Any] | None = None) -> SparseLinearModel:
-        return SparseLinear(self.attrs["blocks"]).from_dict(self.to_dict())
+        copied = SparseLinear(self.attrs["blocks"]).from_dict(self.to_dict())
+        own = self.attrs[SNAPSHOT]
+        if own is not None and own.word_scores is not None:
+            # Vectors of the pipeline are not part of the message.
+            copied.attrs[SNAPSHOT] = replace(copied.attrs[SNAPSHOT], word_scores=own.word_scores)
+        return copied
 
 
 @registry.architectures("spacy_graft.SparseLinear.v1")
 def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
-    """Linear model over the features of documents: f_i = b + a_i Σ_k W_k x_ik.
+    """Linear model over the features of documents: f_i = b + a_i Σ_k W_k x_ik, and what words add by their vectors.
 
     x_ik is 1 if the document has the n-gram k and else 0; for an item it is its value there, for a combination the
     product of the values of its members. a_i is the document weight.

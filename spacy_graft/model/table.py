@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import srsly
+from srsly import msgpack
 
 from ..extract.bags import Vocabulary
 from ..extract.terms import NamedTerm, Term
@@ -138,19 +137,17 @@ def check_version(version: int, known: int) -> None:
 
 
 def pack_message(value: Any) -> bytes:
-    """Write plain values and arrays as MessagePack."""
-    data: bytes = srsly.msgpack_dumps(value)
+    """Write plain values and arrays as MessagePack. Strings may have halves of surrogate pairs."""
+    data: bytes = msgpack.dumps(value, use_bin_type=True, unicode_errors="surrogatepass")
     return data
 
 
 def unpack_message(data: bytes) -> Any:
     """Read MessagePack; any error is a ValueError. Sizes that damaged data claims are not allocated."""
     try:
-        return srsly.msgpack_loads(data)
+        return msgpack.loads(data, raw=False, unicode_errors="surrogatepass")
     except Exception as error:
         raise damaged_model(f"it is not valid MessagePack ({error})") from error
-    finally:
-        gc.enable()  # srsly disables the collector while it reads, and does not enable it again after an error
 
 
 def checked_list(values: Any, kind: type[ValueT], name: str) -> list[ValueT]:

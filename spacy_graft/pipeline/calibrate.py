@@ -100,7 +100,7 @@ def calibrate(
     ------
     ValueError
         If the pipeline does not have exactly one enabled graft component, if the component has no weights, if there are
-        no examples, or if an annotation is invalid.
+        no examples, or if an annotation is invalid; or if weights are locked, but a temperature is asked for.
 
     Warns
     -----
@@ -108,6 +108,11 @@ def calibrate(
         If no temperature is best, because all documents are predicted correctly, or not better than by chance.
     """
     component = graft_component(nlp)
+    if temperature and component.constraints.locks:
+        raise ValueError(
+            f"[{component.name}] Some weights are locked, which a temperature would change. Give temperature=False, or "
+            f"take back the locks with edit."
+        )
     documents = read_documents(component, list(annotated_before(nlp, component, examples)))
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0

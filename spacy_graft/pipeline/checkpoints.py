@@ -104,7 +104,7 @@ class Checkpoints:
 
 def reportless(data: TrainingData) -> TrainingData:
     """The data without what follows from it, and what the builder of a network reports: times and paths, say."""
-    data = replace(data, indexes=None)
+    data = replace(data, indexes=None, names=None)
     if data.network is None:
         return data
     return replace(data, network=replace(data.network, graph=replace(data.network.graph, report={})))

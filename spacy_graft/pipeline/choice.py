@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import metrics
 from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import PARSIMONY, GraftingPath
+from ..held_out import Judge, is_exhausted, is_small, lowest_of_parabola, parsimonious
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from ..graft.points import PointFit
 
-#: Points without a lower log-loss after which a path ends.
-PATIENCE = 2
 #: Strengths of refits that are tried are this far apart; the least and the largest.
 FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
+#: A refit that leaves so little of features that word vectors decide.
+VECTORS_ALONE = 2.0 * FACTOR**6
 #: Temperature, or one over it, of a refit that need not be looked for again.
 MILD_TEMPERATURE = 1.25
 #: Gain in log-loss that is worth another refit, as a share of the log-loss.
@@ -56,8 +56,8 @@ class Origin(NamedTuple):
         return cls(text, document_text(reference), dict(reference.cats), reference.user_data.get(WEIGHT_KEY))
 
 
-class HeldOut:
-    """Held-out documents, read once.
+class HeldOut(Judge):
+    """Held-out Docs, read once.
 
     Memory: as of :class:`ExtractedCorpus`, and the scores under one model.
 
@@ -70,16 +70,23 @@ class HeldOut:
         Those that the corpus has been chosen from.
     judging : sequence of bool
         Which of them it has.
+    locked : bool
+        Whether models have locked weights, which no temperature may change.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, strings: StringStore, examples: Sequence[Example], judging: Sequence[bool]
+        self,
+        corpus: ExtractedCorpus,
+        strings: StringStore,
+        examples: Sequence[Example],
+        judging: Sequence[bool],
+        locked: bool = False,
     ) -> None:
+        super().__init__(corpus.targets(), corpus.reader.exclusive, locked)
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
         self.lengths = corpus.lengths(self.streams)
-        self.targets = corpus.targets()
         self._origins = [Origin.of(example) for example in examples]
         texts = [unread_text(example.predicted) for example in compress(examples, judging)]
         #: The number of each text that has not been read elsewhere.
@@ -99,38 +106,10 @@ class HeldOut:
         numbers = [-1 if text is None else self._numbers.get(text, -1) for text in texts]
         return None if -1 in numbers else numbers
 
-    @property
-    def exclusive(self) -> bool:
-        """Whether labels are mutually exclusive."""
-        return self.corpus.reader.exclusive
-
     @cached_property
     def digest(self) -> str:
         """What two sets of documents share only if they are the same."""
         return digest_of([self.streams, self.lengths, self.targets])
-
-    @cached_property
-    def doubted(self) -> np.ndarray:
-        """Targets as if there were one document more, of which nothing is known: float64 (n_documents, n_labels).
-
-        Refits and temperatures are chosen by them. Documents that are all predicted correctly would ask for weights
-        without bound. As Platt 1999, "Probabilistic outputs for support vector machines", section 2.2, who has one
-        document more of each label.
-        """
-        values, n = self.targets.values, len(self.corpus)
-        any_label = 1.0 / values.shape[1] if self.exclusive else 0.5
-        return np.asarray((n * values + any_label) / (n + 1.0))
-
-    @cached_property
-    def baseline(self) -> float:
-        """The log-loss of the shares of labels, for all documents alike."""
-        targets = self.targets
-        importance = targets.known * targets.weights[:, None]
-        shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
-        losses = metrics.document_losses(
-            np.broadcast_to(shares, targets.values.shape), targets.values, targets.known, exclusive=self.exclusive
-        )
-        return self.mean(losses)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
         """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""
@@ -139,36 +118,6 @@ class HeldOut:
         if known is None or not known[0].scores_like(snapshot):
             self._scored = known = snapshot, snapshot.scores_of_streams(self.streams, self.lengths, self.strings)
         return known[1]
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Of all labels: float64 (n_documents, n_labels)."""
-        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
-
-    def losses(self, probabilities: np.ndarray) -> np.ndarray:
-        """The log-loss of each document: float64 (n_documents)."""
-        targets = self.targets
-        return metrics.document_losses(probabilities, targets.values, targets.known, exclusive=self.exclusive)
-
-    def doubting_loss(self, scores: np.ndarray) -> float:
-        """The mean log-loss of scores for the targets of :attr:`doubted`."""
-        known = self.targets.known
-        losses = metrics.document_losses(self.probabilities(scores), self.doubted, known, exclusive=self.exclusive)
-        return self.mean(losses)
-
-    def mean(self, losses: np.ndarray) -> float:
-        """The mean over documents, by their weights."""
-        return metrics.mean(losses, self.targets.weights)
-
-    def error(self, losses: np.ndarray) -> float:
-        """The standard error of that mean."""
-        weights = self.targets.weights
-        return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
-
-    def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature for the targets of :attr:`doubted`; 1 if there is none."""
-        targets = self.targets
-        best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
-        return 1.0 if best is None else best
 
 
 @dataclass(frozen=True)
@@ -352,16 +301,26 @@ class Choice:
         point.report.left_out = list(blocks)
         return self._take(point, point.log_loss <= chosen.log_loss)
 
-    def take_network(self, alpha: float, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> bool:
-        """Judge a fit with another network strength at the chosen point, and choose it if its log-loss is lower.
+    def take_strength(
+        self,
+        strengths: Mapping[str, float],
+        option: str,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+    ) -> bool:
+        """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
 
-        Without the network it is chosen if the log-loss is no higher. Its refit is looked for, beginning with that of
-        the chosen point: what shrinks weights is refit and network together.
+        Without the network, or without word vectors, it is chosen if the log-loss is no higher. Its refit is looked
+        for, beginning with that of the chosen point: what shrinks weights is refit and network together.
 
         Parameters
         ----------
-        alpha : float
-            0 for a fit without the network.
+        strengths : mapping of str to float
+            Those of the fit, by option of the learner.
+        option : str
+            The one that is tried: 0 for a fit without a network, or without word vectors.
         fit, named, held_out, scorer
             As of :meth:`judge`.
 
@@ -371,9 +330,11 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point, _ = self._judged(fit, named, held_out, scorer, -math.inf)
-        point.report.network_alpha = alpha
-        return self._take(point, is_better_network(alpha, point.log_loss, chosen.log_loss))
+        # Where vectors say more than the features, the best refit can be far from that without vectors.
+        also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
+        point, _ = self._judged(fit, named, held_out, scorer, -math.inf, also)
+        point = replace(point, report=point.report.with_strengths(strengths))
+        return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
 
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
         if is_good and is_small(point.report.n_active, self.learner.parsimony):
@@ -382,11 +343,20 @@ class Choice:
         return False
 
     def _judged(
-        self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer, least: float = math.inf
+        self,
+        fit: PointFit,
+        named: Snapshot,
+        held_out: HeldOut,
+        scorer: Scorer,
+        least: float = math.inf,
+        also: Sequence[float] = (),
     ) -> tuple[JudgedPoint, float]:
-        """The present point of a path, and the log-loss of its trial, which should be below ``least``."""
+        """The present point of a path, and the log-loss of its trial, which should be below ``least``.
+
+        The search for its refit begins at the present one or at one of those in ``also``.
+        """
         trial_of = trials_of(fit, named, held_out)
-        trial = trial_of(fit.refit)
+        trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
         if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
@@ -415,47 +385,21 @@ class Choice:
             )
 
 
-def is_better_network(alpha: float, log_loss: float, least: float) -> bool:
-    """Whether a network strength is chosen over that with the least log-loss so far; of equal ones, no network is."""
-    return log_loss <= least if alpha == 0.0 else log_loss < least
+def is_better_strength(strength: float, log_loss: float, least: float) -> bool:
+    """Whether a strength is chosen over that with the least log-loss so far; of equal ones, 0 is."""
+    return log_loss <= least if strength == 0.0 else log_loss < least
 
 
-def is_exhausted(losses: Sequence[float]) -> bool:
-    """Whether the last log-losses of a path are not below an earlier one."""
-    return bool(losses) and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
-
-
-def parsimonious(
-    parsimony: str | int,
-    values: Sequence[Any],
-    losses: Sequence[float],
-    errors: Sequence[float],
-    sizes: Sequence[float],
-) -> int:
-    """The index of the point that ``parsimony`` asks for.
-
-    Parameters
-    ----------
-    parsimony : "best", "one_se" or int
-        See :class:`~spacy_graft.graft.settings.GraftingPath`. The rule of one standard error is that of Breiman,
-        Friedman, Olshen & Stone 1984, section 3.4.3.
-    values : sequence of numbers or tuples
-        Of points along a path; the larger is the better one.
-    losses, errors : sequence of float
-        Their log-losses and the standard errors of these.
-    sizes : sequence of float
-        Their features.
-    """
-    if parsimony == "one_se":
-        best = int(np.argmin(losses))
-        return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
-    small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
-    return max(small, key=values.__getitem__, default=0)
-
-
-def is_small(n_features: float, parsimony: str | int) -> bool:
-    """Whether a model has no more features than ``parsimony`` allows."""
-    return isinstance(parsimony, str) or n_features <= parsimony
+def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
+    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
+    if not judged:
+        return {}
+    losses, errors, sizes = (
+        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
+    )
+    values = [-loss for loss in losses]
+    return {rule: judged[parsimonious(rule, values, losses, errors, sizes)] for rule in PARSIMONY}
 
 
 def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:
@@ -472,11 +416,12 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
     @cache
     def trial_of(strength: float | None) -> Trial:
         solution = fit.refitted(strength)
-        snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
+        snapshot = replace(
+            named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
+        )
         scores = held_out.scores(snapshot)
-        temperature = held_out.temperature(scores)
-        judged = scores / temperature if fit.state.objective.network is not None else scores
-        return Trial(strength, snapshot, scores, temperature, held_out.doubting_loss(judged))
+        tempered = fit.state.objective.network is not None
+        return Trial(strength, snapshot, scores, *held_out.best_loss(scores, tempered))
 
     return trial_of
 
@@ -512,14 +457,3 @@ def strength_of(trial: Trial) -> float:
     """The strength of a trial that has one."""
     assert trial.strength is not None
     return trial.strength
-
-
-def lowest_of_parabola(values: Sequence[float]) -> tuple[float, float]:
-    """Where the parabola through (−1, a), (0, b), (1, c) is lowest, between −1 and 1, and by how much less than b."""
-    before, here, after = values
-    curvature = before - 2.0 * here + after
-    if not curvature > 0.0 or not math.isfinite(curvature):
-        return 0.0, 0.0
-    slope = 0.5 * (after - before)
-    place = min(max(-slope / curvature, -1.0), 1.0)
-    return place, -(slope * place + 0.5 * curvature * place**2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import tee
 from struct import pack
@@ -14,7 +15,15 @@ from spacy.tokens import Doc
 
 from ..extract.bags import Bags
 from ..extract.batches import symbols_of_documents
-from ..extract.blocks import Block, ReadingBlock, is_combination_block, is_item_block, is_ngram_block, is_reading_block
+from ..extract.blocks import (
+    Block,
+    ReadingBlock,
+    is_combination_block,
+    is_item_block,
+    is_ngram_block,
+    is_reading_block,
+    is_vectors_block,
+)
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
 from ..extract.streams import Stream
 from ..extract.unread import document_text
@@ -108,6 +117,18 @@ class ExtractedCorpus:
         corpus = self._of_documents([self.documents().with_labels(n_new, known=reader.exclusive)])
         corpus.reader = reader
         return corpus
+
+    def with_targets(self, values: np.ndarray, weight: float) -> ExtractedCorpus:
+        """The same documents with other targets, all known, and one example weight.
+
+        Parameters
+        ----------
+        values : float64 (n_documents, n_labels)
+        weight : float
+        """
+        documents = self.documents()
+        targets = Targets(values, np.ones(values.shape, np.bool_), np.full(len(values), weight))
+        return self._of_documents([replace(documents, targets=targets)])
 
     def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
         """Other documents of the same blocks."""
@@ -233,7 +254,11 @@ class ExtractedCorpus:
 
 
 def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:
-    """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read."""
+    """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read.
+
+    Document vectors also follow from the vectors of words (:mod:`spacy_graft.pipeline.vectors`).
+    """
+    blocks = {name: block for name, block in blocks.items() if not is_vectors_block(block)}
     ngram_blocks = {name: block for name, block in blocks.items() if is_ngram_block(block)}
     return {
         "streams": {name: streams[name] for name in ngram_blocks},

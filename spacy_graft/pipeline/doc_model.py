@@ -9,14 +9,17 @@ import numpy as np
 import spacy
 from spacy.tokens import Doc
 
+from ..estimator_files import SavedEstimator, checked_values
 from ..extract.batches import joined_streams
-from ..extract.blocks import Block, is_reading_block
+from ..extract.blocks import Block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
+from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
+from ..graft.report import Report
 from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
@@ -40,6 +43,8 @@ class DocSpace:
     def __init__(self, owner: str, blocks: Mapping[str, Block], learner: Any) -> None:
         self.blocks = dict(blocks)
         check_blocks_and_learner(owner, self.blocks, learner)
+        if any(map(is_vectors_block, self.blocks.values())):
+            raise ValueError(f"{owner}: candidates have no document vectors. Remove the block of vectors.")
         self._tokenizer = spacy.blank("xx")
 
     def learn(self, X: Iterable[str | Doc], names: Sequence[str] | None) -> list[Doc]:
@@ -56,6 +61,10 @@ class DocSpace:
                 raise ValueError(f"With blocks, candidates must be strings or Docs, but candidate {i} is {doc!r}.")
         return docs
 
+    def some(self, docs: Sequence[Doc], rows: np.ndarray) -> list[Doc]:
+        """Return some of the Docs."""
+        return [docs[row] for row in rows.tolist()]
+
     def training_data(self, docs: Sequence[Doc], /, **of_documents: Any) -> TrainingData:
         """Return the input of a learner; ``of_documents`` are the fields of targets and weights.
 
@@ -69,11 +78,35 @@ class DocSpace:
         reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
         streams = joined_streams(reading, docs)
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
-        return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, **of_documents)
+        strings = docs[0].vocab.strings
+
+        def texts(block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+            return texts_of(as_reading_block(self.blocks[block]), symbols, strings)
+
+        fields = fields_of_blocks(self.blocks, streams)
+        return TrainingData(**fields, lengths=lengths, names=FeatureNames(texts), **of_documents)
 
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
         """Return the model of a solution on training Docs."""
         return DocModel(snapshot_of_solution(solution, Blocks(self.blocks), docs[0].vocab.strings))
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return what tells that the training documents were a matrix: nothing."""
+        return {}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training texts: nothing."""
+        return {}
+
+    def snapshot(self, model: DocModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return model.snapshot
+
+    def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[DocModel, Report]:
+        """Return a model that has been saved, and the report of its training."""
+        checked_values(saved.space)
+        snapshot, report = saved.snapshot(Blocks(self.blocks), self._tokenizer.vocab.strings, n_labels)
+        return DocModel(snapshot), report
 
 
 class DocModel:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from spacy.language import Language
 
-from ..extract.blocks import is_block, is_combination_block, is_reading_block
-from ..graft.settings import Grafting, GraftingPath
+from ..extract.blocks import Block, is_block, is_combination_block, is_reading_block, is_vectors_block
+from ..graft.settings import Grafting, GraftingPath, PenaltySettings
 from ..graft.start import is_learner
 from ..messages import did_you_mean, listed
 from ..model.sparse_linear import SparseLinear
@@ -168,6 +168,7 @@ def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) ->
                 f"[{name}] The feature block {block_name!r} is {block!r}. Make it with one of @graft_features."
             )
     check_combinations(name, blocks)
+    check_vectors_blocks(name, blocks, learner)
     if isinstance(learner, Grafting) and learner.takes_all and any(map(is_combination_block, blocks.values())):
         raise ValueError(
             f"[{name}] Without min_gradient, Grafting selects all features at once, but combinations cannot be "
@@ -191,10 +192,35 @@ def check_optional_blocks(name: str, blocks: dict[str, Any], optional: Sequence[
             f"[{name}] optional_blocks of the learner has {listed(unknown)}, which is no block of this component."
             f"{did_you_mean(unknown[0], blocks)} The blocks: {listed(blocks)}."
         )
-    if not any(is_reading_block(block) for block_name, block in blocks.items() if block_name not in optional):
+    if not any(has_features(block) for block_name, block in blocks.items() if block_name not in optional):
         raise ValueError(
-            f"[{name}] optional_blocks of the learner has all blocks that read documents: {listed(optional)}. Remove "
+            f"[{name}] optional_blocks of the learner has all blocks that read documents for features: "
+            f"{listed(optional)}. Remove "
             f"one of them, so that something is left."
+        )
+
+
+def has_features(block: Block) -> bool:
+    """Whether a block reads documents and has features with names."""
+    return is_reading_block(block) and not is_vectors_block(block)
+
+
+def check_vectors_blocks(name: str, blocks: dict[str, Any], learner: Any) -> None:
+    """Raise a ValueError if there are several blocks of vectors, nothing else, or a learner that cannot take them."""
+    found = [block_name for block_name, block in blocks.items() if is_vectors_block(block)]
+    if not found:
+        return
+    if len(found) > 1:
+        raise ValueError(f"[{name}] There are {len(found)} blocks of vectors: {listed(found)}. Give only one.")
+    if not any(map(has_features, blocks.values())):
+        raise ValueError(
+            f"[{name}] There is no block of features but the vectors of block {found[0]!r}, which have no names. Add a "
+            f"block of n-grams or items."
+        )
+    if not isinstance(learner, PenaltySettings):
+        raise ValueError(
+            f"[{name}] {type(learner).__name__} has no weights for the vectors of block {found[0]!r}. Use GraftingPath "
+            f"or Grafting, or remove the block."
         )
 
 

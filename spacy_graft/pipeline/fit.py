@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -12,24 +13,32 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, PenaltySettings
+from ..held_out import (
+    FoldPoint,
+    chosen_of_folds,
+    is_small,
+    judged,
+    numbers_of_folds,
+    points_of_fold,
+    refit_grid,
+    rows_of_splits,
+)
 from .block_choice import leave_out
-from .choice import HeldOut, is_better_network, is_exhausted, is_small, lowest_of_parabola, parsimonious, trials_of
+from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
+from .corpus import ExtractedCorpus
+from .progress import progress_bar
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before
+from .training import Model, Training, annotated_before, choices_of, first_strengths
+from .vectors import vectors_block, vectors_of_vocab
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ..graft.network import NetworkBuilder
     from ..graft.points import PointFit
-
-#: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
-#: fewer than MIN_HELD_OUT documents there is no cross-validation.
-N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
-#: Refits that folds try at each point.
-REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
+    from .vectors import VectorsReader
 
 
 def fit(
@@ -40,6 +49,7 @@ def fit(
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | None = None,
+    vectors: VectorsReader | None = None,
     checkpoints: str | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
@@ -65,6 +75,9 @@ def fit(
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, optional
         Additional documents for the network; their labels are not used.
+    vectors : callable, optional
+        A source of word vectors for the block ``spacy_graft.Vectors.v1``, from ``@graft_vectors``, as for
+        ``initialize``. It is called once.
     checkpoints : str, optional
         A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
 
@@ -87,18 +100,23 @@ def fit(
     """
     component = graft_component(nlp)
     train = list(annotated_before(nlp, component, examples))
+    # Vectors are read once for all folds, those of the pipeline as well.
+    if vectors is None and vectors_block(component.blocks) is not None:
+        vectors = vectors_of_vocab
+    given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors)}
     # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
-    component.initialize(lambda: train)
+    component.initialize(lambda: train, **given)
     options: dict[str, Any] = {
         "labels": component.labels,
         "network": network,
         "network_max_length": network_max_length,
         "checkpoints": checkpoints,
+        **given,
     }
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with progress_bar(component) as progress:
+    with progress_bar(component.name) as progress:
         if dev is not None:
             train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
         else:
@@ -109,7 +127,12 @@ def fit(
 
 
 def begun_training(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], like: Report | None
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    like: Report | None,
+    final: bool = False,
+    also: ExtractedCorpus | None = None,
 ) -> Training:
     """Training from scratch, before its first step.
 
@@ -120,14 +143,23 @@ def begun_training(
     options : dict
         Of ``initialize``.
     like : Report, optional
-        Its blocks are left out, and the network strength that it names is used.
+        Its blocks are left out, and the strengths that it names are used.
+    final : bool
+        Whether the model is not only there to choose another one: unstable features are looked for.
+    also : ExtractedCorpus, optional
+        Further training documents, which have been read.
     """
     component.initialize(lambda: examples, **options)
     training = component.training
     assert training is not None
+    if not final and isinstance(training.learner, PenaltySettings):
+        training.learner = replace(training.learner, stability=False)
     training.add_examples([])
+    if also is not None:
+        training.corpus = training.corpus.followed_by(also)
     if like is not None:
-        training.left_out, training.network_alpha = tuple(like.left_out), like.network_alpha
+        training.left_out = tuple(like.left_out)
+        training.strengths |= like.strengths
     return training
 
 
@@ -138,9 +170,12 @@ def training_steps(
     progress: Progress,
     name: str = "",
     like: Report | None = None,
+    final: bool = False,
+    also: ExtractedCorpus | None = None,
 ) -> Iterator[Model]:
     """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
-    training = begun_training(component, examples, options, like)
+    training = begun_training(component, examples, options, like, final, also)
+    training.progress = progress
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:
@@ -175,10 +210,11 @@ def train_with_dev(
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
-    for model in training_steps(component, train, options, progress):
+    for model in training_steps(component, train, options, progress, final=True):
         component.set_snapshot(*model)
         score = dev_score(component, dev)
-        if score > best_score:
+        assert component.training is not None
+        if score > best_score or component.training.is_stable:
             best_score, best = score, Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
         component.set_snapshot(*best)
@@ -195,8 +231,23 @@ def train_with_folds(
     component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
-    chosen = cross_validated(component, examples, options, progress)
-    for model in training_steps(component, examples, options, progress, "all documents: ", chosen):
+    splits = splits_of(examples, folds(examples)) if isinstance(component.learner, GraftingPath) else []
+    chosen = cross_validated(component, splits, options, progress) if splits else None
+    train_like(component, examples, options, progress, chosen)
+
+
+def train_like(
+    component: TextCatGraft,
+    examples: list[Example],
+    options: dict[str, Any],
+    progress: Progress,
+    chosen: Report | None,
+    also: ExtractedCorpus | None = None,
+) -> None:
+    """Train on all documents; a path to the point, refit and temperature of a report, if one is given."""
+    like = unjudged(component) if chosen is None else chosen
+    path = training_steps(component, examples, options, progress, "all documents: ", like, final=True, also=also)
+    for model in path:
         last = model
         if chosen is not None and model.report.points >= chosen.points:
             break
@@ -209,75 +260,74 @@ def train_with_folds(
     component.set_snapshot(*last)
 
 
+def unjudged(component: TextCatGraft) -> Report:
+    """The report of a training without held-out documents: word vectors, if there are some, are used."""
+    has_vectors = vectors_block(component.blocks) is not None and first_strengths(component.learner)
+    return Report(vectors_ridge=component.learner.vectors_ridge if has_vectors else None)
+
+
+class Split(NamedTuple):
+    """Documents of a fold, and those that are held out of it.
+
+    Attributes
+    ----------
+    kept, held_out : list of Example
+    also : ExtractedCorpus, optional
+        Documents that are trained on besides those that are kept.
+    """
+
+    kept: list[Example]
+    held_out: list[Example]
+    also: ExtractedCorpus | None = None
+
+
+def splits_of(examples: list[Example], fold_of: np.ndarray) -> list[Split]:
+    """As many folds as hold out enough documents; none where there are too few to choose anything by."""
+    return [
+        Split([examples[i] for i in kept.tolist()], [examples[i] for i in part.tolist()])
+        for kept, part in rows_of_splits(fold_of)
+    ]
+
+
 def cross_validated(
-    component: TextCatGraft, examples: list[Example], options: dict[str, Any], progress: Progress
-) -> Report | None:
-    """Point, refit and temperature with the lowest log-loss of held-out documents; None if nothing can be chosen."""
-    learner = component.learner
-    if not isinstance(learner, GraftingPath):
-        return None
-    fold_of = folds(examples)
-    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
-    n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(examples)))) + 1
-    if sizes[n_folds - 1] < MIN_HELD_OUT:
-        return None
-    splits: list[Split] = []
-    for fold in range(n_folds):
-        kept = [example for example, number in zip(examples, fold_of, strict=True) if number != fold]
-        part = [example for example, number in zip(examples, fold_of, strict=True) if number == fold]
-        splits.append(Split(kept, part))
+    component: TextCatGraft, splits: list[Split], options: dict[str, Any], progress: Progress, name: str = ""
+) -> Report:
+    """Point, refit and temperature of a path with the lowest log-loss of held-out documents."""
+    learner, n_folds = component.learner, len(splits)
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        # And for a fold without a name that the constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
         paths = []
-        for fold, (kept, part) in enumerate(splits, start=1):
-            path = training_steps(component, kept, options, progress, f"fold {fold} of {n_folds}: ")
-            paths.append(scores_along_path(component, path, part))
+        for fold, (kept, part, also) in enumerate(splits, start=1):
+            title = f"{name}fold {fold} of {n_folds}: "
+            path = training_steps(component, kept, options, progress, title, also=also)
+            paths.append(points_of_fold(scored_steps(component, path, component.held_out(part))))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
-        chosen = with_best_network(component, chosen, splits, held_out, options)
+        chosen = with_best_strengths(component, chosen, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
-class Split(NamedTuple):
-    """Documents of a fold, and those that are held out of it."""
-
-    kept: list[Example]
-    held_out: list[Example]
-
-
-class FoldPoint(NamedTuple):
-    """A point of the path of one fold: scores of its documents under each refit, and features."""
-
-    scores: np.ndarray
-    n_features: int
-
-
-def scores_along_path(component: TextCatGraft, path: Iterable[Model], examples: list[Example]) -> list[FoldPoint]:
-    """The points of a path, with the scores of held-out documents: float64 (refits, n_documents, n_labels).
-
-    The path ends when the log-loss of the best refit does not fall any more.
-    """
-    held_out = component.held_out(examples)
-    points: list[FoldPoint] = []
-    losses: list[float] = []
+def scored_steps(
+    component: TextCatGraft, path: Iterable[Model], held_out: HeldOut
+) -> Iterator[tuple[FoldPoint, float]]:
+    """The points of a path, with the scores of held-out documents and the log-loss of the best refit."""
     for model in path:
         assert component.training is not None
         trial = trials_of(path_of(component.training), model.snapshot, held_out)
         trials = [trial(strength) for strength in refit_grid(component.learner)]
-        points.append(FoldPoint(np.array([trial.scores for trial in trials]), model.report.n_active))
-        losses.append(min(trial.log_loss for trial in trials))
-        if is_exhausted(losses):
-            break
-    return points
+        scores = np.array([trial.scores for trial in trials])
+        yield FoldPoint(scores, model.report.n_active), min(trial.log_loss for trial in trials)
 
 
-def with_best_network(
+def with_best_strengths(
     component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> Report:
-    """The chosen point with the network strength that is the best one for the held-out documents of all folds.
+    """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
 
     Parameters
     ----------
@@ -289,10 +339,11 @@ def with_best_network(
     options : dict
         As of :func:`begun_training`.
     """
-    choices = component.learner.network_choices if options.get("network") is not None else ()
-    for alpha in choices:
-        report, is_allowed = judged_again(component, replace(chosen, network_alpha=alpha), splits, held_out, options)
-        if is_allowed and is_better_network(alpha, loss_of(report), loss_of(chosen)):
+    has_vectors = vectors_block(component.blocks) is not None
+    for option, strength in choices_of(component.learner, options.get("network") is not None, has_vectors):
+        like = chosen.with_strengths({option: strength})
+        report, is_allowed = judged_again(component, like, splits, held_out, options)
+        if is_allowed and is_better_strength(strength, loss_of(report), loss_of(chosen)):
             chosen = report
     return chosen
 
@@ -302,7 +353,7 @@ def without_needless_blocks(
 ) -> Report:
     """The chosen point without the optional blocks that the held-out documents of all folds do not need.
 
-    Parameters are those of :func:`with_best_network`.
+    Parameters are those of :func:`with_best_strengths`.
     """
 
     def is_needless(blocks: tuple[str, ...]) -> bool:
@@ -321,18 +372,18 @@ def without_needless_blocks(
 def judged_again(
     component: TextCatGraft, like: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
 ) -> tuple[Report, bool]:
-    """The point of a report with its blocks and network strength in all folds, and whether it is small enough."""
+    """The point of a report with its blocks and strengths in all folds, and whether it is small enough."""
     grid = refit_grid(component.learner)
     scores, sizes = [], []
-    for kept, part in splits:
-        training = begun_training(component, kept, options, like)
+    for kept, part, also in splits:
+        training = begun_training(component, kept, options, like, also=also)
         fit = training.path_to(like.points)
         trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
     tempered = options.get("network") is not None and like.network_alpha != 0.0
     report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
-    report = replace(report, points=like.points, left_out=list(like.left_out), network_alpha=like.network_alpha)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
 
 
@@ -342,62 +393,6 @@ def loss_of(report: Report) -> float:
     return report.log_loss
 
 
-def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
-    """The refits that folds try at each point."""
-    return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
-
-
-def chosen_of_folds(learner: GraftingPath, held_out: HeldOut, paths: list[list[FoldPoint]], tempered: bool) -> Report:
-    """What the held-out documents of all folds choose, in a report; ``tempered`` as of :func:`judged`.
-
-    A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
-    last point.
-    """
-    reports, errors, sizes = [], [], []
-    for number in range(max(map(len, paths))):
-        points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = judged(
-            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
-        )
-        report.points = number + 1
-        reports.append(report)
-        errors.append(held_out.error(losses))
-        sizes.append(float(np.mean([point.n_features for point in points])))
-    all_losses = [report.log_loss or 0.0 for report in reports]
-    return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
-
-
-def judged(
-    scores: np.ndarray, grid: tuple[float | None, ...], held_out: HeldOut, tempered: bool
-) -> tuple[Report, np.ndarray]:
-    """The best refit of a point, its temperature and log-loss, and the losses of documents.
-
-    Parameters
-    ----------
-    scores : float64 (refits, n_documents, n_labels)
-    grid : tuple of float
-        The strengths of the refits.
-    held_out : HeldOut
-    tempered : bool
-        Whether refits are judged with their temperature, as with a network (:class:`.choice.Trial`).
-    """
-    temperatures = [held_out.temperature(of_refit) for of_refit in scores]
-    means = [
-        held_out.doubting_loss(of_refit / temperature if tempered else of_refit)
-        for of_refit, temperature in zip(scores, temperatures, strict=True)
-    ]
-    k = int(np.argmin(means))
-    report = Report(refit=grid[k], temperature=temperatures[k])
-    if 0 < k < len(grid) - 1:
-        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
-        place, _ = lowest_of_parabola(means[k - 1 : k + 2])
-        step = REFIT_GRID[1] / REFIT_GRID[0]
-        report.refit = REFIT_GRID[k] * step**place
-    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
-    report.log_loss = held_out.mean(losses)
-    return report, losses
-
-
 def path_of(training: Training) -> PointFit:
     """Return the fit of a training by :class:`GraftingPath`, typed as such."""
     return cast("PointFit", training.fit)
@@ -405,36 +400,6 @@ def path_of(training: Training) -> PointFit:
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
     """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
-    members: dict[frozenset[str], list[int]] = {}
-    for i, example in enumerate(examples):
-        labels = frozenset(label for label, value in example.reference.cats.items() if value >= 0.5)
-        members.setdefault(labels, []).append(i)
-    order = np.array([i for indices in members.values() for i in indices], np.int64)
-    fold_of = np.empty(len(order), np.int64)
-    fold_of[order] = np.arange(len(order)) % N_FOLDS
-    return fold_of
-
-
-def progress_bar(component: TextCatGraft) -> Progress:
-    """A progress bar on stderr, which is shown only if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn(component.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
+    return numbers_of_folds(
+        frozenset(label for label, value in example.reference.cats.items() if value >= 0.5) for example in examples
     )

@@ -137,6 +137,8 @@ def conclusion(name: str, report: Report) -> str:
     chosen += f", temperature {report.temperature:.2f}"
     if report.network_alpha is not None:
         chosen += ", without the network" if report.network is None else f", network {report.network_alpha:g}"
+    if report.vectors_ridge is not None:
+        chosen += ", without vectors" if report.vectors is None else f", vectors {report.vectors_ridge:g}"
     chosen += f", without {listed(report.left_out)}." if report.left_out else "."
     if not report.n_held_out:
         return chosen

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from spacy.util import registry
 
-from ..registry import graft_features, graft_graphs, graft_learners
+from ..registry import graft_constraints, graft_features, graft_graphs, graft_learners, graft_vectors
 
 
 def register_with_spacy() -> None:
-    """Add ``@graft_features``, ``@graft_learners`` and ``@graft_graphs`` to spaCy's registries.
+    """Add ``@graft_features``, ``@graft_learners``, ``@graft_constraints`` and so on to spaCy's registries.
 
     Importing the components does so. Call it to resolve a config that has none of them.
     """
-    for own in (graft_features, graft_learners, graft_graphs):
+    for own in (graft_features, graft_learners, graft_constraints, graft_graphs, graft_vectors):
         setattr(registry, own.namespace[-1], own)

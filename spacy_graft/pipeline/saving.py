@@ -6,12 +6,13 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..files import writing
+from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import listed
 from ..model.sealing import seal, unseal
@@ -19,6 +20,7 @@ from ..model.sparse_linear import SNAPSHOT, SparseLinear
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
+from .vectors import bound_to_pipeline
 
 if TYPE_CHECKING:
     from ..model.snapshot import Snapshot
@@ -68,7 +70,8 @@ def from_bytes(component: TextCatGraft, data: bytes, exclude: Iterable[str]) -> 
         loaded = read_parts(component, parts, excluded)
     if VOCAB in parts and VOCAB not in excluded:
         component.vocab.from_bytes(parts[VOCAB], exclude=list(excluded))
-    set_loaded(component, loaded)
+    with naming(f"The bytes of component {component.name!r} cannot be loaded"):
+        set_loaded(component, loaded)
 
 
 def to_disk(component: TextCatGraft, folder: Path, exclude: Iterable[str]) -> None:
@@ -100,7 +103,8 @@ def from_disk(component: TextCatGraft, folder: Path, exclude: Iterable[str]) -> 
         loaded = read_parts(component, parts, excluded)
     if VOCAB not in excluded:
         component.vocab.from_disk(folder / VOCAB, exclude=list(excluded))
-    set_loaded(component, loaded)
+    with naming(folder / MODEL_FILE):
+        set_loaded(component, loaded)
 
 
 def write_sealed(folder: Path, data: bytes) -> None:
@@ -221,8 +225,17 @@ def read_corpus(component: TextCatGraft, saved: Any, labels: Sequence[str]) -> E
 
 
 def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
-    """Set what was loaded, and end a training; warn if the model has never been trained."""
+    """Set what was loaded, and end a training; warn if the model has never been trained.
+
+    Raises
+    ------
+    ValueError
+        If the model needs vectors that the pipeline does not have. The component stays what it was.
+    """
+    if loaded.model is not None:
+        bind_vectors(component, loaded.model)
     if loaded.cfg is not None:
+        component.cfg.pop("constraints", None)  # those of another model
         component.cfg.update(loaded.cfg)
     if loaded.model is not None:
         new = dict(loaded.model.attrs)
@@ -236,8 +249,16 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
         warnings.warn(
             f"[{component.name}] This model was saved before its first training step: it has no features, and predicts "
             f"the same for all documents. Train it with spacy train or spacy_graft.fit.",
-            stacklevel=4,
+            stacklevel=5,
         )
+
+
+def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
+    """Let a model find the vectors of its pipeline, if it keeps none."""
+    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    if snapshot is not None and snapshot.word_scores is not None and snapshot.word_scores.digest:
+        bound = bound_to_pipeline(snapshot.word_scores, component.blocks, component.vocab)
+        model.attrs[SNAPSHOT] = replace(snapshot, word_scores=bound)
 
 
 def notes_of(component: TextCatGraft) -> Mapping[str, Any]:
@@ -321,6 +342,16 @@ def check_cfg(component: TextCatGraft, cfg: Any) -> None:
         )
     if not component.exclusive:
         check_thresholds(component.name, cfg["thresholds"], cfg["labels"])
+    if cfg.get("constraints") is not None:
+        check_constraints(component.name, cfg["constraints"])
+
+
+def check_constraints(name: str, saved: Any) -> None:
+    """Raise a ValueError unless these are constraints."""
+    try:
+        Constraints(**saved)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"[{name}] The constraints of edits are not valid: {error}") from error
 
 
 def check_labels(name: str, labels: Any) -> None:

@@ -41,7 +41,7 @@ def contribution_spans(
         If there is no such label, the component has no weights, the document lacks an annotation, or the pipeline does
         not have exactly one graft component.
     """
-    explanation, _ = explanation_of(doc, component, label)
+    explanation = explanation_of(doc, component, label).best
     spans = {
         (span.first_token, span.end_token, part.text): signed_number(part.contribution, 2)
         for part in explanation.contributions

@@ -20,27 +20,32 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..explain.contributions import LabelExplanation
-from ..explain.explanation import Explanation, explain_document
-from ..explain.features import Feature, features_of
+from ..explain.explanation import explain_document
+from ..explain.features import Feature, features_of, strongest_words
+from ..explain.html.markup import escaped, fragment
+from ..explain.html.overview import overview, points_view, sides_of_model
+from ..explain.scores import Explanation, alternatives_of
 from ..extract.blocks import Block
+from ..graft.constraints import Constraints
 from ..graft.memory import require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
-from ..model.snapshot import Snapshot, snapshot_of_solution
+from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
-from .choice import HeldOut
+from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
 
 if TYPE_CHECKING:
+    from .edits import Edit
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
@@ -55,7 +60,8 @@ class TextCatGraft(TrainablePipe):
     are used only to collect documents that the corpus callback did not return.
 
     Any number of threads may predict, explain and save while one thread trains; each uses one model, that before a
-    training step or that after it. Initialize, add labels, calibrate and load while no other thread uses the component.
+    training step or that after it. Initialize, add labels, edit, calibrate and load while no other thread uses the
+    component.
 
     Parameters
     ----------
@@ -164,6 +170,8 @@ class TextCatGraft(TrainablePipe):
             snapshot,
             weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
             intercepts=np.append(snapshot.intercepts, intercept),
+            word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
+            stability=None,
         )
         reader = TargetReader(self.name, self.labels, self.exclusive)
         if self.training is not None:
@@ -194,10 +202,79 @@ class TextCatGraft(TrainablePipe):
         """The training documents so far, as symbols and targets; None if they are not kept."""
         return self.kept_corpus if self.training is None else self.training.corpus
 
+    @property
+    def constraints(self) -> Constraints:
+        """What the model must not use, and what it must: by the learner's settings, then by edits, which are saved."""
+        own: Constraints = getattr(self.learner, "constraints", None) or Constraints()
+        edits = self.cfg.get("constraints")
+        return own if edits is None else own.followed_by(Constraints(**edits))
+
+    @property
+    def steered_learner(self) -> Any:
+        """The learner with the constraints of edits."""
+        return self.learner if not self.cfg.get("constraints") else replace(self.learner, constraints=self.constraints)
+
+    def edit(
+        self,
+        *,
+        deny: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        signs: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
+        lock: Mapping[str, Mapping[str, float | None]] | Sequence[tuple[str, str, float | None]] | None = None,
+        examples: Examples | None = None,
+        nlp: Language | None = None,
+        resolve: bool = True,
+    ) -> Edit:
+        """Change what the trained model must not use, and what it must, and optimise the weights under that.
+
+        The edits are saved with the model, and training obeys them from now on. Parameters and names are described in
+        :class:`~spacy_graft.graft.constraints.Constraints`. Thresholds of labels do not fit other weights and are
+        removed; optimised weights are not divided by the temperature of ``calibrate``. Calibrate again if needed.
+
+        Parameters
+        ----------
+        deny : sequence of str
+            Patterns on the names of features that the model must not have. One that was allowed is so no longer.
+        allow : sequence of str
+            Exceptions from denied names; what an earlier edit denied by the same pattern is allowed again.
+        signs : mapping of str to str, or sequence of pairs, optional
+            By label, ``positive``, ``negative``, or ``any`` to take back an earlier one.
+        lock : mapping of mappings, or sequence of triples, optional
+            By name and label, a weight that is not trained, or None to take back an earlier one.
+        examples : iterable of Example, optional
+            The documents that the model was trained on; not needed with ``keep_corpus``. If the model was trained again
+            on held-out documents (``report.n_held_out``), these belong to them.
+        nlp : Language, optional
+            The pipeline: its components before this one annotate the examples, and its config gets the constraints.
+        resolve : bool
+            Whether weights are optimised. Otherwise denied features are removed, all other weights stay as they are,
+            and there is no certificate; documents are not needed.
+
+        Returns
+        -------
+        Edit
+            The features that have gone and those that have come, and the report.
+
+        Raises
+        ------
+        ValueError
+            If nothing is changed; if no feature of the documents matches a pattern or a name, or there is no such label
+            or block; if constraints contradict each other; if the learner has none; or if the documents are not known.
+            The component stays what it was.
+        """
+        from .edits import edited
+
+        later = Constraints(deny=deny, allow=allow, signs=signs or (), locked=lock or ())
+        return edited(self, later, examples, nlp, resolve)
+
     def end_training(self) -> None:
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
         self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
+        snapshot = snapshot_of(self.model)
+        if snapshot.word_scores is not None:
+            # The vectors are not needed any more.
+            self.model.attrs[SNAPSHOT] = replace(snapshot, word_scores=snapshot.word_scores.written())
 
     def initialize(
         self,
@@ -210,6 +287,7 @@ class TextCatGraft(TrainablePipe):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
@@ -232,6 +310,9 @@ class TextCatGraft(TrainablePipe):
         unlabelled : callable, optional
             A reader from ``@readers`` that returns additional documents, called with ``nlp``. They are passed to the
             builder, and their features can be vertices, which get their weights from the network.
+        vectors : callable, optional
+            A source of word vectors from ``@graft_vectors``, for the block ``spacy_graft.Vectors.v1``. It is called
+            with the vocab of the pipeline. By default they are the vectors of the pipeline.
         checkpoints : str, optional
             A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
             that was interrupted goes on from the last one when the same command is run again, to the same model. You
@@ -244,8 +325,8 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
             of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
-            network, ``checkpoints`` for a learner that has none, or training needs more memory than there is. The
-            component stays what it was.
+            network, word vectors without a block for them or that cannot be read, ``checkpoints`` for a
+            learner that has none, or training needs more memory than there is. The component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -256,8 +337,10 @@ class TextCatGraft(TrainablePipe):
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
         self._check_labels(all_labels)
+        self.constraints.check(f"[{self.name}]", all_labels, self.blocks)
         self._check_positive_label(positive_label, all_labels)
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
+        vectors_source = self._vectors_source(vectors)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
         # Until here nothing has changed.
         self.cfg["labels"] = []
@@ -269,7 +352,26 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(source if corpus.names else None, network_source, checkpoint_folder)
+        self.training = self._new_training(
+            source if corpus.names else None, network_source, checkpoint_folder, vectors_source
+        )
+
+    def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
+        """Where word vectors come from; they are read here, so that what is wrong with them is told early."""
+        from .vectors import VectorsSource, vectors_block, vectors_of_vocab
+
+        found = vectors_block(self.blocks)
+        if found is None:
+            if read is not None:
+                raise ValueError(
+                    f"[{self.name}] Word vectors are used by a block of vectors only, and there is none. Add a block "
+                    f'with @graft_features = "spacy_graft.Vectors.v1", or remove vectors from '
+                    f"[initialize.components.{self.name}]."
+                )
+            return None
+        source = VectorsSource(self.name, *found, vectors_of_vocab if read is None else read, self.vocab)
+        source.require()
+        return source
 
     def _network_source(
         self,
@@ -337,10 +439,13 @@ class TextCatGraft(TrainablePipe):
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        vectors: VectorsSource | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
         corpus = ExtractedCorpus(self.blocks, reader)
-        return Training(corpus, self.learner, self._named, source, network, checkpoint_folder)
+        return Training(
+            corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
+        )
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         is_path = isinstance(self.learner, GraftingPath)
@@ -417,7 +522,16 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
                 f"Nothing is changed. Initialize it again with old and new documents."
             )
-        return ResumedTraining(self.kept_corpus, self.learner, self._named, self.report)
+        if self.report.vectors is not None:
+            raise ValueError(
+                f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
+                f"changed. Initialize it again with old and new documents."
+            )
+        return self.training_on(self.kept_corpus, self.steered_learner, self.report)
+
+    def training_on(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> ResumedTraining:
+        """Training on documents that the model with this report was trained on."""
+        return ResumedTraining(corpus, learner, self._named, report, self._texts)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -459,6 +573,10 @@ class TextCatGraft(TrainablePipe):
         """The snapshot of a solution."""
         return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
 
+    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        """The names of n-grams or items of a block."""
+        return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)
+
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         """Set all of the model in one assignment; other threads see the model before or this one."""
         self.model.attrs[SNAPSHOT] = snapshot
@@ -473,6 +591,15 @@ class TextCatGraft(TrainablePipe):
         its first evaluation, or None. The list is a copy.
         """
         return history.read_history(saving.notes_of(self).get(HISTORY))
+
+    @property
+    def named_points(self) -> dict[str, dict[str, Any]]:
+        """The steps of training that ``parsimony`` takes, by name: ``best`` and ``one_se``, the parsimonious one.
+
+        Each is a dict of :attr:`history`. Empty if no step was judged by held-out documents.
+        """
+        steps = self.history
+        return {name: steps[i] for name, i in named_points(steps).items()}
 
     def score(self, examples: Examples, **kwargs: Any) -> dict[str, Any]:
         """Score examples; during training, the first ``cats_score`` of each step is added to the history.
@@ -511,8 +638,8 @@ class TextCatGraft(TrainablePipe):
         if self.training is None or "cats_score" not in scores:
             return scores
         self._note_score(scores)
-        # Without a path, the loop chooses.
-        return {**scores, "cats_choice": scores["cats_score"]}
+        # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
+        return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
 
     def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
         scores: dict[str, Any] = super().score(examples, **options)
@@ -562,7 +689,7 @@ class TextCatGraft(TrainablePipe):
         corpus = ExtractedCorpus(self.blocks, reader)
         judging = [self._can_judge(example) for example in examples]
         corpus.add(compress(examples, judging))
-        return HeldOut(corpus, self.vocab.strings, examples, judging)
+        return HeldOut(corpus, self.vocab.strings, examples, judging, bool(self.constraints.locks))
 
     def _can_judge(self, example: Example) -> bool:
         """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
@@ -732,11 +859,59 @@ class TextCatGraft(TrainablePipe):
         """
         saving.to_disk(self, Path(path), exclude)
 
+    def _repr_html_(self) -> str:
+        """The features that decide most, in a notebook."""
+        if not self.is_initialized:
+            return f"<p>{escaped(self.name)}: not trained yet</p>"
+        return fragment(self.overview())
+
+    def overview(self, label: str | None = None, examples: Iterable[Doc] = (), data: str = "") -> str:
+        """Return HTML about the features of one label or of all, without a style sheet.
+
+        Parameters
+        ----------
+        label : str, optional
+        examples : iterable of Doc
+            Documents to search for examples in context.
+        data : str
+            HTML about a data set, to stand before the labels.
+        """
+        if label is None and self.exclusive:
+            label = self.cfg["positive_label"]
+        labels = self.selected_labels(label)
+        sides = sides_of_model(self.labels, labels, self.exclusive)
+        points = self.named_points
+        return overview(self.name, snapshot_of(self.model), self.labels, sides, examples, points_view(points) + data)
+
     def features(self) -> list[Feature]:
         """Return the features of the model, in the order of the rows of its weights."""
         return features_of(snapshot_of(self.model), self.labels)
 
-    def explain(self, doc: Doc, label: str | None = None) -> Explanation:
+    def strongest_words(self, n: int = 100, label: str | None = None) -> list[Feature]:
+        """Return the words that the model knows by their vectors and that can move a score most, strongest first.
+
+        Parameters
+        ----------
+        n : int
+            How many words.
+        label : str, optional
+            The label whose score is meant; by default that of any label.
+
+        Returns
+        -------
+        list of Feature
+            None if the model has no word vectors. The weights are the scores of a word: what it adds to a document is
+            its score times its share of the document's words. Its ``df`` is 0 if no training document has it.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label.
+        """
+        self.selected_labels(label)
+        return strongest_words(snapshot_of(self.model), self.labels, n, label)
+
+    def explain(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
         """Explain the prediction for a document.
 
         Parameters
@@ -745,36 +920,41 @@ class TextCatGraft(TrainablePipe):
             A document with the annotation that the blocks need. The component need not have processed it.
         label : str, optional
             The label to explain; by default all labels.
+        against : str, optional
+            The label that it is compared with, if labels exclude each other; by default the most probable other one.
 
         Returns
         -------
         Explanation
-            For each label, the intercept and the contributions of the matched features, which sum to the score.
+            For each label, the intercept and the contributions of the matched features and of the words with a vector,
+            which sum to the logarithm of the odds of the label: against the other one, or for independent labels
+            against its absence.
 
         Raises
         ------
         ValueError
-            If there is no such label, the component has no weights, or the document lacks an annotation.
+            If there is no such label, both labels are the same, labels are independent and ``against`` is given, the
+            component has no weights, or the document lacks an annotation.
         """
-        columns = {name: self.labels.index(name) for name in self.selected_labels(label)}
+        self.require_initialized()
         snapshot = snapshot_of(self.model)
-        return explain_document(snapshot, doc, self._probabilities_of(snapshot, doc), columns)
+        probabilities = self._probabilities_of(snapshot, doc)
+        return explain_document(
+            snapshot, doc, probabilities, alternatives_of(probabilities, self.exclusive, label, against)
+        )
 
-    def explain_best(self, doc: Doc, label: str | None = None) -> tuple[LabelExplanation, dict[str, float]]:
-        """Explain one label, by default the most probable one; also return the probabilities of all labels.
-
-        Parameters and errors are those of :meth:`explain`.
-        """
-        self.selected_labels(label)
+    def explain_best(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
+        """Explain one label only, by default the most probable one; as :meth:`explain`."""
+        self.require_initialized()
         snapshot = snapshot_of(self.model)
-        row = self._probabilities_of(snapshot, doc)
-        column = int(row.argmax()) if label is None else self.labels.index(label)
-        explanation = explain_document(snapshot, doc, row, {self.labels[column]: column})
-        return explanation.best, dict(zip(self.labels, row.tolist(), strict=True))
+        probabilities = self._probabilities_of(snapshot, doc)
+        sides = alternatives_of(probabilities, self.exclusive, label, against)
+        best = max(sides, key=lambda name: probabilities[name])
+        return explain_document(snapshot, doc, probabilities, {best: sides[best]})
 
-    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> np.ndarray:
+    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> dict[str, float]:
         row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
-        return row
+        return dict(zip(self.labels, row.tolist(), strict=True))
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
         """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""
@@ -812,6 +992,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
+        vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
@@ -822,6 +1003,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             network=network,
             network_max_length=network_max_length,
             unlabelled=unlabelled,
+            vectors=vectors,
             checkpoints=checkpoints,
         )
 

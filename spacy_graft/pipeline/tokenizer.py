@@ -14,7 +14,7 @@ from spacy.util import registry
 
 Tokenizer = Callable[[str], Any]
 #: Chunks that are remembered of a corpus at the most. About 150 bytes a chunk, 20 MB.
-CAPACITY = 2**17
+KNOWN_CHUNKS = 2**17
 
 
 def language_tokenizer() -> Callable[[Language], Tokenizer]:
@@ -58,8 +58,8 @@ class Chunks:
             return
         if tokenize is not self._tokenizer:
             self._tokenizer, self._known = tokenize, set()
-            tokenize.max_cache_size = max(tokenize.max_cache_size, CAPACITY)
-        if len(self._known) < CAPACITY:
+            tokenize.max_cache_size = max(tokenize.max_cache_size, KNOWN_CHUNKS)
+        if len(self._known) < KNOWN_CHUNKS:
             new = set(text.split()) - self._known
             self._known |= new
             for chunk in sorted(new):

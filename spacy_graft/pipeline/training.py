@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
@@ -16,31 +17,38 @@ from spacy.training import Corpus, Example
 from spacy.util import minibatch, resolve_dot_names
 
 from ..extract.unread import unread_text
+from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
+from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
-from ..graft.start import Fit, start
+from ..graft.start import Fit, final_solution, start
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .heap import frozen_heap
+from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.progress import Progress
 
     from ..graft.data import TrainingData
+    from ..graft.document_vectors import DocumentVectors
     from ..graft.network import Network
     from ..graft.path import PathFit
     from ..graft.points import PointFit
     from .documents import Documents
     from .network import NetworkSource
+    from .vectors import VectorsSource
 
 Examples = Iterable[Example]
+#: Names of n-grams or items of a block.
+Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
 Pipe = Callable[[Doc], Doc]
 
 
@@ -79,9 +87,12 @@ class Training:
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
+    texts : callable, optional
+        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
+    vectors : VectorsSource, optional
 
     Attributes
     ----------
@@ -94,10 +105,15 @@ class Training:
         These documents.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
-    network_alpha : float, optional
-        The network strength that it has; None for that of the learner, 0 for no network.
+    strengths : dict of str to float
+        Options of the learner that it has other values of: ``network_alpha`` and ``vectors_ridge``. At 0 it has no
+        network, or no word vectors.
     concluded : bool
         Whether the last step was that to the chosen model.
+    is_stable : bool
+        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    progress : Progress, optional
+        The bar that shows the work on half samples; by default one of its own.
     n_scored : int
         How often its scores have been asked for.
     losses : dict of str to float
@@ -112,19 +128,25 @@ class Training:
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
+        texts: Texts | None = None,
+        vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
+        self.names = None if texts is None else FeatureNames(texts)
+        self.vectors = vectors
         self.fit: Fit | None = None
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
-        self.network_alpha: float | None = None
+        self.strengths = self._first_strengths()
         self.concluded = False
+        self.is_stable = False
+        self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
         self._source = source
@@ -133,6 +155,8 @@ class Training:
         self._data: tuple[Documents, TrainingData] | None = None
         #: The network, and the documents that it is of.
         self._built: tuple[Documents, Network] | None = None
+        #: Document vectors, and the documents that they are of.
+        self._averaged: tuple[Documents, DocumentVectors] | None = None
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -192,14 +216,14 @@ class Training:
         if self._must_start():
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
-                self.left_out, self.network_alpha = (), None
+                self.left_out, self.strengths = (), self._first_strengths()
             self.fit = self._started_fit()
         elif self.fit is None or self.concluded:
             return None
         elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
             return self._conclude(self.choice)
         elif self.fit.finished:
-            return None
+            return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
         self._steps += 1
         if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
@@ -234,7 +258,7 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks or self._network_choices(self.choice.learner):
+        if self.choice.learner.optional_blocks or self._choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
         point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
@@ -242,31 +266,65 @@ class Training:
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
-        for alpha in self._network_choices(choice.learner):
-            self._try_network(choice, alpha)
-            self.network_alpha = choice.chosen.report.network_alpha
+        for option, strength in self._choices(choice.learner):
+            self._try_strength(choice, option, strength)
+            self.strengths = self._strengths_of(choice.chosen.report)
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         assert chosen.snapshot is not None
-        model = Model(chosen.snapshot, chosen.report.copy())
+        model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             model = self._retrained(chosen)
+        elif n_samples(choice.learner):
+            self.path_to(chosen.report.points)
+            model = self.refitted(chosen.report)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
 
-    def _network_choices(self, learner: GraftingPath) -> tuple[float, ...]:
-        """The network strengths that are tried; none without a network."""
-        return () if self.network is None else tuple(learner.network_choices)
+    def _first_strengths(self) -> dict[str, float]:
+        """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
+        return first_strengths(self.learner) if self.vectors is not None else {}
 
-    def _try_network(self, choice: Choice, alpha: float) -> None:
-        """Choose another network strength at the chosen point if it is better."""
+    def _stable(self) -> Model:
+        """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
+        fit = self.fit
+        assert fit is not None
+        if isinstance(self.learner, GraftingPath):
+            model = self.refitted(fit.report)
+        else:
+            model = Model(self.named(self._final_solution(fit)), fit.report.copy())
+            self.is_stable = True
+        self.concluded = True
+        self.reports.append(model.report)
+        return model
+
+    def _final_solution(self, fit: Fit) -> Solution:
+        """The solution of a fit that does not go on, with a progress bar over the samples that this takes."""
+        n = n_samples(self.learner)
+        if not n:
+            return fit.solution()
+        name = self.corpus.reader.component
+        with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
+            return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
+
+    def _strengths_of(self, report: Report) -> dict[str, float]:
+        """The strengths of a fit, which has no word vectors if its report does not name theirs."""
+        return {**self._first_strengths(), **report.strengths}
+
+    def _choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
+        """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
+        return choices_of(learner, self.network is not None, self.vectors is not None)
+
+    def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
+        """Choose another strength at the chosen point if it is better."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.network_alpha = alpha
+        self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
         fit = self._path_like(choice.chosen.report)
-        choice.take_network(alpha, fit, self.named(fit.solution()), self.held_out, self._scorer)
+        snapshot = self.named(fit.solution())
+        choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
@@ -303,16 +361,17 @@ class Training:
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
         fit = cast("PointFit", self.fit)
+        fit.refit = like.refit
+        solution = self._final_solution(fit)
         report = replace(
             fit.report.copy(),
             refit=like.refit,
-            temperature=like.temperature,
+            temperature=1.0 if fit.learner.locks_weights else like.temperature,
             n_held_out=n_held_out,
             left_out=list(like.left_out),
         )
-        if self.network_alpha is not None:
-            report.network_alpha = self.network_alpha
-        return Model(self.named(fit.refitted(like.refit)).divided(like.temperature), report)
+        report = report.with_strengths(self.strengths)
+        return Model(self.named(solution).divided(report.temperature), report)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -325,7 +384,7 @@ class Training:
         fit = self._begun_fit()
         self.reports = []
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded, self.n_scored = None, False, 0
+        self.held_out, self.concluded, self.is_stable, self.n_scored = None, False, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
@@ -334,16 +393,27 @@ class Training:
         """A fit with all documents, before its first step."""
         data = self._training_data().without(self.left_out)
         learner = self.learner
-        if self.network_alpha is not None:
-            learner = replace(learner, network_alpha=self.network_alpha, network_choices=())
-        if self.network is not None and self.network_alpha != 0.0:
+        if self.strengths:
+            given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
+            learner = replace(learner, **given, network_choices=(), vectors_choices=())
+        if self.network is not None and self.strengths.get("network_alpha") != 0.0:
             data = replace(data, network=self._network_of(self.network, data))
+        if self._has_vectors():
+            assert self.vectors is not None
+            data = replace(data, vectors=self._vectors_of(self.vectors))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+        if getattr(learner, "constraints", None) is not None:
+            data = replace(data, names=self.names)
         fit = start(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
+
+    def _has_vectors(self) -> bool:
+        """Whether a fit that begins has word vectors."""
+        is_chosen = self.strengths.get("vectors_ridge") != 0.0
+        return self.vectors is not None and is_chosen and self.vectors.block_name not in self.left_out
 
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
@@ -353,7 +423,7 @@ class Training:
         self._data = None  # frees its memory before the next fit allocates
         data = self.corpus.training_data()
         learner = self.learner
-        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._network_choices(learner)):
+        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._choices(learner)):
             data = replace(data, indexes={})
             self._data = documents, data
         return data
@@ -365,6 +435,14 @@ class Training:
             self._built = None  # frees its memory before the next one is built
             self._built = documents, source(data)
         return self._built[1]
+
+    def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
+        """The document vectors of the present documents: they do not depend on their strength."""
+        documents = self.corpus.documents()
+        if self._averaged is None or self._averaged[0] is not documents:
+            self._averaged = None  # frees its memory before the next ones are computed
+            self._averaged = documents, source(self.corpus.streams())
+        return self._averaged[1]
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
@@ -401,15 +479,22 @@ class ResumedTraining(Training):
         Returns the snapshot of a solution of the component.
     report : Report
         Of the model.
+    texts : callable
+        As of :class:`Training`.
     """
 
     def __init__(
-        self, corpus: ExtractedCorpus, learner: Any, named: Callable[[Solution], Snapshot], report: Report
+        self,
+        corpus: ExtractedCorpus,
+        learner: Any,
+        named: Callable[[Solution], Snapshot],
+        report: Report,
+        texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named)
+        super().__init__(corpus, learner, named, texts=texts)
         self._report = report
         self.left_out = tuple(report.left_out)
-        self.network_alpha = report.network_alpha
+        self.strengths = report.strengths
         self._n_fitted = len(corpus)
 
     def step(self) -> Model | None:
@@ -422,10 +507,53 @@ class ResumedTraining(Training):
             self._step(fit)
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(fit.solution()), fit.report)
+            return Model(self.named(self._final_solution(fit)), fit.report)
         model = self.refitted(self._report)
         self.reports[-1] = model.report
         return model
+
+    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
+        """The model of the same documents under other constraints, at the same L1 strength.
+
+        Parameters
+        ----------
+        weights : mapping
+            Those of the model by block and name, to begin with: float64 (labels).
+        required : frozenset of str
+            Patterns and names that must be found.
+        """
+        assert self.names is not None
+        wanted: dict[str, set[str]] = {}
+        for block, text in weights:
+            wanted.setdefault(block, set()).add(text)
+        self.names = replace(self.names, required=required, wanted=wanted)
+        self.fit = None
+        fit = self.fit = self._begun_fit()
+        if (resolve := getattr(fit, "resolve", None)) is not None and self._report.l1 > 0.0:
+            resolve(self._report, weights)
+        while not fit.finished:
+            fit.step()
+        self.concluded = True
+        if not isinstance(self.learner, GraftingPath):
+            return Model(self.named(self._final_solution(fit)), fit.report.copy())
+        return self.refitted(self._report, self._report.n_held_out)
+
+
+def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
+    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
+    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
+    if not vectors:
+        return of_network
+    strengths = list(learner.vectors_choices)
+    if 0.0 in strengths:
+        strengths = [learner.vectors_ridge, *filter(None, strengths)]
+    return of_network + [("vectors_ridge", strength) for strength in strengths]
+
+
+def first_strengths(learner: Any) -> dict[str, float]:
+    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
+    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
+    return {"vectors_ridge": 0.0} if has_none else {}
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
@@ -445,13 +573,13 @@ def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]
     return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
 
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Pair]:
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
     """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
     return annotated_by(before, examples, nlp.batch_size)
 
 
-def annotated_by(pipes: Sequence[Pipe], examples: Examples, batch_size: int) -> Iterator[Pair]:
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
     """Yield the documents of examples, the predicted ones processed by components."""
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)

@@ -61,6 +61,7 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         return
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         nlp.to_disk(temporary, **options)
         require_room(temporary, path)
         replace_folder(path, temporary)

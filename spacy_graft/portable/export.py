@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..files import json_text, writing
 from ..messages import did_you_mean, listed
 from .model import portable_model
-from .page import page, resource
+from .page import page, resource, without_tags
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -73,8 +73,8 @@ def as_module(model: dict[str, Any]) -> str:
 
 
 def in_ascii(model: dict[str, Any]) -> str:
-    """A model in JavaScript that is read in the same way whatever the encoding of a page is."""
-    return json.dumps(model, separators=(",", ":"))
+    """A model in JavaScript that is read in the same way whatever the encoding of a page is, and within a page too."""
+    return without_tags(json.dumps(model, separators=(",", ":")))
 
 
 #: How each format is written.

@@ -65,6 +65,10 @@ def portable_model(model: Any) -> dict[str, Any]:
     """
     source = source_of(model)
     snapshot, length = source.snapshot, length_kind(source)
+    if snapshot.word_scores is not None:
+        raise ValueError(
+            "The model cannot be exported: it has word vectors, whose words are not in the format. Train it without."
+        )
     rows = rows_by_block(snapshot.features, snapshot.blocks)
     readings = {name: reading_of(source, name, len(of_block)) for name, of_block in rows.items()}
     found = {name: features_of_block(snapshot, of_block, length) for name, of_block in rows.items()}

@@ -51,11 +51,19 @@ function ngramText(block, ngram) {
   });
 }
 
-// The contributions of n-grams to the score of a label, the largest first.
-function contributionsTo(label, found) {
+// The label that another one is compared with: the most probable other one. Independent labels have none.
+function rivalOf(label, probabilities) {
+  if (!model.exclusive) return null;
+  const others = labels.map((_, k) => k).filter((k) => k !== label);
+  return others.reduce((best, k) => (probabilities[k] > probabilities[best] ? k : best));
+}
+
+// The contributions of n-grams to the log-odds of a label, the largest first.
+function contributionsTo(label, rival, found) {
   const parts = [];
   for (const { block: b, ngram: k, value, places } of found) {
-    const block = model.blocks[b], weight = (block.weights[k].find(([y]) => y === label) ?? [label, 0])[1];
+    const block = model.blocks[b], of = (wanted) => (block.weights[k].find(([y]) => y === wanted) ?? [wanted, 0])[1];
+    const weight = of(label) - (rival === null ? 0 : of(rival));
     if (weight === 0) continue;
     const text = ngramText(block, block.ngrams[k]);
     parts.push({ text, block: block.name, weight, contribution: weight * value, places });
@@ -102,12 +110,16 @@ function highlighted(characters, parts) {
   return element("div", { class: "text", dir: "auto" }, ...marks, ...(characters.length > MAX_SHOWN ? ["\u2026"] : []));
 }
 
-function legend(label) {
+function against(rival) {
+  return rival === null ? [] : [" against ", named(labels[rival])];
+}
+
+function legend(label, rival) {
   const steps = [...Array(2 * LEVELS).keys()].map((k) => (k < LEVELS ? `n${LEVELS - k}` : `p${k - LEVELS + 1}`));
   const scale = steps.map((step) => element("mark", { class: step }, "\u00a0"));
-  return element("p", { class: "legend" }, element("span", {}, "\u2212 lowers the score (dashed)"),
+  return element("p", { class: "legend" }, element("span", {}, "\u2212 for ", ...(rival === null ? ["not ", named(labels[label])] : [named(labels[rival])]), " (dashed)"),
     element("span", { class: "scale", "aria-hidden": "true" }, ...scale),
-    element("span", {}, "+ raises the score of ", named(labels[label]), " (solid)"));
+    element("span", {}, "+ for ", named(labels[label]), " (solid)"));
 }
 
 function contributionTable(label, parts) {
@@ -125,33 +137,35 @@ function contributionTable(label, parts) {
   const total = rest.reduce((sum, part) => sum + part.contribution, 0);
   const foot = rest.length ? [element("tfoot", {}, element("tr", {}, number(signed(total)), element("td", {}),
     element("th", { scope: "row", colspan: String(heads.length - 2) }, `all other features: ${rest.length}`)))] : [];
-  const caption = element("caption", {}, `Contributions to the score of ${visible(labels[label])}`);
+  const caption = element("caption", {}, `Contributions to the log-odds of ${visible(labels[label])}`);
   const table = element("table", {}, caption, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows), ...foot);
   return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of contributions" }, table);
 }
 
-function scoreLine(label, score, n) {
-  const intercept = model.intercepts[label] - model.offset, bold = (text) => element("b", {}, text);
-  return element("p", { class: "score" }, "score ", bold(signed(score)), " = intercept ", bold(signed(intercept)),
+function scoreLine(label, rival, scores, n) {
+  const over = (values, base) => values[label] - (rival === null ? base : values[rival]);
+  const score = over(scores, 0), intercept = over(model.intercepts, model.offset), bold = (text) => element("b", {}, text);
+  return element("p", { class: "score" }, "log-odds", ...against(rival), " ", bold(signed(score)), " = intercept ", bold(signed(intercept)),
     ` plus ${n} feature${n === 1 ? "" : "s"} `, bold(signed(score - intercept)));
 }
 
 function showEvidence(text, scores, probabilities) {
   const best = probabilities.indexOf(probabilities.reduce((a, b) => Math.max(a, b)));
   const label = choice.value === "" ? best : Number(choice.value);
-  const characters = [...text], found = scorer.explain(text), parts = contributionsTo(label, found);
+  const rival = rivalOf(label, probabilities);
+  const characters = [...text], found = scorer.explain(text), parts = contributionsTo(label, rival, found);
   const notes = [];
-  if (text === "") notes.push("The text is empty: the score is the intercept.");
-  else if (!parts.length) notes.push("The text has no feature of this label: the score is the intercept.");
+  if (text === "") notes.push("The text is empty: the log-odds are the intercept.");
+  else if (!parts.length) notes.push("The text has no feature of this label: the log-odds are the intercept.");
   if (characters.length > MAX_SHOWN) notes.push(`The first ${MAX_SHOWN} characters are shown; all count.`);
   if (parts.length && model.length !== "none") {
     notes.push(`A contribution is a weight times ${found[0].value.toFixed(3)}, which depends on the length of the text.`);
   }
   evidence.replaceChildren(
-    ...(parts.length ? [legend(label)] : []),
+    ...(parts.length ? [legend(label, rival)] : []),
     ...(text === "" ? [] : [highlighted(characters, parts)]),
     ...notes.map((note) => element("p", { class: "note" }, note)),
-    scoreLine(label, scores[label], parts.length),
+    scoreLine(label, rival, scores, parts.length),
     ...(parts.length ? [contributionTable(label, parts)] : []));
 }
 

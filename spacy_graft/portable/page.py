@@ -19,8 +19,7 @@ MAX_NAMED = 8
 
 def page(model: dict[str, Any]) -> str:
     """Return a self-contained page with a model and its scorer."""
-    # In HTML only "</script" and "<!--" end or change a script, and JSON has "<" in strings alone.
-    data = json_text(model, compact=True).replace("<", "\\u003c")
+    data = without_tags(json_text(model, compact=True))
     body = fragment(
         f"<style>\n{resource('page.css')}</style>\n",
         f"<h1>{TITLE}</h1>",
@@ -43,7 +42,8 @@ FORM = """
 <p id="graft-predicted" class="predicted"></p>
 <ul id="graft-bars" class="bars"></ul></section>
 <section aria-labelledby="graft-evidence"><h2 id="graft-evidence">Evidence</h2>
-<p class="choice"><label for="graft-label">Contributions to the score of</label> <select id="graft-label"></select></p>
+<p class="choice"><label for="graft-label">Contributions to the log-odds of</label>
+<select id="graft-label"></select></p>
 <div id="graft-found"></div></section>
 </main>
 """
@@ -55,6 +55,12 @@ def model_summary(model: dict[str, Any]) -> str:
     labels = [name_html(str(label)) for label in model["labels"]]
     more = f" and {len(labels) - MAX_NAMED:,} more" if len(labels) > MAX_NAMED else ""
     return f"A linear model of {n_features}. {count(len(labels), 'label')}: {', '.join(labels[:MAX_NAMED])}{more}."
+
+
+def without_tags(json: str) -> str:
+    """JSON that can stand in a script of a page: "</script" and "<!--" would end or change it."""
+    # JSON has "<" in strings alone.
+    return json.replace("<", "\\u003c")
 
 
 def resource(name: str) -> str:

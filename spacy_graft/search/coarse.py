@@ -37,9 +37,15 @@ class CoarseTree:
     inverse_weights: np.ndarray
 
     @classmethod
-    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int) -> CoarseTree:
-        """Events of what goes move to the nearest node that stays. Takes as long as two full passes."""
-        features = kernels.peaks_below(index.level, index.distinct.astype(np.float32)) > 0.0
+    def build(
+        cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, searched: np.ndarray | None = None
+    ) -> CoarseTree:
+        """Events of what goes move to the nearest node that stays. Takes as long as two full passes.
+
+        ``searched`` (bool) are the nodes that are features, by default those that are distinct.
+        """
+        searched = index.distinct if searched is None else searched
+        features = kernels.peaks_below(index.level, searched.astype(np.float32)) > 0.0
         kept = features & (index.df >= min_df)
         rank: np.ndarray = np.cumsum(kept) - kept
         bounds, events = kernels.moved_events(index.tree, kept, rank, index.n_documents)

@@ -118,7 +118,7 @@ class CombinationSearch:
             query = kernels.WalkQuery(
                 label, min(request.degree, self.degree), self.min_df, request.n_best, residuals, shares,
                 weights.weighting, request.min_gradient, request.count_all, active_keys[order],
-                request.active[order, label], *request.sign_inverses,
+                request.active[order, label], *request.sign_inverses[:, label].tolist(),
             )  # fmt: skip
             self._walk(query, of_items, found)
         return self._violations(found, request)
@@ -185,6 +185,13 @@ class CombinationSearch:
         n_violations = int(found.n_violations[0])
         violations = Violations(codes[best], labels[best], gradients[best], n_violations, found.peaks, excess)
         return violations, found.keys[:count][best]
+
+    def leave_out(self, keys: Sequence[np.ndarray]) -> None:
+        """Leave out one combination: that of the items with these columns, if they are all there."""
+        items = [int(item) for key in keys for item in np.flatnonzero(self.items.keys == key)[:1]]
+        if len(set(items)) == len(keys) <= self.degree:
+            of_code = self.of_codes(np.array([code_of(items)], np.int64))[3]
+            self.columns = self.columns._replace(taken=np.union1d(self.columns.taken, of_code))
 
     def inverse_weights(self, codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """1 / λ of combinations and labels: float64."""
@@ -266,6 +273,12 @@ def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) ->
 def simplest_first(codes: np.ndarray) -> np.ndarray:
     """The order that puts pairs before triples, then by items."""
     return np.lexsort((codes, codes & kernels.MASK != 0))
+
+
+def code_of(items: Sequence[int]) -> int:
+    """The code of the combination of two or three items."""
+    first, second, third = [*(item + 1 for item in sorted(items)), 0][:3]
+    return (first << (2 * kernels.BITS)) | (second << kernels.BITS) | third
 
 
 def members(code: int) -> tuple[int, ...]:

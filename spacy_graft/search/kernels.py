@@ -1,8 +1,8 @@
 """Kernels of the search: which (node, label) pairs violate the optimality condition most.
 
 A pair may enter if its scaled gradient is above ``min_gradient``: v_ky / (λ_ky κ⁺) where it is positive, −v_ky / (λ_ky
-κ⁻) where it is negative, with the factors κ⁺, κ⁻ ≥ 1 of the signs. So |v_ky| / λ_ky bounds it, and is it where both
-factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
+κ⁻) where it is negative, with the factors κ⁺, κ⁻ ≥ 1 of the signs, which may depend on the label. So |v_ky| / λ_ky
+bounds it, and is it where both factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class NodeQuery(NamedTuple):
     n_best : int
         How many of these pairs to return.
     n_labels : int
-    positive_inverse, negative_inverse : float
+    sign_inverses : float64 (2, labels)
         1 / κ⁺ and 1 / κ⁻; 0 forbids the sign.
     """
 
@@ -42,8 +42,7 @@ class NodeQuery(NamedTuple):
     min_gradient: float
     n_best: int
     n_labels: int
-    positive_inverse: float = 1.0
-    negative_inverse: float = 1.0
+    sign_inverses: np.ndarray
 
 
 class NodeCandidates(NamedTuple):
@@ -100,7 +99,7 @@ def weigh(value, inverse_weights, node, label):
 @inlined
 def offer(value, node, label, query, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
-    sign_inverse = query.positive_inverse if value > 0.0 else query.negative_inverse
+    sign_inverse = query.sign_inverses[0 if value > 0.0 else 1, label]
     scaled = weigh(value, query.inverse_weights, node, label) * sign_inverse
     row = query.row_of_node[node]
     if scaled > query.min_gradient and not (row >= 0 and query.active[row, label]):

@@ -28,7 +28,7 @@ class SearchRequest:
     count_all : bool
         Whether the sums over all that exceed ``min_gradient`` are needed; else a search over combinations is faster,
         and its sum of squares may be infinite.
-    sign_factors : tuple of float
+    sign_factors : tuple of float, or float64 (2, labels)
         Of positive and of negative weights, at least 1: what v is divided by besides. Infinite: no pair gets this sign.
     n_threads : int
         How many search; what is found is the same.
@@ -40,7 +40,7 @@ class SearchRequest:
     active: np.ndarray
     degree: int
     count_all: bool
-    sign_factors: tuple[float, float] = (1.0, 1.0)
+    sign_factors: tuple[float, float] | np.ndarray = (1.0, 1.0)
     n_threads: int = 1
 
     @property
@@ -49,13 +49,14 @@ class SearchRequest:
         return self.residuals.shape[1]
 
     @property
-    def sign_inverses(self) -> tuple[float, float]:
-        """1 / the factors of the signs."""
-        return 1.0 / self.sign_factors[0], 1.0 / self.sign_factors[1]
+    def sign_inverses(self) -> np.ndarray:
+        """1 / the factors of the signs: float64 (2, labels)."""
+        inverses = 1.0 / np.asarray(self.sign_factors, np.float64).reshape(2, -1)
+        return np.ascontiguousarray(np.broadcast_to(inverses, (2, self.n_labels)))
 
     def query(self, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> NodeQuery:
         """The same for the nodes of one index; see :class:`spacy_graft.search.kernels.NodeQuery`."""
         return NodeQuery(
             inverse_weights, row_of_node, self.active, self.min_gradient, self.n_best, self.residuals.shape[1],
-            *self.sign_inverses,
+            self.sign_inverses,
         )  # fmt: skip

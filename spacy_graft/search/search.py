@@ -9,7 +9,7 @@ import numpy as np
 from ..index.ngrams import NgramIndex
 from .coarse import CoarseTree
 from .full_pass import best_by_pass
-from .kernels import NodeQuery
+from .kernels import EQUAL, NodeQuery
 from .request import SearchRequest
 from .violations import Violations
 
@@ -51,7 +51,7 @@ class Search:
     def resume(self, n_passes: int, coarse_min_df: int) -> None:
         """Go on as another search over the same index would whose :attr:`progress` this is."""
         self.n_passes = n_passes
-        self.coarse = CoarseTree.build(self.index, self.inverse_weights, coarse_min_df) if coarse_min_df else None
+        self.coarse = self._coarse(coarse_min_df) if coarse_min_df else None
 
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients."""
@@ -65,9 +65,14 @@ class Search:
             return best_by_pass(self.index, residuals, query, n_threads=n_threads)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
-            self.coarse = CoarseTree.build(self.index, self.inverse_weights, max(int(RESERVE * cut), 1))
+            self.coarse = self._coarse(max(int(RESERVE * cut), 1))
         found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query), n_threads=n_threads)
         return replace(found, nodes=self.coarse.nodes[found.nodes])
+
+    def _coarse(self, min_df: int) -> CoarseTree:
+        # Under constraints, a node can be a feature whose column another has as well.
+        searched = self.index.distinct | (self.row_of_node != EQUAL)
+        return CoarseTree.build(self.index, self.inverse_weights, min_df, searched)
 
     def _cut(self, residuals: np.ndarray, min_gradient: float) -> int:
         """The fewest documents that a node can have whose scaled gradient is large enough."""

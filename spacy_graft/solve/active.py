@@ -89,10 +89,15 @@ class Active:
         weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
         return Active(*self.columns, rows[order], labels[order], penalty_weights, weights)
 
-    def without_zeros(self) -> tuple[Active, np.ndarray]:
-        """The pairs with a weight and their columns, renumbered; and which rows are left (bool)."""
+    def without_zeros(self, kept_rows: np.ndarray | None = None) -> tuple[Active, np.ndarray]:
+        """The pairs with a weight and their columns, renumbered; and which rows are left (bool).
+
+        ``kept_rows`` (int) are left even without pairs.
+        """
         kept = self.weights != 0.0
         used = np.zeros(self.n_rows, np.bool_)
+        if kept_rows is not None:
+            used[kept_rows] = True
         used[self.rows[kept]] = True
         lengths = np.diff(self.starts)
         entries = np.repeat(used, lengths)

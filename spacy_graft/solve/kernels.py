@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import inlined, njit
+from .vector_kernels import sum_eight, sum_four
 
 
 class Pairs(NamedTuple):
@@ -121,41 +122,28 @@ def collect_columns(pairs, totals, sums, squared):
 
 
 @njit
-def sums_of_four(starts, entries, values, lanes, sums):
-    """Sum rows of ``lanes`` (n, 4) over the entries of each row of a sparse matrix, times its values if it has some.
+def sums_of_rows(starts, entries, values, lanes, sums):
+    """Sum rows of ``lanes`` over the entries of each row of a sparse matrix, times its values if it has some.
 
-    Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``; ``sums`` is (rows, 4).
+    Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``. ``lanes`` (n, width) and ``sums`` (rows, width)
+    have a multiple of four columns.
     """
+    width = lanes.shape[1]
     for k in range(starts.shape[0] - 1):
-        a0 = a1 = a2 = a3 = 0.0
-        for e in range(starts[k], starts[k + 1]):
-            i = entries[e]
-            value = values[e] if values.shape[0] else 1.0
-            a0 += value * lanes[i, 0]
-            a1 += value * lanes[i, 1]
-            a2 += value * lanes[i, 2]
-            a3 += value * lanes[i, 3]
-        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
-
-
-@njit
-def sums_of_eight(starts, entries, values, lanes, sums):
-    """The same of eight lanes."""
-    for k in range(starts.shape[0] - 1):
-        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-        for e in range(starts[k], starts[k + 1]):
-            i = entries[e]
-            value = values[e] if values.shape[0] else 1.0
-            a0 += value * lanes[i, 0]
-            a1 += value * lanes[i, 1]
-            a2 += value * lanes[i, 2]
-            a3 += value * lanes[i, 3]
-            a4 += value * lanes[i, 4]
-            a5 += value * lanes[i, 5]
-            a6 += value * lanes[i, 6]
-            a7 += value * lanes[i, 7]
-        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
-        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4, a5, a6, a7
+        start, stop = starts[k], starts[k + 1]
+        if values.shape[0]:
+            out = sums[k]
+            out[:] = 0.0
+            for e in range(start, stop):
+                row = lanes[entries[e]]
+                for j in range(width):
+                    out[j] += values[e] * row[j]
+        else:
+            for first in range(0, width, 8):
+                if first + 8 <= width:
+                    sum_eight(lanes, first, entries, start, stop, sums, k)
+                else:
+                    sum_four(lanes, first, entries, start, stop, sums, k)
 
 
 @inlined

@@ -189,7 +189,7 @@ class Loss(ABC):
         return rows[: len(distributions)]
 
     def of_documents(self, kept: np.ndarray) -> Loss:
-        """Return the loss of some of the documents (bool); the others are masked out."""
+        """Return the loss of some of the documents (bool), or of each as often as it says; others are masked out."""
         return replace(self, importance=self.importance * kept)
 
 

@@ -102,24 +102,26 @@ class ElasticNet(Penalty):
         L1 strength, the papers' C; 0 for the ridge alone.
     ridge : float
         β.
-    positive_factor, negative_factor : float
-        κ⁺ and κ⁻, at least 1; weights do not get a sign whose factor is infinite, whatever ``l1`` is.
+    positive_factor, negative_factor : float, or float64 (pairs)
+        κ⁺ and κ⁻, at least 1; weights do not get a sign whose factor is infinite, whatever ``l1`` is. Where they are of
+        pairs, all methods are asked for these pairs.
     """
 
     l1: float
     ridge: float
-    positive_factor: float = 1.0
-    negative_factor: float = 1.0
+    positive_factor: float | np.ndarray = 1.0
+    negative_factor: float | np.ndarray = 1.0
 
     @property
     def is_smooth(self) -> bool:
-        return not any(self._limits)
+        return self.l1 == 0.0 and not any(np.any(limit) for limit in self._limits)
 
     @property
-    def _limits(self) -> tuple[float, float]:
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
         """What |v| / λ of each sign may be at a weight of 0."""
+        # Not 0 times infinity.
         upper, lower = (
-            factor if factor == float("inf") else self.l1 * factor
+            np.where(np.isinf(factor), factor, self.l1 * np.where(np.isinf(factor), 1.0, factor))
             for factor in (self.positive_factor, self.negative_factor)
         )
         return upper, lower

@@ -5,7 +5,8 @@ X the active columns and Ω the penalty,
 
     m(d) = - vᵀ d + ½ (X d)ᵀ H (X d) + Ω(w + d) + (w + d)ᵀ Q (w + d),
 
-where Q is the coupling of a network, if there is one. Coordinate descent finds the support and conjugate gradients
+where Q is the coupling of a network, if there is one. Intercepts and the weights of dense columns, which have a ridge,
+move along with the pairs. Coordinate descent finds the support and conjugate gradients
 finish the linear system on it, preconditioned by the labels' own blocks where the diagonal is not enough; without L1
 they do all of it. Character n-grams are strongly correlated, and descent alone is slow: at an L1 strength of 1 on
 movie_reviews it took 7,000 sweeps to the certificate, where together they take 75 sweeps and 364 products with the
@@ -23,6 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from . import kernels
 from .active import Active
 from .coupling import Coupling
+from .dense import Dense, largest_norm
 from .design import Design
 from .losses import Loss
 from .penalties import PairPenalty
@@ -45,11 +47,35 @@ BLOCK_SPEED = 100
 
 @dataclass
 class Point:
-    """A point of the model: the pairs' weights, and how far intercepts and scores (labels, documents) have moved."""
+    """A point of the model: the pairs' weights, and how far all else has moved.
+
+    Intercepts (labels), dense weights (labels, n_columns) and scores (labels, documents).
+    """
 
     weights: np.ndarray
     intercepts: np.ndarray
+    dense: np.ndarray
     scores: np.ndarray
+
+
+@dataclass
+class Direction:
+    """A number for each pair (of a support), each intercept (labels) and each dense weight (labels, n_columns)."""
+
+    weights: np.ndarray
+    intercepts: np.ndarray
+    dense: np.ndarray
+
+    def dot(self, other: Direction) -> float:
+        of_dense = np.vdot(self.dense, other.dense)
+        return float(self.weights @ other.weights + self.intercepts @ other.intercepts + of_dense)
+
+    def plus(self, length: float, other: Direction) -> Direction:
+        return Direction(
+            self.weights + length * other.weights,
+            self.intercepts + length * other.intercepts,
+            self.dense + length * other.dense,
+        )
 
 
 @dataclass
@@ -69,6 +95,7 @@ class QuadraticModel:
         Of the active pairs.
     coupling : Coupling
         Q.
+    dense : Dense
     """
 
     design: Design
@@ -77,11 +104,14 @@ class QuadraticModel:
     probabilities: np.ndarray
     penalty: PairPenalty
     coupling: Coupling
+    dense: Dense
     active: Active = field(init=False)
     gradient: np.ndarray = field(init=False)
     intercept_gradient: np.ndarray = field(init=False)
+    dense_gradient: np.ndarray = field(init=False)
     curvature: np.ndarray = field(init=False)
     intercept_curvature: np.ndarray = field(init=False)
+    dense_curvature: np.ndarray = field(init=False)
     arrays: kernels.Quadratic = field(init=False)
     blocks: LabelBlocks | None = field(init=False, default=None)
 
@@ -94,10 +124,12 @@ class QuadraticModel:
         p, importance = self.probabilities, self.loss.importance
         self.gradient = self.collect(residuals)
         self.intercept_gradient = residuals.sum(axis=1)
+        self.dense_gradient = self.dense.collect(residuals)
         variance = self.loss.variances(p)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides.
         self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), 1e-12)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
+        self.dense_curvature = self.dense.curvature(variance)
         self.arrays = kernels.Quadratic(
             self.gradient,
             self.curvature,
@@ -124,35 +156,45 @@ class QuadraticModel:
         """Σ_i a_i x_ik totals_yi for every pair, x the feature's value; or with x²."""
         return self.design.collect(totals * self.scale, squared)
 
-    def scores_of(self, weights: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
-        """Scores (labels, documents) of a change of the weights and the intercepts."""
-        scores = self.design.spread(weights)
+    def scores_of(self, design: Design, change: Direction) -> np.ndarray:
+        """Scores (labels, documents) of a change of the weights of the design's pairs, the intercepts and the rest."""
+        scores = design.spread(change.weights)
         scores *= self.scale
-        scores += intercepts[:, None]
+        scores += change.intercepts[:, None]
+        if len(self.dense):
+            scores += self.dense.spread(change.dense)
         return scores
 
     def violation(self) -> float:
-        """Largest violation of the optimality conditions, over pairs (in units of |v| / λ) and intercepts."""
+        """Largest violation of the optimality conditions: of pairs (in units of |v| / λ), intercepts, dense weights."""
         weights = self.active.weights
         v = self.gradient - 2.0 * self.penalty.quadratic * weights - self.coupling.gradient(weights)
         of_pairs = self.penalty.violations(weights, v) / self.active.penalty_weights
-        return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max()))
+        of_dense = largest_norm(self.dense_gradient - self.dense.penalty_gradient(self.dense.weights))
+        return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max(), of_dense))
 
-    def penalty_value(self, weights: np.ndarray) -> float:
-        """Ω(w) + wᵀ Q w."""
-        return self.penalty.value(weights) + self.coupling.penalty(weights)
+    def penalty_value(self, weights: np.ndarray, dense: np.ndarray) -> float:
+        """Ω(w) + wᵀ Q w, and that of dense weights."""
+        return self.penalty.value(weights) + self.coupling.penalty(weights) + self.dense.value(dense)
 
     def change(self, point: Point) -> float:
         """m(d) - m(0)."""
-        weights = self.active.weights
+        weights, dense = self.active.weights, self.dense.weights
         linear = self.gradient @ (point.weights - weights) + self.intercept_gradient @ point.intercepts
+        linear += np.vdot(self.dense_gradient, point.dense)
         curved = np.vdot(point.scores, self.loss.hessian_product(self.probabilities, point.scores))
-        return float(-linear + 0.5 * curved + self.penalty_value(point.weights) - self.penalty_value(weights))
+        after, before = self.penalty_value(point.weights, dense + point.dense), self.penalty_value(weights, dense)
+        return float(-linear + 0.5 * curved + after - before)
 
     def minimum(self, tolerance: float) -> Point:
         """The minimum, to a violation of about ``tolerance``."""
         labels = len(self.probabilities)
-        point = Point(self.active.weights.copy(), np.zeros(labels), np.zeros(self.probabilities.shape))
+        point = Point(
+            self.active.weights.copy(),
+            np.zeros(labels),
+            np.zeros(self.dense.weights.shape),
+            np.zeros(self.probabilities.shape),
+        )
         if self.penalty.is_smooth:
             return self.smooth_minimum(point, tolerance)
         for _ in range(ALTERNATIONS):
@@ -169,7 +211,10 @@ class QuadraticModel:
         for products in (self.products_before_blocks(), SMOOTH_PRODUCTS):
             towards, solved = QuadraticFace(self, everything).solve(point, 0.7 * tolerance, products)
             point = Point(
-                point.weights + towards.weights, point.intercepts + towards.intercepts, point.scores + towards.scores
+                point.weights + towards.weights,
+                point.intercepts + towards.intercepts,
+                point.dense + towards.dense,
+                point.scores + towards.scores,
             )
             if solved:
                 break
@@ -186,6 +231,7 @@ class QuadraticModel:
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""
+        of_dense = self.dense_step(point, tolerance)
         mean_moved = self.loss.means(self.probabilities, point.scores)
         network_gradient = self.coupling.gradient(point.weights)
         order = np.arange(len(point.weights))
@@ -202,7 +248,27 @@ class QuadraticModel:
                 order = np.flatnonzero(point.weights)
             if largest <= tolerance:
                 break
-        return first
+        return max(first, of_dense)
+
+    def dense_step(self, point: Point, tolerance: float) -> float:
+        """A step down the slope of the dense weights, unless it is at the tolerance; returns its largest norm."""
+        if not len(self.dense):
+            return 0.0
+        slope = self.dense_slope(point, self.loss.hessian_product(self.probabilities, point.scores))
+        norm = largest_norm(slope)
+        if norm > tolerance:
+            step = slope / self.dense_curvature
+            moved = self.dense.spread(step)
+            curved = np.vdot(moved, self.loss.hessian_product(self.probabilities, moved))
+            length = np.vdot(slope, step) / (curved + 2.0 * self.dense.value(step))
+            point.dense = point.dense + length * step
+            point.scores = point.scores + length * moved
+        return norm
+
+    def dense_slope(self, point: Point, curved: np.ndarray) -> np.ndarray:
+        """Minus the gradient in the dense weights; ``curved`` is the product of the Hessian with the scores."""
+        penalty = self.dense.penalty_gradient(self.dense.weights + point.dense)
+        return np.asarray(self.dense_gradient - self.dense.collect(curved) - penalty)
 
     def intercept_sweep(self, point: Point, mean_moved: np.ndarray) -> float:
         """One sweep over the intercepts; returns the largest slope. A loss that has none is flat along them."""
@@ -234,7 +300,7 @@ class QuadraticModel:
         while True:
             trial = self.projected(point, support, towards, length)
             if self.change(trial) < here:
-                point.weights, point.intercepts, point.scores = trial.weights, trial.intercepts, trial.scores
+                vars(point).update(vars(trial))
                 return not solved or bool((trial.weights[support] == 0.0).any())
             if length <= first_crossing:
                 return not solved
@@ -253,7 +319,9 @@ class QuadraticModel:
         weights[support] += length * towards.weights
         weights[weights * point.weights < 0.0] = 0.0
         intercepts = point.intercepts + length * towards.intercepts
-        return Point(weights, intercepts, self.scores_of(weights - self.active.weights, intercepts))
+        dense = point.dense + length * towards.dense
+        change = Direction(weights - self.active.weights, intercepts, dense)
+        return Point(weights, intercepts, dense, self.scores_of(self.design, change))
 
 
 class QuadraticFace:
@@ -268,24 +336,21 @@ class QuadraticFace:
         self.coupling = model.coupling.some(support)
         self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
-        self.ridge = 2.0 * self.penalty.quadratic
-        #: Room for one number a pair: large arrays that come and go cost more than what is computed in them.
-        self._spare = np.empty(len(support))
 
-    def product(self, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores of a direction, and the Hessian's product with it (pairs, intercepts)."""
-        scores = self.design.spread(weights)
-        scores *= self.model.scale
-        scores += intercepts[:, None]
-        curved = self.model.loss.hessian_product(self.model.probabilities, scores)
-        of_intercepts = curved.sum(axis=1)
-        curved *= self.model.scale
-        of_pairs = self.design.collect(curved)
-        of_pairs += np.multiply(self.ridge, weights, out=self._spare)
-        of_pairs += self.coupling.gradient(weights)
-        return scores, of_pairs, of_intercepts
+    def product(self, direction: Direction) -> tuple[np.ndarray, Direction]:
+        """Scores of a direction, and the Hessian's product with it."""
+        model, weights = self.model, direction.weights
+        scores = model.scores_of(self.design, direction)
+        curved = model.loss.hessian_product(model.probabilities, scores)
+        sums = self.design.collect(curved * model.scale)
+        product = Direction(
+            sums + 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights),
+            curved.sum(axis=1),
+            model.dense.collect(curved) + model.dense.penalty_gradient(direction.dense),
+        )
+        return scores, product
 
-    def residual(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+    def residual(self, point: Point) -> Direction:
         """Minus the gradient of the model at ``point``, on the support."""
         model, support = self.model, self.support
         curved = model.loss.hessian_product(model.probabilities, point.scores)
@@ -293,58 +358,59 @@ class QuadraticFace:
         weights = point.weights[support]
         quadratic = 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights)
         residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
-        return residual, model.intercept_gradient - curved.sum(axis=1)
+        return Direction(residual, model.intercept_gradient - curved.sum(axis=1), model.dense_slope(point, curved))
 
-    def precondition(
-        self, residual: np.ndarray, intercepts: np.ndarray, out: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """By the diagonal, or by the blocks of each label once the model has them; pairs into ``out`` if it is given.
+    def violation(self, residual: Direction) -> float:
+        """How far it is from the minimum, in the units of the tolerance."""
+        of_pairs = (np.abs(residual.weights) / self.active.penalty_weights).max(initial=0.0)
+        return float(max(of_pairs, np.abs(residual.intercepts).max(), largest_norm(residual.dense)))
+
+    def precondition(self, residual: Direction) -> Direction:
+        """By the diagonal, or by the blocks of each label once the model has them.
 
         Intercepts are kept from moving where the loss is flat, so that the Hessian is regular.
         """
-        scaled = self.model.loss.fixed(
-            intercepts / self.model.intercept_curvature, 1.0 / self.model.intercept_curvature
-        )
-        solved = np.divide(residual, self.diagonal, out=out)
+        model = self.model
+        scaled = model.loss.fixed(residual.intercepts / model.intercept_curvature, 1.0 / model.intercept_curvature)
+        solved = residual.weights / self.diagonal
         for members, factor in self.factors or []:
-            solved[members] = cho_solve(factor, residual[members], check_finite=False)
-        return solved, scaled
+            solved[members] = cho_solve(factor, residual.weights[members], check_finite=False)
+        return Direction(solved, scaled, residual.dense / model.dense_curvature)
+
+    def is_flat(self, direction: Direction, curvature: float) -> bool:
+        """Whether the model hardly curves along a direction, in which the diagonal does."""
+        model = self.model
+        by_diagonal = Direction(
+            direction.weights * self.diagonal,
+            direction.intercepts * model.intercept_curvature,
+            direction.dense * model.dense_curvature,
+        )
+        return curvature <= FLAT * direction.dot(by_diagonal)
 
     def solve(self, point: Point, tolerance: float, products: int) -> tuple[Point, bool]:
         """Preconditioned conjugate gradients, started at ``point``; how far to go, and whether it is all the way."""
-        r, r0 = self.residual(point)
-        total = Point(np.zeros_like(r), np.zeros_like(r0), np.zeros(point.scores.shape))
-        z, z0 = self.precondition(r, r0)
-        d, d0 = z.copy(), z0
-        rz = r @ z + r0 @ z0
+        r = self.residual(point)
+        total = Direction(np.zeros_like(r.weights), np.zeros_like(r.intercepts), np.zeros_like(r.dense))
+        moved = np.zeros(point.scores.shape)
+        d = z = self.precondition(r)
+        rz, solved = r.dot(z), False
         for _ in range(products):
-            if self._violation(r, r0) <= tolerance:
-                return total, True
-            scores, hd, hd0 = self.product(d, d0)
-            curvature = d @ hd + d0 @ hd0
-            own = np.multiply(d, self.diagonal, out=self._spare)
-            if curvature <= FLAT * (d @ own + d0 @ (d0 * self.model.intercept_curvature)):
-                return total, True
+            solved = self.violation(r) <= tolerance
+            if solved:
+                break
+            scores, hd = self.product(d)
+            curvature = d.dot(hd)
+            solved = self.is_flat(d, curvature)
+            if solved:
+                break
             length = rz / curvature
-            total.weights += np.multiply(d, length, out=self._spare)
-            total.intercepts += length * d0
-            scores *= length
-            total.scores += scores
-            hd *= length
-            r -= hd
-            r0 = r0 - length * hd0
-            z, z0 = self.precondition(r, r0, z)
-            rz, previous = r @ z + r0 @ z0, rz
-            d *= rz / previous
-            d += z
-            d0 = z0 + rz / previous * d0
-        return total, False
-
-    def _violation(self, residual: np.ndarray, intercepts: np.ndarray) -> float:
-        """The largest violation, over pairs (in units of |v| / λ) and intercepts."""
-        of_pairs = np.abs(residual, out=self._spare)
-        of_pairs /= self.active.penalty_weights
-        return float(max(of_pairs.max(initial=0.0), np.abs(intercepts).max()))
+            total = total.plus(length, d)
+            moved += length * scores
+            r = r.plus(-length, hd)
+            z = self.precondition(r)
+            rz, previous = r.dot(z), rz
+            d = z.plus(rz / previous, d)
+        return Point(total.weights, total.intercepts, total.dense, moved), solved
 
 
 #: Members of a block, and its Cholesky factor.

@@ -8,6 +8,7 @@ import numpy as np
 
 from .active import Active
 from .coupling import Coupling
+from .dense import Dense
 from .design import Design
 from .losses import Loss
 from .penalties import Penalty
@@ -33,15 +34,18 @@ class Restricted:
     penalty : Penalty
     coupling : Coupling
         Of the pairs that it is given.
+    dense : Dense, optional
+        Dense columns with the weights of these labels, which :meth:`minimise` moves too.
     """
 
     loss: Loss
     scale: np.ndarray
     penalty: Penalty
     coupling: Coupling
+    dense: Dense | None = None
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
-        """Move ``active.weights``, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
+        """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
 
         Parameters
         ----------
@@ -59,22 +63,24 @@ class Restricted:
         value, p = self.loss.value_and_probabilities(scores)
         penalty = self.penalty.on(active.penalty_weights)
         design = Design(active, *scores.shape)
+        dense = Dense.none(*scores.shape) if self.dense is None else self.dense
         for _ in range(NEWTON_STEPS):
-            model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling)
+            model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling, dense)
             violation = model.violation()
             if violation <= tolerance:
                 break
             minimum = model.minimum(max(0.1 * violation, 0.7 * tolerance))
-            before = value + model.penalty_value(active.weights)
+            before = value + model.penalty_value(active.weights, dense.weights)
             promised = min(model.change(minimum), 0.0)
             length = 1.0
             while length > SHORTEST:
                 weights = (
                     minimum.weights if length == 1.0 else active.weights + length * (minimum.weights - active.weights)
                 )
+                new_dense = dense.weights + length * minimum.dense
                 new_scores = scores + length * minimum.scores
                 new_value, p = self.loss.value_and_probabilities(new_scores)
-                if new_value + model.penalty_value(weights) <= before + SUFFICIENT * length * promised:
+                if new_value + model.penalty_value(weights, new_dense) <= before + SUFFICIENT * length * promised:
                     break
                 length /= 2
             else:
@@ -83,5 +89,6 @@ class Restricted:
             value = new_value
             scores[:] = new_scores
             active.weights[:] = weights
+            dense.weights[:] = new_dense
             intercepts += length * minimum.intercepts
         return violation

@@ -1,1 +1,1 @@
-"""Explanations and models as HTML, without scripts or external resources."""
+"""Explanations and models as HTML that needs no scripts and loads nothing."""

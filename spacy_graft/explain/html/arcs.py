@@ -17,7 +17,7 @@ MAX_WORDS, MAX_CHARACTERS = 40, 300
 MAX_DRAWN, MAX_LISTED, MIN_SHARE = 24, 50, 0.02
 #: Pixels: width of a narrow character, padding of a word, height from one arc to the next, from the arcs to the
 #: baseline of the words, and from there to the lower edge.
-CHARACTER_WIDTH, WORD_PADDING, ARC_HEIGHT, BASELINE, BOTTOM = 8.5, 16, 28, 22, 12
+CHARACTER_WIDTH, WORD_PADDING, ARC_HEIGHT, BASELINE, BOTTOM = 8.5, 16, 36, 22, 12
 #: Pixels from the middle of a word to the end of the nearest arc, and from there to the end of the next.
 FIRST_END, NEXT_END = 4.0, 7.0
 #: Longest text between two words that is drawn in full, in characters.
@@ -73,8 +73,14 @@ def drawing(text: str, arcs: Sequence[Arc]) -> str:
 def description(text: str, arcs: Sequence[Arc]) -> str:
     """The drawing in words, for screen readers."""
     return "; ".join(
-        f"{span_text(text, arc.head)} → {span_text(text, arc.modifier)} {signed_number(arc.strength)}" for arc in arcs
+        f"{span_text(text, arc.head)} → {span_text(text, arc.modifier)}{relation_of(arc)} {signed_number(arc.strength)}"
+        for arc in arcs
     )
+
+
+def relation_of(arc: Arc) -> str:
+    """The relation in brackets; empty if unknown."""
+    return f" ({arc.relation})" if arc.relation else ""
 
 
 def span_text(text: str, span: Span) -> str:
@@ -95,11 +101,17 @@ def lay_out(text: str, arcs: Sequence[Arc]) -> tuple[list[Piece], float]:
         previous_end = end
     if is_right_to_left(text):
         texts.reverse()
-    n_arcs = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
+    n_arcs: Counter[int | None] = Counter(span.start for arc in arcs for span in (arc.head, arc.modifier))
+    relations = {
+        span.start: max(estimated_width(arc.relation) for arc in arcs if span in (arc.head, arc.modifier))
+        for arc in arcs
+        for span in (arc.head, arc.modifier)
+    }
     pieces, x = [], 0.0
     for piece, start in texts:
-        n_ends = 0 if start is None else n_arcs[start]
-        width = max(estimated_width(piece), 2 * NEXT_END * n_ends) + WORD_PADDING
+        # The relation is between the middles of two words.
+        inside = 0.0 if start is None else max(2 * NEXT_END * n_arcs[start], relations[start])
+        width = max(estimated_width(piece), inside) + WORD_PADDING
         pieces.append(Piece(piece, start, x + width / 2))
         x += width
     return pieces, x
@@ -168,10 +180,13 @@ def line_svg(drawn: DrawnArc, base: int, largest: float) -> str:
 
 
 def number_svg(drawn: DrawnArc, base: int) -> str:
-    """The strength, above the line."""
-    x, y = (drawn.head + drawn.modifier) / 2, base - ARC_HEIGHT * drawn.height - 5
-    return (
-        f'<text class="number" x="{x:.1f}" y="{y}" text-anchor="middle">{signed_number(drawn.arc.strength, 2)}</text>'
+    """The strength above the line, and the relation below it."""
+    x, y = (drawn.head + drawn.modifier) / 2, base - ARC_HEIGHT * drawn.height
+    strength, relation = signed_number(drawn.arc.strength, 2), escaped(drawn.arc.relation)
+    return "".join(
+        f'<text class="{name}" x="{x:.1f}" y="{height}" text-anchor="middle">{text}</text>'
+        for name, height, text in (("number", y - 5, strength), ("relation", y + 13, relation))
+        if text
     )
 
 
@@ -187,7 +202,8 @@ def listing(text: str, arcs: Sequence[Arc], largest: float, prefix: str, links: 
     for arc in top:
         links.update({span.start: f"{prefix}{span.start}" for span in (arc.head, arc.modifier)})
     rows = [
-        f'<li><span class="name">{link(text, arc.head, links)} → {link(text, arc.modifier, links)}</span>'
+        f'<li><span class="name">{link(text, arc.head, links)} → {link(text, arc.modifier, links)}'
+        f"<small>{escaped(relation_of(arc))}</small></span>"
         f'{meter(arc.strength, largest)}<span class="number">{signed_number(arc.strength)}</span></li>'
         for arc in top
     ]

@@ -1,27 +1,31 @@
-"""Shares of the score of each character and each arc of a document."""
+"""Shares of the score of each word, each character and each arc of a document."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import pairwise, repeat
+from math import fsum
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..contributions import Contribution, Span
+from ..contributions import Contribution, Span, non_empty_spans
+
+if TYPE_CHECKING:
+    from ..words import WordEvidence
 
 
 class Run(NamedTuple):
-    """Adjacent characters with the same contributions.
+    """A word or phrase, or adjacent characters with the same contributions.
 
     Attributes
     ----------
     start, end : int
         Characters of the text, half open.
     strength : float
-        Share of the score of each of the characters.
+        What the word or phrase contributes to the score at each of its places, or each of the characters.
     parts : tuple of int
-        Indices of the contributions that cover it, in their order.
+        Indices of the contributions that cover it, in their order; of a word, its own index among the words.
     """
 
     start: int
@@ -37,6 +41,8 @@ class Arc:
     Attributes
     ----------
     head, modifier : Span
+    relation : str
+        Dependency label; empty if unknown.
     strength : float
         Share of the score of the arc.
     parts : tuple of int
@@ -45,14 +51,26 @@ class Arc:
 
     head: Span
     modifier: Span
+    relation: str
     strength: float
     parts: tuple[int, ...]
 
 
-def non_empty_spans(contribution: Contribution) -> list[tuple[int, int]]:
-    """Start and end of all places of all members, repetitions included, except for empty spans."""
-    spans = [span for member in contribution.members for place in member.places for span in place]
-    return [(span.start, span.end) for span in spans if span.end > span.start]
+def word_runs(length: int, words: Sequence[WordEvidence], cuts: Collection[int] = ()) -> list[Run]:
+    """Divide a text of ``length`` characters into its words and phrases, and what is between them; also at ``cuts``."""
+    owners = {place: k for k, row in enumerate(words) for place in row.places}
+    places = sorted(owners)
+    bounds = sorted({0, length, *cuts}.union(cut for place in places for cut in place))
+    divided, ahead = [], 0
+    for start, end in pairwise(bounds):
+        while ahead < len(places) and places[ahead][1] <= start:
+            ahead += 1
+        if ahead < len(places) and places[ahead][0] <= start:
+            k = owners[places[ahead]]
+            divided.append(Run(start, end, words[k].contribution / len(words[k].places), (k,)))
+        else:
+            divided.append(Run(start, end, 0.0, ()))
+    return divided
 
 
 def runs(length: int, contributions: Sequence[Contribution]) -> list[Run]:
@@ -81,14 +99,19 @@ def runs(length: int, contributions: Sequence[Contribution]) -> list[Run]:
 
 def arcs_of(contributions: Iterable[Contribution]) -> list[Arc]:
     """All arcs among the places, the strongest first; a contribution is divided equally among its arcs."""
-    strengths: dict[tuple[Span, Span], float] = defaultdict(float)
+    strengths: dict[tuple[Span, Span], list[float]] = defaultdict(list)
     parts: dict[tuple[Span, Span], list[int]] = defaultdict(list)
+    relations: dict[tuple[Span, Span], str] = {}
     for k, contribution in enumerate(contributions):
-        places = [place for member in contribution.members for place in member.places]
-        pairs = [(place[0], place[1]) for place in places if len(place) == 2]
+        pairs = []
+        for member in contribution.members:
+            for place, relation in zip(member.places, member.relations or repeat(""), strict=False):
+                if len(place) == 2:
+                    pairs.append((place[0], place[1]))
+                    relations.setdefault(pairs[-1], relation)
         for pair in pairs:
-            strengths[pair] += contribution.contribution / len(pairs)
+            strengths[pair].append(contribution.contribution / len(pairs))
             if parts[pair][-1:] != [k]:
                 parts[pair].append(k)
-    found = [Arc(*pair, strength, tuple(parts[pair])) for pair, strength in strengths.items()]
+    found = [Arc(*pair, relations[pair], fsum(shares), tuple(parts[pair])) for pair, shares in strengths.items()]
     return sorted(found, key=lambda arc: -abs(arc.strength))

@@ -2,59 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from ..contributions import Contribution, LabelExplanation
+from ..contributions import Contribution, non_empty_spans
 from .arcs import can_be_drawn, drawing, listing
-from .density import Run, arcs_of, non_empty_spans, runs
-from .markup import LEVELS, anchor_prefix, count, escaped, level_class, meter, name_html, signed_number
+from .density import Run, arcs_of, runs, word_runs
+from .markup import LEVELS, anchor_prefix, escaped, level_class, name_html, signed_number
+
+if TYPE_CHECKING:
+    from ..scores import LabelExplanation
 
 #: Runs with a tooltip, the strongest ones.
 MAX_TOOLTIPS = 1500
 #: Features in a tooltip.
 MAX_TOOLTIP_LINES = 4
-#: Bars of features without a place.
-MAX_BARS = 30
+
+#: Features with their shares.
+Shares = Sequence[tuple[Contribution, float]]
 
 
-def document_view(text: str, explanation: LabelExplanation, lang: str) -> str:
-    """The highlighted text, its arcs, and the features without a place."""
+def document_view(explanation: LabelExplanation, lang: str, fragments: bool) -> str:
+    """The highlighted text and its arcs; shades are of words or, with ``fragments``, of characters."""
+    text, contributions = explanation.source.text, explanation.contributions
     if not text:
-        return '<p class="note">The document is empty.</p>' + without_place(explanation.contributions)
-    arcs = arcs_of(explanation.contributions)
+        return '<p class="note">The document is empty.</p>'
+    arcs = arcs_of(contributions)
     links: dict[int, str] = {}
+    largest = abs(contributions[0].contribution) if contributions else 0.0
     below = (
         drawing(text, arcs)
         if can_be_drawn(text)
-        else listing(text, arcs, largest_of(explanation.contributions), anchor_prefix(explanation.label, text), links)
+        else listing(text, arcs, largest, anchor_prefix(explanation.label, text, repr(explanation.score)), links)
     )
-    marked = highlighted(text, explanation.contributions, lang, links)
-    return legend(explanation) + marked + below + without_place(explanation.contributions)
+    return legend(explanation) + highlighted(text, *divided(explanation, fragments, links), lang, links) + below
 
 
-def highlighted(text: str, contributions: Sequence[Contribution], lang: str, links: dict[int, str]) -> str:
-    """The text with a background colour for each character, by its share of the score.
+def divided(
+    explanation: LabelExplanation, fragments: bool, cuts: Collection[int] = ()
+) -> tuple[list[Run], Callable[[Run], Shares]]:
+    """The runs of the text, and what tells the features of each."""
+    length, contributions, words = len(explanation.source.text), explanation.contributions, explanation.words
+    if fragments:
+        return runs(length, contributions), lambda run: [
+            (contributions[k], contributions[k].contribution) for k in run.parts
+        ]
+    return word_runs(length, words, cuts), lambda run: words[run.parts[0]].parts if run.parts else ()
+
+
+def highlighted(
+    text: str,
+    divided: Sequence[Run],
+    shares_of: Callable[[Run], Shares],
+    lang: str = "",
+    links: dict[int, str] | None = None,
+) -> str:
+    """The text with a background colour for each run, by its strength.
 
     Parameters
     ----------
     text : str
         Not empty.
-    contributions : sequence of Contribution
+    divided : sequence of Run
+        From the beginning to the end of the text.
+    shares_of : callable
+        The features of a run with their shares in it, the strongest first.
     lang : str
         Language of the text; empty if unknown.
-    links : dict of int to str
+    links : dict of int to str, optional
         Anchors by the index of their character.
     """
-    divided = runs(len(text), contributions)
     strengths = sorted((abs(run.strength) for run in divided), reverse=True)
     tooltips_above = strengths[MAX_TOOLTIPS] if len(strengths) > MAX_TOOLTIPS else 0.0
     styles = [
         (
             level_class(run.strength, strengths[0]),
-            tooltip(run, contributions) if abs(run.strength) > tooltips_above else "",
-            links.get(run.start, ""),
+            tooltip(shares_of(run)) if abs(run.strength) > tooltips_above else "",
+            (links or {}).get(run.start, ""),
         )
         for run in divided
     ]
@@ -72,13 +98,11 @@ def mark(text: str, background: str, title: str, anchor: str) -> str:
     return f"<mark{given}>{escaped(text)}</mark>" if given else escaped(text)
 
 
-def tooltip(run: Run, contributions: Sequence[Contribution]) -> str:
+def tooltip(shares: Shares) -> str:
     """The strongest features of a run, as lines of text."""
-    parts = [contributions[k] for k in run.parts]
-    lines = [f"{signed_number(part.contribution)}  {part.text}  ({part.kind})" for part in parts[:MAX_TOOLTIP_LINES]]
-    return "\n".join(
-        [*lines, f"and {len(parts) - MAX_TOOLTIP_LINES} more"][: MAX_TOOLTIP_LINES + (len(parts) > MAX_TOOLTIP_LINES)]
-    )
+    lines = [f"{signed_number(share)}  {part.text}  ({part.kind})" for part, share in shares[:MAX_TOOLTIP_LINES]]
+    n_more = len(shares) - len(lines)
+    return "\n".join([*lines, f"and {n_more} more"] if n_more else lines)
 
 
 def legend(explanation: LabelExplanation) -> str:
@@ -87,30 +111,9 @@ def legend(explanation: LabelExplanation) -> str:
         return '<p class="note">None of the contributing features has a place in the text.</p>'
     steps = [*(f"n{k}" for k in range(LEVELS, 0, -1)), *(f"p{k}" for k in range(1, LEVELS + 1))]
     scale = "".join(f'<mark class="{step}">&nbsp;</mark>' for step in steps)
+    other = "not " + name_html(explanation.label) if explanation.against is None else name_html(explanation.against)
     return (
-        '<p class="legend"><span>− lowers the score (dashed)</span>'
+        f'<p class="legend"><span>− for {other} (dashed)</span>'
         f'<span class="scale" aria-hidden="true">{scale}</span>'
-        f"<span>+ raises the score of {name_html(explanation.label)} (solid)</span></p>"
+        f"<span>+ for {name_html(explanation.label)} (solid)</span></p>"
     )
-
-
-def largest_of(contributions: Sequence[Contribution]) -> float:
-    """The largest contribution in absolute value, which is the first; 0 if there are none."""
-    return abs(contributions[0].contribution) if contributions else 0.0
-
-
-def without_place(contributions: Sequence[Contribution]) -> str:
-    """Bars of features of the whole document, which have no place in the text."""
-    found = [part for part in contributions if not non_empty_spans(part)]
-    if not found:
-        return ""
-    largest = largest_of(contributions)
-    rows = [
-        f'<li><span class="name">{name_html(part.text)} <small>{escaped(part.kind)}</small></span>'
-        f'{meter(part.contribution, largest)}<span class="number">{signed_number(part.contribution)}</span></li>'
-        for part in found[:MAX_BARS]
-    ]
-    rest = sum(part.contribution for part in found[MAX_BARS:])
-    n_more = len(found) - MAX_BARS
-    more = f'<p class="note">{count(n_more, "more feature")}, {signed_number(rest)} in total.</p>' if n_more > 0 else ""
-    return f'<h4>Features of the whole document</h4><ul class="bars">{"".join(rows)}</ul>{more}'

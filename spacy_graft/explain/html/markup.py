@@ -52,9 +52,14 @@ def meter(value: float, largest: float) -> str:
     return f'<span class="meter"><i class="{"neg" if value < 0.0 else "pos"}" style="width:{share:.1f}%"></i></span>'
 
 
+def bar_cell(value: float, largest: float) -> str:
+    """A table cell with a bar."""
+    return f'<td class="bar">{meter(value, largest)}</td>'
+
+
 def strength_cells(value: float, largest: float) -> str:
     """Two table cells: a number and its bar."""
-    return f'<td class="number">{signed_number(value)}</td><td class="bar">{meter(value, largest)}</td>'
+    return number_cell(signed_number(value)) + bar_cell(value, largest)
 
 
 def feature_cells(text: str, kind: str, block: str, below: str = "") -> str:
@@ -86,20 +91,34 @@ def count(n: int, noun: str) -> str:
 
 
 @cache
-def stylesheet() -> str:
-    """The style sheet of all fragments; it is read once."""
-    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+def package_file(name: str) -> str:
+    """A file beside this module; it is read once."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def anchor_prefix(*contents: str) -> str:
     """A prefix for anchors that depends on the contents, so that two outputs in one notebook do not share anchors."""
-    digest = blake2b("\0".join(contents).encode(), digest_size=4)
+    digest = blake2b("\0".join(contents).encode("utf-8", "surrogatepass"), digest_size=4)
     return f"graft-{digest.hexdigest()}-"
+
+
+class Html(str):
+    """HTML that a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
 
 
 def fragment(*parts: str) -> str:
     """HTML for any place of a page; its style applies to its own content only."""
-    return f'<div class="graft">\n<style>\n{stylesheet()}</style>\n{"".join(parts)}\n</div>\n'
+    return f'<div class="graft">\n<style>\n{package_file("style.css")}</style>\n{"".join(parts)}\n</div>\n'
+
+
+def side_by_side(fragments: Sequence[str]) -> str:
+    """Fragments beside each other, or below each other where the page is narrow."""
+    return f'<div class="graft-columns">\n{"".join(fragments)}</div>\n'
 
 
 def whole_page(title: str, body: str, head: str = "") -> str:
@@ -110,3 +129,8 @@ def whole_page(title: str, body: str, head: str = "") -> str:
         f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
         f"{head}</head>\n<body>\n{body}</body>\n</html>\n"
     )
+
+
+def interactive_page(title: str, body: str) -> str:
+    """A complete HTML document whose tables can be sorted and filtered; without scripts all is there as well."""
+    return whole_page(title, f"{body}<script>\n{package_file('page.js')}</script>\n")

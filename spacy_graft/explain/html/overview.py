@@ -1,27 +1,30 @@
-"""A model: the strongest features of each label, with examples in context."""
+"""A model: the features of each label that decide most, with examples in context."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from spacy.tokens import Doc
 
+from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of
+from ..features import Feature, features_of, have_stability, strongest_words
 from .markup import (
     anchor_prefix,
+    bar_cell,
     count,
     escaped,
     feature_cells,
     name_html,
     number_cell,
     signed_number,
-    strength_cells,
     table,
 )
 
@@ -31,17 +34,50 @@ MAX_FEATURES_SHOWN = 15
 MAX_DOCUMENTS, MAX_EXAMPLES = 200, 3
 #: Characters of context on either side of an occurrence.
 CONTEXT_CHARACTERS = 22
-OVERVIEW_COLUMNS = ("weight", "", "feature", "kind", "block", "documents")
+OVERVIEW_COLUMNS = ("weight", "effect", "feature", "kind", "block", "documents")
+#: Further columns, if the model knows how stable its features are.
+STABILITY_COLUMNS = ("stability", "90% interval")
+STABILITY_NOTE = (
+    ". Stability: share of random half samples of the training documents that select the feature. Interval: of its "
+    "weight in bootstrap samples."
+)
+
+
+@dataclass(frozen=True)
+class ShownLabel:
+    """A label whose features are shown, and for the only two labels that exclude each other the other one.
+
+    Attributes
+    ----------
+    label : str
+    against : str, optional
+    """
+
+    label: str
+    against: str | None
+
+    def of(self, values: Mapping[str, float]) -> float:
+        """What a weight or intercept adds to the log-odds, or to the score of one of several labels."""
+        return values[self.label] - (values[self.against] if self.against is not None else 0.0)
+
+
+def sides_of_model(all_labels: Sequence[str], labels: Sequence[str], exclusive: bool) -> list[ShownLabel]:
+    """The sides of a model: one for each of the given labels, but a single one if two labels exclude each other."""
+    if exclusive and len(all_labels) == 2:
+        label = labels[0]
+        return [ShownLabel(label, next(other for other in all_labels if other != label))]
+    return [ShownLabel(label, None) for label in labels]
 
 
 def overview(
     title: str,
     snapshot: Snapshot,
     all_labels: Sequence[str],
-    labels: Sequence[str],
-    examples: Iterable[Doc],
+    sides: Sequence[ShownLabel],
+    examples: Iterable[Doc] = (),
+    data: str = "",
 ) -> str:
-    """The strongest features of the given labels.
+    """The features of the given labels that decide most.
 
     Parameters
     ----------
@@ -50,26 +86,65 @@ def overview(
         Of a model.
     all_labels : sequence of str
         All labels of the model, in the order of its weights.
-    labels : sequence of str
+    sides : sequence of ShownLabel
         The labels to show.
     examples : iterable of Doc
         Documents to search for examples in context.
+    data : str
+        HTML about the path and a data set, to stand before the labels.
     """
     features = features_of(snapshot, all_labels)
     intercepts = dict(zip(all_labels, snapshot.intercepts.tolist(), strict=True))
-    top = {name: strongest_features(features, name) for name in labels}
-    contexts = in_context(snapshot, {row for rows in top.values() for row in rows}, examples)
-    prefix = anchor_prefix(title, *labels)
-    links = {name: f"{prefix}{k}" for k, name in enumerate(labels)}
+    top = [deciding_features(features, side) for side in sides]
+    contexts = in_context(snapshot, {row for rows in top for row in rows}, examples)
+    prefix = anchor_prefix(title, *(f"{side.label} {side.of(intercepts)!r}" for side in sides))
+    links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
+    explained = STABILITY_NOTE if have_stability(features) else ""
     by_kind = ", ".join(escaped(count(n, kind)) for kind, n in kinds.most_common())
     return (
         f"<h3>{name_html(title)} <small>{count(len(features), 'feature')}, "
         f"{count(len(intercepts), 'label')}</small></h3>"
-        f'<p class="note">{by_kind or "The model has intercepts only."}</p>'
-        + directory(links)
-        + "".join(section(name, links[name], intercepts[name], features, top[name], contexts) for name in labels)
+        f'<p class="note">{by_kind or "The model has intercepts only."}{explained}</p>'
+        + constraints_note(snapshot)
+        + data
+        + directory({side.label: link for side, link in zip(sides, links, strict=True)})
+        + "".join(
+            section(side, link, side.of(intercepts), features, rows, contexts) + words_table(snapshot, all_labels, side)
+            for side, link, rows in zip(sides, links, top, strict=True)
+        )
     )
+
+
+def words_table(snapshot: Snapshot, all_labels: Sequence[str], side: ShownLabel) -> str:
+    """The table of the strongest words that the model knows by their vectors; empty if it has none."""
+    words = strongest_words(snapshot, all_labels, 2 * MAX_FEATURES_SHOWN, side.label)
+    if not words:
+        return ""
+    largest = max(word.effects[side.label] for word in words)
+    ranked = sorted(words, key=lambda word: -side.of(word.weights))
+    n_new = sum(not word.df for word in words)
+    caption = f"Words by their vectors, from outside the training texts; {n_new} of them are in no training document"
+    return table(caption, OVERVIEW_COLUMNS, [feature_row(word, side, largest, None) for word in ranked])
+
+
+def constraints_note(snapshot: Snapshot) -> str:
+    """What the model must not use, and what it must, if there is anything."""
+    saved = (snapshot.notes.get("report") or {}).get("constraints")
+    if not saved:
+        return ""
+    return f'<p class="note">Constraints: {"; ".join(map(escaped, Constraints(**saved).described()))}</p>'
+
+
+def points_view(points: Mapping[str, Mapping[str, Any]]) -> str:
+    """The points of the path that have names, with their sizes."""
+    if not points:
+        return ""
+    named = (
+        f"<b>{escaped(name)}</b> {count(step['n_active'], 'feature')}, log-loss {step['log_loss']:.4f}"
+        for name, step in points.items()
+    )
+    return f'<p class="note">On the path, by parsimony: {"; ".join(named)}.</p>'
 
 
 def directory(links: Mapping[str, str]) -> str:
@@ -80,44 +155,59 @@ def directory(links: Mapping[str, str]) -> str:
     return f"<nav>{' '.join(items)}</nav>"
 
 
-def strongest_features(features: list[Feature], label: str) -> list[int]:
-    """Indices of the largest positive weights of a label, in descending order, then of the largest negative ones."""
-    ranked = sorted(range(len(features)), key=lambda k: -features[k].weights[label])
-    positive = [k for k in ranked[:MAX_FEATURES_SHOWN] if features[k].weights[label] > 0.0]
-    negative = [k for k in ranked[::-1][:MAX_FEATURES_SHOWN] if features[k].weights[label] < 0.0]
-    return positive + negative
+def deciding_features(features: list[Feature], side: ShownLabel) -> list[int]:
+    """Indices of the features for a label with the largest effects, in descending order, then of those against it."""
+    ranked = sorted(range(len(features)), key=lambda k: -features[k].effects[side.label])
+    positive = [k for k in ranked if side.of(features[k].weights) > 0.0]
+    negative = [k for k in ranked if side.of(features[k].weights) < 0.0]
+    return positive[:MAX_FEATURES_SHOWN] + negative[:MAX_FEATURES_SHOWN]
 
 
 def section(
-    label: str,
+    side: ShownLabel,
     anchor: str,
     intercept: float,
     features: list[Feature],
     top: list[int],
     contexts: Mapping[int, list[str]],
 ) -> str:
-    """The table of a label's strongest features."""
-    columns = (*OVERVIEW_COLUMNS, "in context") if contexts else OVERVIEW_COLUMNS
-    largest = max((abs(features[k].weights[label]) for k in top), default=0.0)
-    rows = [feature_row(features[k], label, largest, contexts.get(k, []) if contexts else None) for k in top]
-    n_weights = sum(feature.weights[label] != 0.0 for feature in features)
+    """The table of the features of a label that decide most."""
+    columns = (
+        *OVERVIEW_COLUMNS,
+        *(STABILITY_COLUMNS if have_stability(features) else ()),
+        *(("in context",) if contexts else ()),
+    )
+    largest = max((features[k].effects[side.label] for k in top), default=0.0)
+    rows = [feature_row(features[k], side, largest, contexts.get(k, []) if contexts else None) for k in top]
+    n_weights = sum(side.of(feature.weights) != 0.0 for feature in features)
+    against = "" if side.against is None else f" <small>against {name_html(side.against)}</small>"
     caption = f"{count(n_weights, 'feature')} with non-zero weight, intercept {signed_number(intercept)}"
-    return f'<section id="{anchor}"><h4>{name_html(label)}</h4>{table(caption, columns, rows)}</section>'
+    return f'<section id="{anchor}"><h4>{name_html(side.label)}{against}</h4>{table(caption, columns, rows)}</section>'
 
 
-def feature_row(feature: Feature, label: str, largest: float, context: list[str] | None) -> str:
-    """A row of the table; ``context`` is None if the table has no such column."""
-    weight = feature.weights[label]
-    longest = (
+def feature_row(feature: Feature, side: ShownLabel, largest: float, context: list[str] | None) -> str:
+    """A row of the table; a full bar is ``largest``; ``context`` is None if the table has no such column."""
+    weight, effect = side.of(feature.weights), feature.effects[side.label]
+    below = (
         f'<div class="longest">longest n-gram: {name_html(feature.longest)}</div>'
         if feature.longest != feature.text
         else ""
     )
     lines = "".join(f"<div>{line}</div>" for line in context or [])
     last = "" if context is None else f'<td class="context">{lines}</td>'
-    below = longest if feature.longest != feature.text else ""
-    cells = feature_cells(feature.text, feature.kind, feature.block, below)
-    return f"<tr>{strength_cells(weight, largest)}{cells}{number_cell(format(feature.df, ','))}{last}</tr>"
+    bar = bar_cell(effect if weight > 0.0 else -effect, largest)
+    cells = number_cell(signed_number(weight)) + bar + feature_cells(feature.text, feature.kind, feature.block, below)
+    documents = number_cell(format(feature.df, ","))
+    return f"<tr>{cells}{documents}{stability_cells(feature, side)}{last}</tr>"
+
+
+def stability_cells(feature: Feature, side: ShownLabel) -> str:
+    """The selection probability and the interval of a weight, if they are known."""
+    if feature.stability is None or feature.intervals is None:
+        return ""
+    # The weights of the only two labels are opposite.
+    low, high = (limit * (1.0 if side.against is None else 2.0) for limit in feature.intervals[side.label])
+    return number_cell(f"{feature.stability:.2f}") + number_cell(f"{signed_number(low)} to {signed_number(high)}")
 
 
 def in_context(snapshot: Snapshot, wanted: set[int], examples: Iterable[Doc]) -> dict[int, list[str]]:

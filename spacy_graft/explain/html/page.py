@@ -1,34 +1,47 @@
-"""The view of an explained document."""
+"""The views of an explained document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..contributions import LabelExplanation
 from .document import document_view
 from .markup import fragment
-from .scores import contribution_table, heading, probability_bars
+from .scores import contribution_table, heading, probability_bars, word_table
+
+if TYPE_CHECKING:
+    from ..scores import LabelExplanation
 
 
 def label_view(
-    text: str, explanation: LabelExplanation, by_label: Mapping[str, float], lang: str = "", style: str = "text"
+    explanation: LabelExplanation,
+    by_label: Mapping[str, float],
+    lang: str = "",
+    style: str = "text",
+    fragments: bool = False,
 ) -> str:
     """The explanation of one label as a fragment of HTML.
 
     Parameters
     ----------
-    text : str
-        Text of the document.
     explanation : LabelExplanation
     by_label : mapping of str to float
         Probabilities of all labels.
     lang : str
         Language of the text; empty if unknown.
     style : {"text", "table"}
-        The highlighted text with the table of contributions folded away, or the table alone.
+        The highlighted text, words and phrases, and the table of features folded away; or tables alone.
+    fragments : bool
+        Whether to show features in the place of words and phrases.
     """
-    contributions, bars = contribution_table(explanation), probability_bars(by_label, explanation.label)
-    if style == "table":
-        return fragment(heading(explanation), contributions + bars)
-    details = f"<details><summary>Table of contributions</summary>{contributions}</details>"
-    return fragment(heading(explanation), document_view(text, explanation, lang) + bars + details)
+    features, bars = contribution_table(explanation), probability_bars(by_label, explanation)
+    shown = (
+        features if fragments else word_table(explanation) + f"<details><summary>Features</summary>{features}</details>"
+    )
+    text = "" if style == "table" else document_view(explanation, lang, fragments)
+    return fragment(heading(explanation), text + bars + shown)
+
+
+def words_view(explanation: LabelExplanation) -> str:
+    """The words and phrases of an explanation as a fragment of HTML."""
+    return fragment(heading(explanation), word_table(explanation))

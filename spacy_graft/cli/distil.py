@@ -1,0 +1,265 @@
+"""``distil``: train on labelled texts and on what a teacher says of texts without labels."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files import json_text, writing
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    add_row,
+    any_pipeline,
+    config_pipeline,
+    make_table,
+    print_json,
+    print_tables,
+    refuse_options,
+    wants_table,
+)
+from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from spacy.language import Language
+
+    from ..pipeline.textcat import TextCatGraft
+    from ..teachers.distil import AnyTeacher
+    from ..teachers.report import DistilReport
+
+EXAMPLES = """
+spacy-graft distil --train labelled.jsonl --unlabelled texts.jsonl --teacher en_big_model --output student
+spacy-graft distil --train labelled.jsonl --unlabelled texts.jsonl --teacher minilm/model.onnx --output student
+spacy-graft distil config.cfg --train labelled.jsonl --unlabelled texts.jsonl --teacher teach.py:cats --output student
+spacy-graft distil --train labelled.jsonl --unlabelled texts.jsonl --teacher soft.csv --output student --lang de
+"""
+#: What the command writes into the output folder.
+STUDENT, STORE, REPORT_FILE, LABEL_NEXT, CHECKPOINTS = (
+    "model-best", "teacher.store", "report.json", "label-next.jsonl", "checkpoints"
+)  # fmt: skip
+#: Features of the student without a config, at the most.
+MOST_FEATURES = 5000
+
+
+def distil_command(
+    context: typer.Context,
+    train: Annotated[Path, typer.Option(metavar="FILE", help="Labelled JSON lines.")],
+    unlabelled: Annotated[str, typer.Option(metavar="FILE", help="JSON lines without labels.")],
+    teacher: Annotated[
+        str,
+        typer.Option(
+            metavar="TEACHER",
+            help="A pipeline (folder or package) that sets doc.cats; a sentence encoder (.onnx); a function "
+            "(FILE.py:NAME or MODULE:NAME); or a file of probabilities (.jsonl, .csv).",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for pipeline, report and list.")],
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[CONFIG]",
+            help="Config for `spacy train` with the student; --section.setting VALUE overrides a setting.",
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="tokenizer.json of an encoder; by default beside it.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(min=3, help="Tokens that an encoder cuts texts to.")] = 128,
+    weight: Annotated[
+        list[float] | None,
+        typer.Option(help="Example weight of a text without labels to try besides 0; several times. [default: 0.1, 1]"),
+    ] = None,
+    to_label: Annotated[int, typer.Option(min=0, help="Number of texts to name that should be labelled next.")] = 100,
+    lang: Annotated[str, typer.Option(metavar="CODE", help="Without CONFIG: the language of the texts.")] = "en",
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive/--multilabel", help="Without CONFIG: whether each text has exactly one label, or any number."
+        ),
+    ] = True,
+    code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
+    text_field: TextFieldOption = "text",
+    label_field: LabelFieldOption = "label",
+    format: FormatOption = None,
+    component: ComponentOption = None,
+) -> None:
+    """Train a small model on labelled texts and on what a teacher says of texts without labels.
+
+    The weight of the teacher's labels is chosen by cross-validation over the labelled texts; it is 0 where they do not
+    help. FOLDER gets the pipeline (model-best), report.json, the texts to label next (label-next.jsonl), and what the
+    teacher has computed (teacher.store): the same command goes on from there after an interruption, or with more texts.
+    Without CONFIG the student has n-grams of words and characters, at most 5,000 of them.
+    """
+    from ..pipeline.components import graft_component
+    from ..pipeline.reader import JsonlCorpus
+    from ..teachers.distil import WEIGHTS, distil
+
+    check_output(output)
+    if config is not None:
+        refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
+    texts = FileTexts(unlabelled, text_field)
+    nlp = student_pipeline(config, context.args, code, lang, exclusive)
+    graft = graft_component(nlp, component, "the config")
+    report = distil(
+        nlp,
+        JsonlCorpus(train, text_field, label_field)(nlp),
+        texts,
+        teacher_of(teacher, context, tokenizer, max_tokens),
+        component=graft.name,
+        store=output / STORE,
+        weights=WEIGHTS if weight is None else weight,
+        n_to_label=to_label,
+        options=initialize_options(nlp, graft, output / CHECKPOINTS),
+    )
+    write_all(nlp, report, texts, output)
+    if wants_table(format):
+        print_tables(*distil_tables(report, output))
+    else:
+        print_json(report.to_dict(), indent=2)
+
+
+@dataclass(frozen=True)
+class FileTexts:
+    """The texts of JSON lines, read again each time.
+
+    Attributes
+    ----------
+    path : str
+    text_field : str
+    """
+
+    path: str
+    text_field: str
+
+    def __iter__(self) -> Iterator[str]:
+        return (text for text, _ in self.with_records())
+
+    def with_records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the texts and their objects."""
+        from .texts import jsonl_texts
+
+        if self.path == STANDARD_INPUT:
+            raise CommandError("Texts without labels are read several times, which standard input cannot be.")
+        for one in jsonl_texts(self.path, self.text_field).texts(OnError.fail):
+            yield one.text, one.record or {}
+
+
+def check_output(output: Path) -> None:
+    """Raise a CommandError if there cannot be such a folder."""
+    if output.exists() and not output.is_dir():
+        raise CommandError(f"{output} is a file. Give a folder.")
+
+
+def student_pipeline(
+    config: Path | None, overrides: list[str], code: Path | None, lang: str, exclusive: bool
+) -> Language:
+    """The pipeline of a config, or one with the features and the learner that ship."""
+    from spacy.util import load_model_from_config
+
+    from .init_config import CorpusSize, complete_config
+
+    if config is not None:
+        nlp = config_pipeline(config, overrides, code)
+    else:
+        made = complete_config(lang, exclusive, CorpusSize.medium, None)
+        (name,) = made["nlp"]["pipeline"]
+        made["components"][name]["learner"]["max_features"] = MOST_FEATURES
+        nlp = load_model_from_config(made, auto_fill=True)
+    vectors = nlp.config.interpolate()["initialize"]["vectors"]
+    if vectors is not None:
+        from spacy.training.initialize import load_vectors_into_model
+
+        load_vectors_into_model(nlp, vectors)
+    return nlp
+
+
+def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path) -> dict[str, Any]:
+    """What the config says of the component's ``initialize``."""
+    from spacy.util import registry
+
+    from ..pipeline.training import annotated_before
+
+    settings = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
+    options: dict[str, Any] = {"checkpoints": str(checkpoints)}
+    options.update({name: value for name, value in registry.resolve(settings).items() if value is not None})
+    reader = options.get("unlabelled")
+    if reader is not None:
+        options["unlabelled"] = lambda _: annotated_before(nlp, component, reader(nlp))
+    return options
+
+
+def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
+    """The teacher that the option names; options of encoders are refused for others."""
+    from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
+    from ..teachers.probabilities import is_csv
+
+    path = Path(argument)
+    if path.suffix == ".onnx" or (path / ENCODER_FILE).is_file():
+        try:
+            return OnnxEncoder(path, tokenizer, max_tokens)
+        except ImportError as error:
+            raise CommandError(str(error)) from error
+    refuse_options(context, "tokenizer", "max_tokens", why=f"with {argument}, which is not a sentence encoder")
+    if argument.lower().endswith(JSONL_SUFFIXES) or is_csv(path):
+        if not path.is_file():
+            raise CommandError(f"There is no file {path}.")
+        return path
+    if ":" in argument and not path.exists():
+        return function_of(*argument.rsplit(":", 1))
+    return any_pipeline(argument)
+
+
+def function_of(module: str, name: str) -> Any:
+    """A function of a module, or of a Python file."""
+    from spacy.util import import_file
+
+    try:
+        loaded = import_file("spacy_graft_teacher", module) if module.endswith(".py") else import_module(module)
+        function = getattr(loaded, name)
+    except Exception as error:  # modules can raise anything
+        raise CommandError(f"The teacher {module}:{name} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not callable(function):
+        raise CommandError(f"The teacher {module}:{name} is no function.")
+    return function
+
+
+def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Path) -> None:
+    """Write pipeline, list and report, each whole or not at all; then checkpoints are of no use."""
+    from ..pipeline.whole_save import save_whole
+
+    save_whole(nlp, output / STUDENT)
+    listed = {one["number"]: one for one in report.lines()}
+    for number, (_, record) in enumerate(texts.with_records(), 1):
+        if number in listed:
+            listed[number] = {**record, **{key: listed[number][key] for key in ("margin", "cats", "teacher")}}
+    with writing(output / LABEL_NEXT) as file:
+        file.writelines(f"{json_text(one)}\n".encode() for one in listed.values())
+    with writing(output / REPORT_FILE) as file:
+        file.write(f"{json_text(report.to_dict(), 2)}\n".encode())
+    shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
+
+
+def distil_tables(report: DistilReport, output: Path) -> Iterator[RenderableType]:
+    """Yield a table of the weights and a summary."""
+    numbers = ["weight", "log-loss"]
+    table = make_table("Example weight of texts without labels", *numbers, "", numbers=numbers)
+    for trial in report.trials:
+        mark = "chosen" if trial.weight == report.weight else ""
+        add_row(table, f"{trial.weight:g}", f"{trial.log_loss:.4f}", mark)
+    yield table
+    fidelity = report.fidelity
+    yield (
+        f"Teacher: {report.teacher}. {report.n_labelled:,} labelled texts, {report.n_taught:,} without labels.\n"
+        f"{report.student.n_active:,} features. The student agrees with the teacher on {fidelity.n_agreed:,} of "
+        f"{fidelity.n_texts:,} held-out texts, {fidelity.agreement:.1%} (95% bounds: {fidelity.low:.1%} to "
+        f"{fidelity.high:.1%}).\n"
+        f"Wrote {output / STUDENT}; {len(report.to_label):,} texts to label next: {output / LABEL_NEXT}"
+    )

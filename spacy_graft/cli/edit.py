@@ -1,0 +1,185 @@
+"""``edit``: change what a model must not use, and optimise its weights again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    ModelArgument,
+    check_label,
+    load_pipeline,
+    print_json,
+    print_tables,
+    wants_table,
+)
+from .features import feature_table
+from .inputs import LabelFieldOption, TextFieldOption
+from .progress import status_line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from spacy.language import Language
+    from spacy.training import Example
+
+    from ..pipeline.edits import Edit
+    from ..pipeline.textcat import TextCatGraft
+
+EXAMPLES = """
+spacy-graft edit model --deny '*@*' --data train.jsonl --output edited
+spacy-graft edit model --deny 'characters::*' --data train.jsonl --dev dev.jsonl --output edited
+spacy-graft edit model --only-positive sport --lock 'goal=sport:1.5' --data train.jsonl --output edited
+spacy-graft edit model --deny 'cramer' --no-resolve --output edited
+"""
+
+#: Scores of the dev corpus, as far as there are any, before and after.
+Scores = tuple[dict[str, float], dict[str, float]]
+
+
+def edit_command(
+    model: ModelArgument,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the edited pipeline.")],
+    deny: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="Names of features that the model must not have.")
+    ] = None,
+    allow: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Exceptions from denied names.")] = None,
+    only_positive: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only speak for.")
+    ] = None,
+    only_negative: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only speak against.")
+    ] = None,
+    lock: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=LABEL:WEIGHT", help="Weight of a feature that is not trained.")
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="CORPUS", help="Labelled JSON lines of the documents that the model was trained on."),
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(metavar="CORPUS", help="Labelled JSON lines for scores before and after.")
+    ] = None,
+    resolve: Annotated[
+        bool,
+        typer.Option(help="Optimise the weights; otherwise only denied features are removed, without a certificate."),
+    ] = True,
+    top: Annotated[int, typer.Option(min=1, help="Features to list of those removed, and of those added.")] = 20,
+    text_field: TextFieldOption = "text",
+    label_field: LabelFieldOption = "label",
+    format: FormatOption = None,
+    component: ComponentOption = None,
+) -> None:
+    """Change what a trained model must not use, and optimise its weights under that, with a certificate.
+
+    A PATTERN is compared with the names that the command features lists: * ? and [...] are wildcards, and
+    BLOCK::PATTERN is of one block. The options of lists may be repeated. The edits are kept with the model. Without
+    --data, the model must have been trained with keep_corpus = true.
+    """
+    from ..pipeline.reader import JsonlCorpus
+    from ..pipeline.whole_save import save_whole
+
+    check_replaceable(output)
+    if data and not resolve:
+        raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
+    nlp, graft = load_pipeline(model, component)
+    signs = signs_of(graft, only_positive or (), only_negative or ())
+    locks = dict.fromkeys(parsed_lock(text, graft) for text in lock or ())
+
+    def corpus(path: Path) -> Iterator[Example]:
+        return JsonlCorpus(path, text_field, label_field)(nlp)
+
+    with status_line("Reading the training documents and optimising the weights"):
+        dev_examples = None if dev is None else list(corpus(dev))
+        before = scores_of(nlp, dev_examples)
+        edit = graft.edit(
+            deny=deny or (),
+            allow=allow or (),
+            signs=signs,
+            lock=list(locks),
+            examples=chain.from_iterable(map(corpus, data)) if data else None,
+            nlp=nlp,
+            resolve=resolve,
+        )
+        after = scores_of(nlp, dev_examples)
+        save_whole(nlp, output)
+    if wants_table(format):
+        print_tables(*edit_tables(edit, (before, after), top))
+    else:
+        print_json(edit_values(edit, (before, after), top), indent=2)
+
+
+def check_replaceable(output: Path) -> None:
+    """Raise a CommandError if the folder is there and is no pipeline."""
+    if output.exists() and not (output / "config.cfg").is_file():
+        raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
+
+
+def signs_of(graft: TextCatGraft, positive: Iterable[str], negative: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the labels that have one sign only, with it."""
+    signs = [(label, sign) for sign, labels in (("positive", positive), ("negative", negative)) for label in labels]
+    for label, _ in signs:
+        check_label(graft, label)
+    return list(dict.fromkeys(signs))
+
+
+def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
+    """Return name, label and weight of a lock; names and labels may have the signs between them in themselves."""
+    before, _, number = text.rpartition(":")
+    label = next((label for label in graft.labels if before.endswith(f"={label}")), None)
+    if label is None:
+        check_label(graft, before.rpartition("=")[2] or None)
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = None
+    if label is None or weight is None:
+        raise CommandError(f"--lock {text!r} must be NAME=LABEL:WEIGHT, such as 'goal={graft.labels[0]}:1.5'.")
+    return before[: -len(label) - 1], label, weight
+
+
+def scores_of(nlp: Language, examples: list[Example] | None) -> dict[str, float]:
+    """Return the scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
+    if examples is None:
+        return {}
+    scores = nlp.evaluate(examples)
+    names = ("cats_score", "cats_micro_f", "cats_macro_f")
+    return {name: float(scores[name]) for name in names if scores.get(name) is not None}
+
+
+def edit_values(edit: Edit, scores: Scores, top: int) -> dict[str, Any]:
+    """Return plain values, with at most ``top`` features of each kind."""
+    return {
+        "n_removed": len(edit.removed),
+        "n_added": len(edit.added),
+        "removed": [asdict(feature) for feature in edit.removed[:top]],
+        "added": [asdict(feature) for feature in edit.added[:top]],
+        "dev": {"before": scores[0], "after": scores[1]} if scores[0] else None,
+        "report": edit.report.to_dict(),
+    }
+
+
+def edit_tables(edit: Edit, scores: Scores, top: int) -> Iterator[RenderableType]:
+    """Yield tables of what went and what came, the certificate, and the scores."""
+    for title, features in (("removed", edit.removed), ("added", edit.added)):
+        shown = f", {top} shown" if len(features) > top else ""
+        if features:
+            yield feature_table(features[:top], None, f"{len(features):,} features {title}{shown}")
+        else:
+            yield f"No features {title}."
+    report = edit.report
+    yield f"{report.n_active:,} features. " + (
+        f"Duality gap {report.relative_gap:.1e} of the objective at zero weights"
+        f"{', converged' if report.converged else ', not converged'}."
+        if report.converged or report.duality_gap < float("inf")
+        else "Weights were not optimised: there is no certificate."
+    )
+    for name, value in scores[0].items():
+        yield f"{name} on dev: {value:.4f} before, {scores[1][name]:.4f} after"

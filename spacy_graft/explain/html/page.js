@@ -1,0 +1,40 @@
+// Tables are sorted by a click on a column, and long tables and lists are filtered. Without scripts all is there as well.
+(() => {
+  const FILTERED_FROM = 15;
+  const key = (row, column) => {
+    const text = (row.cells[column]?.textContent ?? "").trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
+    return /^[+-]?[\d.]+$/.test(text) ? Number(text) : text.toLowerCase();
+  };
+  const compare = (a, b) =>
+    typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+
+  for (const head of document.querySelectorAll(".graft thead th")) {
+    if (!head.textContent) continue;
+    const sort = () => {
+      const body = head.closest("table").tBodies[0];
+      const falls = head.ariaSort !== "descending";
+      for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+      head.ariaSort = falls ? "descending" : "ascending";
+      const rows = [...body.rows].map((row) => [key(row, head.cellIndex), row]);
+      rows.sort(([a], [b]) => (falls ? compare(b, a) : compare(a, b)));
+      body.append(...rows.map(([, row]) => row));
+    };
+    head.tabIndex = 0;
+    head.classList.add("sortable");
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
+  }
+
+  const filter = (entries, before, name) => {
+    if (entries.length < FILTERED_FROM) return;
+    const input = Object.assign(document.createElement("input"), { type: "search", placeholder: `Filter ${name}` });
+    input.ariaLabel = input.placeholder;
+    input.addEventListener("input", () => {
+      const wanted = input.value.toLowerCase();
+      for (const entry of entries) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
+    });
+    before.before(input);
+  };
+  for (const table of document.querySelectorAll(".graft table")) filter([...table.tBodies[0].rows], table.parentNode, "rows");
+  for (const list of document.querySelectorAll(".graft .entries")) filter([...list.children], list, "documents");
+})();

@@ -1,0 +1,316 @@
+"""What a model must not use, and what it must: names, signs of weights, and locked weights."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from ..extract.options import as_names
+from ..messages import did_you_mean, listed
+from ..options import is_number_in
+from ..registry import graft_constraints
+
+RepeatedT = TypeVar("RepeatedT")
+
+#: Separates the members of a product in its name, and a block from a pattern.
+PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
+#: The largest weight that can be locked.
+LARGEST_WEIGHT = 1e6
+#: What weights of a label may be; ``any`` takes back an earlier choice.
+Sign = Literal["positive", "negative", "any"]
+SIGNS_OF_LABELS = ("positive", "negative", "any")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern on the names of features: ``*``, ``?`` and ``[...]`` are wildcards, as in the shell.
+
+    Attributes
+    ----------
+    text : str
+        ``block::name`` or ``name``. The block, if any, is a name or ``*``.
+    """
+
+    text: str
+
+    @cached_property
+    def block(self) -> str | None:
+        """The block whose features are meant; None for all blocks."""
+        block, sign, _ = self.text.partition(BLOCK_SIGN)
+        return block if sign and block != "*" else None
+
+    @cached_property
+    def name(self) -> str:
+        """The pattern on the name."""
+        _, sign, name = self.text.partition(BLOCK_SIGN)
+        return name if sign else self.text
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is no wildcard."""
+        return not any(character in self.name for character in "*?[")
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it names a product."""
+        return PRODUCT_SIGN in self.name
+
+    @cached_property
+    def longest_literal(self) -> str:
+        """The longest string without a wildcard that a name must have to match."""
+        return max(re.split(r"[*?]|\[!?\]?[^\]]*\]", self.name), key=len)
+
+    @property
+    def members(self) -> list[str]:
+        """The items of the product that it names, sorted; none if it names no product."""
+        return sorted(self.name.split(PRODUCT_SIGN)) if self.is_product else []
+
+    @cached_property
+    def matches(self) -> Callable[[str], Any]:
+        """What is true of the names that match."""
+        return re.compile(translate(self.name)).match
+
+    def is_of(self, block: str) -> bool:
+        """Whether features of a block are meant."""
+        return self.block in (None, block)
+
+
+@graft_constraints("spacy_graft.Constraints.v1")
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What a model must not use, and what it must.
+
+    Attributes
+    ----------
+    deny : sequence of str
+        Patterns (:class:`Pattern`) on the names of features that the model must not have. Products of denied items are
+        denied as well.
+    allow : sequence of str
+        Patterns on names that are exceptions from these. With ``deny = ["*"]``, only they are allowed.
+    signs : mapping of str to str, or sequence of pairs
+        By label, the only sign that its weights may have: ``positive`` (features speak for the label, or for nothing),
+        ``negative``, or ``any``.
+    locked : mapping of str to mapping of str to float, or sequence of triples
+        By name of a feature and label, a weight that is not trained. None takes back an earlier one.
+
+    Raises
+    ------
+    ValueError
+        If an option is invalid, or two contradict each other.
+    """
+
+    deny: Sequence[str] = ()
+    allow: Sequence[str] = ()
+    signs: Any = ()
+    locked: Any = ()
+
+    def __post_init__(self) -> None:
+        for option in ("deny", "allow"):
+            object.__setattr__(
+                self, option, tuple(dict.fromkeys(as_names("Constraints", option, getattr(self, option))))
+            )
+        object.__setattr__(self, "signs", checked_signs(self.signs))
+        object.__setattr__(self, "locked", checked_locks(self.locked))
+        for pattern in self.denied:
+            if pattern.is_product and not pattern.is_exact:
+                raise ValueError(
+                    f"Constraints: deny has {pattern.text!r}, but products are searched without being listed: name one "
+                    f"product exactly, deny one of its items, or deny the block of products."
+                )
+        for pattern in self.allowed:
+            if pattern.is_product:
+                raise ValueError(f"Constraints: allow has the product {pattern.text!r}. Allow its items.")
+        if both := [text for text in self.deny if text in self.allow]:
+            raise ValueError(f"Constraints: {listed(both)} is denied and allowed. Remove it from one of the lists.")
+        self._check_locks()
+
+    def _check_locks(self) -> None:
+        signs = dict(self.signs)
+        for name, label, weight in self.locks:
+            lock = Pattern(name)
+            if lock.is_product:
+                raise ValueError(f"Constraints: {name!r} is a product, whose weight cannot be locked. Lock an item.")
+            if by := self.denial_of(lock.block, lock.name):
+                raise ValueError(
+                    f"Constraints: the weight of {name!r} is locked, but {by.text!r} denies it. Add it to allow, or "
+                    f"remove the lock."
+                )
+            sign = signs.get(label, "any")
+            if (sign == "positive" and weight < 0.0) or (sign == "negative" and weight > 0.0):
+                raise ValueError(
+                    f"Constraints: {name!r} is locked at {weight:g} for {label!r}, whose weights may only be {sign}. "
+                    f"Change one of them."
+                )
+
+    @cached_property
+    def denied(self) -> tuple[Pattern, ...]:
+        """The patterns of ``deny``."""
+        return tuple(map(Pattern, self.deny))
+
+    @cached_property
+    def allowed(self) -> tuple[Pattern, ...]:
+        """The patterns of ``allow``."""
+        return tuple(map(Pattern, self.allow))
+
+    @property
+    def locks(self) -> list[tuple[str, str, float]]:
+        """Name, label and weight of what is locked."""
+        return [lock for lock in self.locked if lock[2] is not None]
+
+    @property
+    def one_sided(self) -> dict[str, str]:
+        """The sign of each label that has one."""
+        return {label: sign for label, sign in self.signs if sign != "any"}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All patterns and names that must be found among the features."""
+        return (*self.deny, *self.allow, *dict.fromkeys(name for name, _, _ in self.locks))
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.one_sided)
+
+    def denial_of(self, block: str | None, name: str) -> Pattern | None:
+        """The pattern that denies a feature, if there is one; of unknown block only those of all blocks count."""
+
+        def first(patterns: Iterable[Pattern]) -> Pattern | None:
+            meant = (pattern for pattern in patterns if pattern.block in (None, block))
+            return next((pattern for pattern in meant if pattern.matches(name)), None)
+
+        return None if first(self.allowed) else first(self.denied)
+
+    def followed_by(self, later: Constraints) -> Constraints:
+        """Both, where what is said later counts."""
+        locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
+        return Constraints(
+            deny=[*(text for text in self.deny if text not in later.allow), *later.deny],
+            allow=[*(text for text in self.allow if text not in later.deny), *later.allow],
+            signs={**dict(self.signs), **dict(later.signs)},
+            locked=[(*pair, weight) for pair, weight in locked.items()],
+        )
+
+    def check(self, owner: str, labels: Collection[str], blocks: Collection[str]) -> None:
+        """Raise a ValueError if there is no such label or block."""
+        for label in [*self.one_sided, *(label for _, label, _ in self.locks)]:
+            if label not in labels:
+                raise ValueError(
+                    f"{owner} The constraints name the label {label!r}, which does not exist."
+                    f"{did_you_mean(label, labels)} The labels: {listed(labels)}."
+                )
+        for text in self.names:
+            block = Pattern(text).block
+            if block is not None and block not in blocks:
+                raise ValueError(
+                    f"{owner} The constraints name the block {block!r} in {text!r}, which does not exist."
+                    f"{did_you_mean(block, blocks)} The blocks: {listed(blocks)}. A name that contains {BLOCK_SIGN!r} "
+                    f"is written '*{BLOCK_SIGN}{text}'."
+                )
+
+    def described(self) -> list[str]:
+        """What holds, in a few words each."""
+        texts = [f"denied: {', '.join(self.deny)}"] if self.deny else []
+        texts += [f"allowed: {', '.join(self.allow)}"] if self.allow else []
+        texts += [f"{label}: only {sign} weights" for label, sign in self.one_sided.items()]
+        return texts + [f"{name}: locked at {weight:+g} for {label}" for name, label, weight in self.locks]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for configs and JSON."""
+        return {
+            "deny": list(self.deny),
+            "allow": list(self.allow),
+            "signs": [list(pair) for pair in self.signs],
+            "locked": [list(lock) for lock in self.locked],
+        }
+
+
+def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:
+    """Labels with their signs; a ValueError if these are none."""
+    pairs = list(signs.items()) if isinstance(signs, Mapping) else listed_rows("signs", signs, 2)
+    for label, sign in pairs:
+        if not isinstance(label, str) or sign not in SIGNS_OF_LABELS:
+            raise ValueError(
+                f"Constraints: signs must have a label and one of {listed(SIGNS_OF_LABELS)}, but has {label!r} and "
+                f"{sign!r}."
+            )
+    if twice := repeated(label for label, _ in pairs):
+        raise ValueError(f"Constraints: signs has a label twice: {listed(twice)}. Give it one sign.")
+    return tuple((label, sign) for label, sign in pairs)
+
+
+def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
+    """Names, labels and weights; a ValueError if these are none."""
+    if isinstance(locked, Mapping):
+        if not all(isinstance(by_label, Mapping) for by_label in locked.values()):
+            raise ValueError(
+                f"Constraints: locked must have weights by label, by name of a feature, but is {locked!r}."
+            )
+        rows = [(name, label, weight) for name, by_label in locked.items() for label, weight in by_label.items()]
+    else:
+        rows = listed_rows("locked", locked, 3)
+    for name, label, weight in rows:
+        is_weight = weight is None or is_number_in(weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        if not isinstance(name, str) or not name or not isinstance(label, str) or not is_weight:
+            raise ValueError(
+                f"Constraints: locked must have the name of a feature, a label and a weight from {-LARGEST_WEIGHT:g} "
+                f"to {LARGEST_WEIGHT:g}, but has {name!r}, {label!r} and {weight!r}."
+            )
+    if twice := repeated((name, label) for name, label, _ in rows):
+        name, label = twice[0]
+        raise ValueError(f"Constraints: locked has {name!r} twice for {label!r}. Give it one weight.")
+    return tuple((name, label, None if weight is None else float(weight)) for name, label, weight in rows)
+
+
+def repeated(values: Iterable[RepeatedT]) -> list[RepeatedT]:
+    """The values that are there more than once."""
+    return [value for value, count in Counter(values).items() if count > 1]
+
+
+def listed_rows(option: str, value: Any, width: int) -> list[Any]:
+    """Rows of a list; a ValueError if it is none."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_list or not all(isinstance(row, list | tuple) and len(row) == width for row in value):
+        raise ValueError(f"Constraints: {option} must be a mapping, or a list of lists of {width}, but is {value!r}.")
+    return list(value)
+
+
+@dataclass(frozen=True)
+class FeatureNames:
+    """What names of features are needed for.
+
+    Attributes
+    ----------
+    texts : callable
+        Returns the names of n-grams or items of a block, as models show them: ``(block, symbols) -> texts``.
+    required : frozenset of str
+        Patterns and names of the constraints for which it is an error that there is no such feature; for others there
+        is a warning.
+    wanted : mapping of str to collection of str
+        By block, names of features that are looked up besides (:attr:`~spacy_graft.graft.space.FeatureSpace.found`).
+    """
+
+    texts: Callable[[str, Sequence[np.ndarray]], list[str]]
+    required: frozenset[str] = frozenset()
+    wanted: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: What has been found in the indexes that several fits share.
+    shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+def forbidden(sign: str) -> tuple[bool, bool]:
+    """Whether positive and negative weights are forbidden where only one sign is allowed."""
+    return sign == "negative", sign == "positive"
+
+
+def one_sign_factors(factors: tuple[float, float], n_labels: int, signs: Iterable[tuple[int, str]]) -> np.ndarray:
+    """Factors of positive and of negative weights by label, float64 (2, labels): infinite where a sign is forbidden."""
+    by_label = np.repeat(np.array(factors)[:, None], n_labels, axis=1)
+    for label, sign in signs:
+        by_label[np.array(forbidden(sign)), label] = math.inf
+    return by_label

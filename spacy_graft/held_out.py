@@ -1,0 +1,293 @@
+"""Held-out documents, and the choice among the points of a path by cross-validation; without spaCy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from . import metrics
+from .graft.report import Report
+from .graft.settings import GraftingPath
+from .graft.solution import Solution
+
+if TYPE_CHECKING:
+    from .graft.points import PointFit
+
+#: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
+#: fewer than MIN_HELD_OUT documents there is no cross-validation.
+N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
+#: Refits that folds try at each point.
+REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
+#: Points without a lower log-loss after which a path ends.
+PATIENCE = 2
+
+
+class HeldOutTargets(Protocol):
+    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """float64 (n_documents, labels)."""
+
+    @property
+    def known(self) -> np.ndarray:
+        """bool (n_documents, labels)."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """float64 (n_documents)."""
+
+
+class PlainTargets(NamedTuple):
+    """As :class:`HeldOutTargets`."""
+
+    values: np.ndarray
+    known: np.ndarray
+    weights: np.ndarray
+
+
+class Judge:
+    """Documents that judge probabilities by their targets.
+
+    Parameters
+    ----------
+    targets : HeldOutTargets
+    exclusive : bool
+        Whether labels are mutually exclusive.
+    locked : bool
+        Whether models have locked weights, which no temperature may change.
+    """
+
+    def __init__(self, targets: HeldOutTargets, exclusive: bool, locked: bool = False) -> None:
+        self.targets = targets
+        self.exclusive = exclusive
+        self.locked = locked
+
+    @cached_property
+    def doubted(self) -> np.ndarray:
+        """Targets as if there were one document more, of which nothing is known: float64 (n_documents, n_labels).
+
+        Refits and temperatures are chosen by them. Documents that are all predicted correctly would ask for weights
+        without bound. As Platt 1999, "Probabilistic outputs for support vector machines", section 2.2, who has one
+        document more of each label.
+        """
+        values, n = self.targets.values, len(self.targets.values)
+        any_label = 1.0 / values.shape[1] if self.exclusive else 0.5
+        return np.asarray((n * values + any_label) / (n + 1.0))
+
+    @cached_property
+    def baseline(self) -> float:
+        """The log-loss of the shares of labels, for all documents alike."""
+        targets = self.targets
+        importance = targets.known * targets.weights[:, None]
+        shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
+        losses = metrics.document_losses(
+            np.broadcast_to(shares, targets.values.shape), targets.values, targets.known, exclusive=self.exclusive
+        )
+        return self.mean(losses)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Of all labels: float64 (n_documents, n_labels)."""
+        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+
+    def losses(self, probabilities: np.ndarray) -> np.ndarray:
+        """The log-loss of each document: float64 (n_documents)."""
+        targets = self.targets
+        return metrics.document_losses(probabilities, targets.values, targets.known, exclusive=self.exclusive)
+
+    def doubting_loss(self, scores: np.ndarray) -> float:
+        """The mean log-loss of scores for the targets of :attr:`doubted`."""
+        known = self.targets.known
+        losses = metrics.document_losses(self.probabilities(scores), self.doubted, known, exclusive=self.exclusive)
+        return self.mean(losses)
+
+    def mean(self, losses: np.ndarray) -> float:
+        """The mean over documents, by their weights."""
+        return metrics.mean(losses, self.targets.weights)
+
+    def error(self, losses: np.ndarray) -> float:
+        """The standard error of that mean."""
+        weights = self.targets.weights
+        return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
+
+    def temperature(self, scores: np.ndarray) -> float:
+        """The best temperature for the targets of :attr:`doubted`; 1 if there is none, or weights are locked."""
+        if self.locked:
+            return 1.0
+        targets = self.targets
+        best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
+        return 1.0 if best is None else best
+
+    def best_loss(self, scores: np.ndarray, tempered: bool) -> tuple[float, float]:
+        """The best temperature, and the log-loss for the targets of :attr:`doubted`, with it if ``tempered``."""
+        temperature = self.temperature(scores)
+        return temperature, self.doubting_loss(scores / temperature if tempered else scores)
+
+
+class FoldPoint(NamedTuple):
+    """A point of the path of one fold: scores of its documents under each refit, and features."""
+
+    scores: np.ndarray
+    n_features: int
+
+
+def numbers_of_folds(label_sets: Iterable[Hashable]) -> np.ndarray:
+    """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
+    members: dict[Hashable, list[int]] = {}
+    for i, labels in enumerate(label_sets):
+        members.setdefault(labels, []).append(i)
+    order = np.array([i for indices in members.values() for i in indices], np.int64)
+    fold_of = np.empty(len(order), np.int64)
+    fold_of[order] = np.arange(len(order)) % N_FOLDS
+    return fold_of
+
+
+def rows_of_splits(fold_of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The documents that are kept and those that are held out, of as many folds as are needed; none for too few."""
+    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
+    n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(fold_of)))) + 1
+    if sizes[n_folds - 1] < MIN_HELD_OUT:
+        return []
+    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
+
+
+def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
+    """The refits that folds try at each point."""
+    return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
+
+
+def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
+    """The points of the path of one fold, until their log-loss, which stands beside them, does not fall any more."""
+    points: list[FoldPoint] = []
+    losses: list[float] = []
+    for point, log_loss in path:
+        points.append(point)
+        losses.append(log_loss)
+        if is_exhausted(losses):
+            break
+    return points
+
+
+def scored_points(
+    fit: PointFit, scorer: Callable[[Solution], Callable[[Solution], np.ndarray]], judge: Judge, tempered: bool
+) -> Iterator[tuple[FoldPoint, float]]:
+    """Go along a path, for :func:`points_of_fold`.
+
+    Parameters
+    ----------
+    fit : PointFit
+    scorer : callable
+        From a solution to the scores of the held-out documents under any solution with the same features.
+    judge : Judge
+        These documents.
+    tempered : bool
+        As of :func:`judged`.
+    """
+    while True:
+        fit.step()
+        scores_of = scorer(fit.solution())
+        scores = np.array([scores_of(fit.refitted(strength)) for strength in refit_grid(fit.learner)])
+        losses = [judge.best_loss(of_refit, tempered)[1] for of_refit in scores]
+        yield FoldPoint(scores, fit.report.n_active), min(losses)
+        if fit.finished:
+            return
+
+
+def chosen_of_folds(learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool) -> Report:
+    """What the held-out documents of all folds choose, in a report; ``tempered`` as of :func:`judged`.
+
+    A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
+    last point.
+    """
+    reports, errors, sizes = [], [], []
+    for number in range(max(map(len, paths))):
+        points = [path[min(number, len(path) - 1)] for path in paths]
+        report, losses = judged(
+            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
+        )
+        report.points = number + 1
+        reports.append(report)
+        errors.append(held_out.error(losses))
+        sizes.append(float(np.mean([point.n_features for point in points])))
+    all_losses = [report.log_loss or 0.0 for report in reports]
+    return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
+
+
+def judged(
+    scores: np.ndarray, grid: tuple[float | None, ...], held_out: Judge, tempered: bool
+) -> tuple[Report, np.ndarray]:
+    """The best refit of a point, its temperature and log-loss, and the losses of documents.
+
+    Parameters
+    ----------
+    scores : float64 (refits, n_documents, n_labels)
+    grid : tuple of float
+        The strengths of the refits.
+    held_out : Judge
+    tempered : bool
+        Whether refits are judged with their temperature, as with a network (:class:`.pipeline.choice.Trial`).
+    """
+    temperatures, means = zip(*(held_out.best_loss(of_refit, tempered) for of_refit in scores), strict=True)
+    k = int(np.argmin(means))
+    report = Report(refit=grid[k], temperature=temperatures[k])
+    if 0 < k < len(grid) - 1:
+        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
+        place, _ = lowest_of_parabola(means[k - 1 : k + 2])
+        step = REFIT_GRID[1] / REFIT_GRID[0]
+        report.refit = REFIT_GRID[k] * step**place
+    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
+    report.log_loss = held_out.mean(losses)
+    return report, losses
+
+
+def is_exhausted(losses: Sequence[float]) -> bool:
+    """Whether the last log-losses of a path are not below an earlier one."""
+    return bool(losses) and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+
+
+def parsimonious(
+    parsimony: str | int,
+    values: Sequence[Any],
+    losses: Sequence[float],
+    errors: Sequence[float],
+    sizes: Sequence[float],
+) -> int:
+    """The index of the point that ``parsimony`` asks for.
+
+    Parameters
+    ----------
+    parsimony : "best", "one_se" or int
+        See :class:`~spacy_graft.graft.settings.GraftingPath`. The rule of one standard error is that of Breiman,
+        Friedman, Olshen & Stone 1984, section 3.4.3.
+    values : sequence of numbers or tuples
+        Of points along a path; the larger is the better one.
+    losses, errors : sequence of float
+        Their log-losses and the standard errors of these.
+    sizes : sequence of float
+        Their features.
+    """
+    if parsimony == "one_se":
+        best = int(np.argmin(losses))
+        return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
+    small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
+    return max(small, key=values.__getitem__, default=0)
+
+
+def is_small(n_features: float, parsimony: str | int) -> bool:
+    """Whether a model has no more features than ``parsimony`` allows."""
+    return isinstance(parsimony, str) or n_features <= parsimony
+
+
+def lowest_of_parabola(values: Sequence[float]) -> tuple[float, float]:
+    """Where the parabola through (−1, a), (0, b), (1, c) is lowest, between −1 and 1, and by how much less than b."""
+    before, here, after = values
+    curvature = before - 2.0 * here + after
+    if not curvature > 0.0 or not math.isfinite(curvature):
+        return 0.0, 0.0
+    slope = 0.5 * (after - before)
+    place = min(max(-slope / curvature, -1.0), 1.0)
+    return place, -(slope * place + 0.5 * curvature * place**2)

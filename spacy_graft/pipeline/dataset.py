@@ -1,0 +1,134 @@
+"""What a trained component decides about a data set, and by what."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from heapq import nlargest
+from math import log
+from typing import NamedTuple
+
+from spacy.training import Example
+
+from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
+from ..explain.scores import LabelExplanation
+from .textcat import TextCatGraft, TextCatGraftMultilabel
+
+#: Errors that are shown, the most confident ones.
+MAX_ERRORS = 50
+
+
+class Decision(NamedTuple):
+    """A label that is predicted, or that should have been.
+
+    Attributes
+    ----------
+    explanation : LabelExplanation
+    margin : float
+        Its log-odds above those from which it is predicted.
+    said : str
+        What the model says.
+    right : str, optional
+        What is annotated, if that is something else.
+    confidence : float
+        Probability of what the model says.
+    """
+
+    explanation: LabelExplanation
+    margin: float
+    said: str
+    right: str | None
+    confidence: float
+
+
+def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragments: bool) -> DatasetFigures:
+    """Classify annotated documents, and find what decides and the errors.
+
+    A word or phrase decides a document if the prediction would be another without its contribution: the second label
+    in the place of the first, or of independent labels one more or one less.
+
+    Parameters
+    ----------
+    component : TextCatGraft
+    examples : iterable of Example
+        Their predicted documents have the annotation that the blocks need.
+    fragments : bool
+        Whether to count features in the place of words and phrases.
+    """
+    present: Counter[tuple[str, str]] = Counter()
+    decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    errors: list[ExplainedError] = []
+    wrong: set[int] = set()
+    n_documents = n_errors = 0
+    for n_documents, example in enumerate(examples, start=1):
+        names: set[tuple[str, str]] = set()
+        deciding: set[tuple[str, str]] = set()
+        for decision in decisions_about(component, example):
+            for name, contribution in named_parts(decision.explanation, fragments):
+                names.add(name)
+                if contribution * decision.margin > decision.margin**2:
+                    deciding.add(name)
+            if decision.right is not None:
+                said, right = decision.said, decision.right
+                found = ExplainedError(n_documents, said, right, decision.confidence, decision.explanation)
+                errors = nlargest(MAX_ERRORS, [*errors, found], key=lambda error: error.confidence)
+                wrong.add(n_documents)
+                n_errors += 1
+        present.update(names)
+        for name in sorted(deciding):
+            decided[name].append(n_documents)
+    ranked = sorted(decided, key=lambda name: -len(decided[name]))
+    return DatasetFigures(
+        n_documents,
+        n_errors,
+        len(wrong),
+        [Deciding(*name, present[name], decided[name], sorted(wrong.intersection(decided[name]))) for name in ranked],
+        errors,
+    )
+
+
+def named_parts(explanation: LabelExplanation, fragments: bool) -> Iterator[tuple[tuple[str, str], float]]:
+    """Name, kind and contribution of each word or phrase, or of each feature."""
+    if fragments:
+        return (((part.text, part.kind), part.contribution) for part in explanation.contributions)
+    key = explanation.source.same
+    return (
+        ((key(row.text), "" if row.places else row.parts[0][0].kind), row.contribution) for row in explanation.words
+    )
+
+
+def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decision]:
+    """What the component says of a document, and whether that is right."""
+    if isinstance(component, TextCatGraftMultilabel):
+        yield from independent_decisions(component, example)
+        return
+    doc, cats = example.predicted, example.reference.cats
+    best = component.explain_best(doc).best
+    most = max(cats.values(), default=0.0)
+    right = [label for label, value in cats.items() if value == most > 0.0]
+    if not right or best.label in right:
+        yield Decision(best, best.score, best.label, None, best.probability)
+        return
+    against = right[0] if right[0] in component.labels else None
+    explanation = component.explain_best(doc, best.label, against=against).best
+    yield Decision(explanation, explanation.score, best.label, right[0], best.probability)
+
+
+def independent_decisions(component: TextCatGraftMultilabel, example: Example) -> Iterator[Decision]:
+    """The labels that are predicted or annotated."""
+    doc, cats, thresholds = example.predicted, example.reference.cats, component.thresholds
+    for label, p in zip(component.labels, component.predict([doc])[0].tolist(), strict=True):
+        said, annotated = p >= thresholds[label], cats.get(label)
+        if not (said or annotated):
+            continue
+        explanation = component.explain(doc, label)[label]
+        is_error = annotated is not None and said != (annotated > 0.0)
+        names = (label, f"not {label}") if said else (f"not {label}", label)
+        margin = explanation.score - log_odds(thresholds[label])
+        yield Decision(explanation, margin, names[0], names[1] if is_error else None, p if said else 1.0 - p)
+
+
+def log_odds(probability: float) -> float:
+    """The log-odds of a threshold; those of 0 and 1 are beyond all scores."""
+    p = min(max(probability, 1e-300), 1.0 - 1e-16)
+    return log(p) - log(1.0 - p)

@@ -1,0 +1,225 @@
+"""Edits of a trained component: other constraints, and the weights that are the best ones under them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import compress
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+
+from ..explain.features import MEMBER_SEPARATOR, Feature
+from ..graft.constraints import Constraints
+from ..graft.report import Report
+from ..messages import did_you_mean, listed
+from ..model.matching import Matcher
+from ..model.snapshot import Snapshot
+from ..model.sparse_linear import snapshot_of
+from .corpus import ExtractedCorpus
+from .targets import TargetReader
+from .training import Model, ResumedTraining, annotated_before
+
+if TYPE_CHECKING:
+    from .textcat import TextCatGraft
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What an edit has changed.
+
+    Attributes
+    ----------
+    removed : list of Feature
+        Features that the model no longer has, with the weights that they had.
+    added : list of Feature
+        Features that it did not have before.
+    report : Report
+        Of the new model; its ``constraints`` are all that hold.
+    """
+
+    removed: list[Feature]
+    added: list[Feature]
+    report: Report
+
+
+def edited(
+    component: TextCatGraft,
+    later: Constraints,
+    examples: Iterable[Example] | None,
+    nlp: Language | None,
+    resolve: bool,
+) -> Edit:
+    """Edit a component; parameters and errors are those of its ``edit``."""
+    before = report_to_edit(component, later, resolve)
+    edits = Constraints(**component.cfg.get("constraints") or {}).followed_by(later)
+    constraints = (component.learner.constraints or Constraints()).followed_by(edits)
+    constraints.check(f"[{component.name}]", component.labels, component.blocks)
+    learner = replace(component.learner, constraints=constraints)
+    features = component.features()
+    training: ResumedTraining | None = None
+    if resolve:
+        training = component.training_on(training_corpus(component, examples, nlp), learner, before)
+        required = {text for text in later.names if text not in component.constraints.deny}
+        model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
+    else:
+        model = pruned(component, before, constraints, later)
+    # Until here nothing has changed.
+    was_training, component.training = component.training is not None, None
+    component.set_snapshot(*model)
+    component.cfg["constraints"] = edits.to_dict()
+    if training is not None:
+        component.kept_corpus = training.corpus if component.keep_corpus else None
+        component.training = training if was_training else None
+    if nlp is not None:
+        write_to_config(nlp, component, constraints)
+    assert component.report is not None
+    return compared(features, component.features(), component.report)
+
+
+def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -> Report:
+    """The report of a component that can be edited."""
+    component.require_initialized()
+    if component.report is None:
+        raise ValueError(f"[{component.name}] The component is not trained: there is nothing to edit. Train it first.")
+    if not hasattr(component.learner, "constraints"):
+        raise ValueError(
+            f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the "
+            f"component with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
+        )
+    if component.report.network is not None:
+        raise ValueError(
+            f"[{component.name}] The model was trained with a network of features, which is not kept with it. Set the "
+            f"constraints of the learner in the config, and train again."
+        )
+    if resolve and component.report.vectors is not None:
+        raise ValueError(
+            f"[{component.name}] The model was trained with word vectors, which are not kept with it, so that its "
+            f"weights cannot be optimised again. Set the constraints of the learner in the config, and train again; or "
+            f"remove denied features only: edit(..., resolve=False), or --no-resolve."
+        )
+    if not (later.deny or later.allow or later.signs or later.locked):
+        raise ValueError(f"[{component.name}] There is nothing to edit. Give deny, allow, signs or lock.")
+    return component.report
+
+
+def training_corpus(
+    component: TextCatGraft, examples: Iterable[Example] | None, nlp: Language | None
+) -> ExtractedCorpus:
+    """The training documents: those given, or those kept."""
+    if examples is None:
+        if component.corpus is not None:
+            return component.corpus
+        raise ValueError(
+            f"[{component.name}] The training documents are not kept with the component, so that its weights cannot be "
+            f"optimised again. Give them: edit(..., examples=...), or on the command line spacy-graft edit MODEL ... "
+            f"--data TRAIN.jsonl --output NEW. To have them kept, set keep_corpus = true in "
+            f"[components.{component.name}] before training. To remove denied features only and leave all other "
+            f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
+        )
+    corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, component.labels, component.exclusive))
+    corpus.add(examples if nlp is None else annotated_before(nlp, component, examples))
+    if not len(corpus):
+        raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
+    assert component.report is not None
+    if (n_documents := component.report.n_documents) not in (0, len(corpus)):
+        warnings.warn(
+            f"[{component.name}] The model was trained on {n_documents:,} documents, but {len(corpus):,} are given: "
+            f"its weights will be the best ones for these.",
+            stacklevel=4,
+        )
+    return corpus
+
+
+def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[str, str], np.ndarray]:
+    """Weights by block and name of a model's features, but for products, before they were divided by a temperature."""
+    weights = snapshot_of(component.model).weights * temperature
+    return {
+        (feature.block, feature.text): row
+        for feature, row in zip(component.features(), weights, strict=True)
+        if MEMBER_SEPARATOR not in feature.text
+    }
+
+
+def pruned(component: TextCatGraft, report: Report, constraints: Constraints, later: Constraints) -> Model:
+    """The model without the features that are denied; all other weights stay as they are."""
+    if later.signs or later.locked:
+        raise ValueError(
+            f"[{component.name}] Signs and locked weights need the training documents. Without them (resolve=False), "
+            f"only features can be removed."
+        )
+    snapshot, features = snapshot_of(component.model), component.features()
+    for pattern in later.denied:
+        alone = Constraints(deny=[pattern.text])
+        if not any(is_denied(snapshot, k, alone) for k in range(len(features))):
+            raise ValueError(
+                f"[{component.name}] No feature of the model is named {pattern.text!r}."
+                f"{did_you_mean(pattern.name, [feature.text for feature in features])}"
+            )
+    kept = np.array([not is_denied(snapshot, k, constraints) for k in range(len(features))], np.bool_)
+    if kept.all():
+        raise ValueError(f"[{component.name}] No feature is denied by {listed(later.names)}: nothing is removed.")
+    new = replace(
+        report.copy(),
+        duality_gap=inf,
+        relative_gap=inf,
+        converged=False,
+        n_active=int(kept.sum()),
+        n_pairs=int(np.count_nonzero(snapshot.weights[kept])),
+        constraints=constraints.to_dict(),
+    )
+    return Model(some_features(snapshot, kept), new)
+
+
+def is_denied(snapshot: Snapshot, feature: int, constraints: Constraints) -> bool:
+    """Whether a feature of a model, or an item of a product, is denied by its name."""
+    block, terms = snapshot.features.blocks[feature], snapshot.features.terms(feature)
+    names = [snapshot.blocks[term.block].text(term.symbols) for term in terms]  # type: ignore[union-attr]
+    if any(constraints.denial_of(term.block, name) for term, name in zip(terms, names, strict=True)):
+        return True
+    if len(terms) == 1:
+        return False
+    return any(
+        pattern.is_of(block) and (pattern.members == sorted(names) or (pattern.block == block and pattern.name == "*"))
+        for pattern in constraints.denied
+    )
+
+
+def some_features(snapshot: Snapshot, kept: np.ndarray) -> Snapshot:
+    """The snapshot with some of its features (bool)."""
+    table = snapshot.features
+    columns: dict[str, Any] = {
+        name: tuple(compress(getattr(table, name), kept)) for name in ("blocks", "ngrams", "longest", "members")
+    }
+    shares, stability = snapshot.length_shares, snapshot.stability
+    return replace(
+        snapshot,
+        features=replace(table, **columns, df=table.df[kept]),
+        weights=snapshot.weights[kept],
+        matcher=Matcher(),
+        length_shares=shares[kept] if len(shares) else shares,
+        stability=None if stability is None else stability.some(kept),
+    )
+
+
+def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constraints) -> None:
+    """Put the constraints into the config of the pipeline, so that a training from it obeys them."""
+    name = next((name for name, pipe in nlp.components if pipe is component), None)
+    if name is not None:
+        learner = nlp.get_pipe_config(name)["learner"]
+        learner["constraints"] = {"@graft_constraints": "spacy_graft.Constraints.v1", **constraints.to_dict()}
+
+
+def compared(before: list[Feature], after: list[Feature], report: Report) -> Edit:
+    """What is different between the features of two models, by their largest weights."""
+    names_before, names_after = ({(feature.block, feature.text) for feature in of} for of in (before, after))
+
+    def others(features: list[Feature], known: set[tuple[str, str]]) -> list[Feature]:
+        found = [feature for feature in features if (feature.block, feature.text) not in known]
+        return sorted(found, key=lambda feature: -max(map(abs, feature.weights.values())))
+
+    return Edit(others(before, names_after), others(after, names_before), report)

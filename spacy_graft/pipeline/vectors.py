@@ -1,0 +1,135 @@
+"""Word vectors for a component: from their source to the document vectors of a training corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import unwrap
+from typing import Any
+
+import numpy as np
+from spacy.vocab import Vocab
+
+from ..extract.blocks import Block, VectorsBlock, is_vectors_block
+from ..extract.streams import Stream
+from ..graft.document_vectors import DocumentVectors
+from ..registry import graft_vectors
+from ..vectors.word_scores import WordScores
+from ..vectors.word_vectors import WordVectors, vectors_from
+
+#: What ``@graft_vectors`` make: from the vocab of the pipeline to vectors.
+VectorsReader = Callable[[Vocab], WordVectors]
+
+
+@graft_vectors("spacy_graft.PipelineVectors.v1")
+def pipeline_vectors() -> VectorsReader:
+    """Word vectors of the pipeline itself (``nlp.vocab.vectors``), as pipelines of the sizes md and lg have them."""
+    return vectors_of_vocab
+
+
+def vectors_of_vocab(vocab: Vocab) -> WordVectors:
+    """The vectors of a vocab."""
+    source = "The vectors of the pipeline"
+    table: Any = vocab.vectors
+    if table.mode != "default":
+        raise ValueError(
+            f"{source} are {table.mode} vectors, which have no list of words. Write those of the words that you need "
+            f"into a file (spacy_graft.TextVectors.v1)."
+        )
+    rows_by_key = {key: row for key, row in table.key2row.items() if key in vocab.strings}
+    if not rows_by_key:
+        raise ValueError(
+            f"{source} are empty. Start from a pipeline with vectors ([initialize] vectors), or give a source in "
+            f"[initialize.components.<name>.vectors], such as spacy_graft.TextVectors.v1."
+        )
+    words = tuple(vocab.strings[key] for key in rows_by_key)
+    # Other packages keep vectors where they compute.
+    data = table.data if isinstance(table.data, np.ndarray) else table.data.get()
+    return WordVectors(words, data, source, np.array(list(rows_by_key.values()), np.int64))
+
+
+def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], vocab: Vocab) -> WordScores:
+    """Scores of words that were read without the vectors of their pipeline, with these.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline has no vectors, or others than those that the model was trained with.
+    """
+    block = blocks[word_scores.block]
+    assert is_vectors_block(block)
+    given = vectors_of_vocab(vocab)
+    symbols = block.keys(given.words)
+    if given.digest(symbols) != word_scores.digest:
+        raise ValueError(
+            f"{given.source} have changed since the model was trained, or are others: scores would be wrong. Use the "
+            f"pipeline that it was trained in, or train it again."
+        )
+    return word_scores.with_vectors(given, symbols)
+
+
+@dataclass(frozen=True)
+class VectorsSource:
+    """Makes the document vectors of any training corpus of a component.
+
+    Memory: the vectors as float32, and 8 bytes a document and column.
+
+    Parameters
+    ----------
+    component : str
+        Its name, for messages.
+    block_name : str
+    block : VectorsBlock
+    read : callable
+        From ``@graft_vectors``.
+    vocab : Vocab
+    """
+
+    component: str
+    block_name: str
+    block: VectorsBlock
+    read: VectorsReader
+    vocab: Vocab
+
+    @cached_property
+    def given(self) -> WordVectors:
+        """The vectors; exceptions of the source are passed on."""
+        if self.block.words == "pipeline" and unwrap(self.read) is not vectors_of_vocab:
+            raise ValueError(
+                f"[{self.component}] Block {self.block_name!r} has words = 'pipeline', so that models find the vectors "
+                f"in their pipeline, but a source of others is given. Give none, or set words to 'all' or 'training'."
+            )
+        return vectors_from(self.read, self.vocab)
+
+    def require(self) -> None:
+        """Read the vectors, so that what is wrong with them is known."""
+        assert len(self.given)
+
+    @cached_property
+    def _symbols(self) -> np.ndarray:
+        return self.block.keys(self.given.words)
+
+    def __call__(self, streams: Mapping[str, Stream]) -> DocumentVectors:
+        """Return the document vectors of documents that have been read.
+
+        Raises
+        ------
+        ValueError
+            If no word of them has a vector.
+        """
+        stream = streams[self.block_name]
+        return DocumentVectors.built(
+            self.block_name,
+            self.given,
+            self._symbols,
+            stream.symbols,
+            stream.starts,
+            self.block.smoothing,
+            self.block.words,
+        )
+
+
+def vectors_block(blocks: Mapping[str, Block]) -> tuple[str, VectorsBlock] | None:
+    """The block of vectors and its name, if there is one."""
+    return next(((name, block) for name, block in blocks.items() if is_vectors_block(block)), None)

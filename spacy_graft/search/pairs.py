@@ -1,0 +1,63 @@
+"""All pairs of items that are frequent enough, written down: for tests of every one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ..index.columns import Columns, concatenated
+from ..index.fingerprints import column_numbers
+from ..index.items import ItemIndex
+from . import combination_kernels as kernels
+
+#: The most entries of the columns of all pairs, 4 bytes each (12 where they have values).
+MOST_ENTRIES = 1 << 28
+#: Counts of pairs that are made at a time.
+COUNTS = 1 << 22
+
+
+def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
+    """The products of two items that at least ``min_df`` documents have; a symbol is the numbers of both.
+
+    Raises
+    ------
+    ValueError
+        If their columns have more than :data:`MOST_ENTRIES` entries.
+    """
+    numbers = np.flatnonzero(items.df >= min_df)
+    frequent = items.some(numbers)
+    has = sparse.csc_array(
+        (np.ones(len(frequent.documents), np.int32), frequent.documents, frequent.starts),
+        (frequent.n_documents, frequent.n_nodes),
+    )
+    columns = kernels.ItemColumns(
+        frequent.starts, frequent.documents, frequent.values,
+        column_numbers(frequent.n_documents), np.empty(0, np.int64),
+    )  # fmt: skip
+    pairs, parts, n_entries = [np.empty((0, 2), np.int64)], list[Columns](), 0
+    step = max(COUNTS // max(frequent.n_nodes, 1), 1)
+    for first in range(0, frequent.n_nodes, step):
+        counts = sparse.coo_array(has[:, first : first + step].T @ has)
+        others, rows = counts.coords[1], counts.coords[0] + first
+        chosen = (others > rows) & (counts.data >= min_df)
+        n_entries += int(counts.data[chosen].sum())
+        if n_entries > MOST_ENTRIES:
+            raise ValueError(
+                f"The pairs of two of {frequent.n_nodes:,} items that at least {min_df:,} documents have are more than "
+                f"can be tested: their columns have over {MOST_ENTRIES:,} entries. Raise this number."
+            )
+        of_chunk = np.stack([rows[chosen], others[chosen]], axis=1).astype(np.int64)
+        of_chunk = of_chunk[np.lexsort(of_chunk.T[::-1])]
+        parts.append(pair_columns(of_chunk, columns))
+        pairs.append(numbers[of_chunk])
+    return ItemIndex(np.concatenate(pairs), *concatenated(parts), items.n_documents)
+
+
+def pair_columns(pairs: np.ndarray, columns: kernels.ItemColumns) -> Columns:
+    """The columns of pairs, int64 (n, 2)."""
+    df = np.diff(columns.starts)[pairs]
+    # The rarer of both is gone through.
+    rarer = df.argmin(axis=1)
+    first, second = pairs[np.arange(len(pairs)), rarer], pairs[np.arange(len(pairs)), 1 - rarer]
+    codes = ((first + 1) << (2 * kernels.BITS)) | ((second + 1) << kernels.BITS)
+    return kernels.combination_columns(codes, columns)[:3]

@@ -1,0 +1,1 @@
+"""Teachers: models that label texts without labels, which a smaller model then learns from."""

@@ -1,0 +1,409 @@
+"""``spacy_graft.distil``: training on labelled texts and on what a teacher says of texts without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import minibatch
+
+from .. import metrics
+from ..graft.settings import GraftingPath
+from ..held_out import MIN_HELD_OUT
+from ..model.sparse_linear import snapshot_of
+from ..options import is_count, is_strength
+from ..pipeline.components import graft_component
+from ..pipeline.corpus import ExtractedCorpus
+from ..pipeline.fit import Split, cross_validated, folds, loss_of, splits_of, train_like
+from ..pipeline.progress import progress_bar
+from ..pipeline.targets import TargetReader, Targets
+from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+from ..pipeline.training import Pair, annotated_before, documents_before
+from .encoder import Encoder, EncoderTeacher
+from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
+from .store import Store, text_key
+from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_teacher, pipeline_teacher
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+#: What can be a teacher.
+AnyTeacher = Language | Encoder | str | Path | Callable[[Sequence[str]], Iterable[Cats]]
+#: Example weights of a text without labels that are tried, besides 0.
+WEIGHTS = (0.1, 1.0)
+#: Cross-validation holds out one of so many parts of the labelled texts at a time.
+N_GOLD_FOLDS = 5
+#: Texts that the teacher is given at once, and whose rows are stored together.
+TEXTS_AT_ONCE = 256
+#: Texts whose probabilities are computed from rows at once.
+ROWS_AT_ONCE = 4096
+#: One in so many texts without labels is held out to measure fidelity, and so many at the most.
+FIDELITY_PART, MOST_HELD_OUT = 10, 1000
+
+
+def distil(
+    nlp: Language,
+    examples: Iterable[Example],
+    texts: Iterable[str],
+    teacher: AnyTeacher,
+    *,
+    component: str | None = None,
+    store: str | Path | None = None,
+    weights: Sequence[float] = WEIGHTS,
+    n_to_label: int = 100,
+    options: Mapping[str, Any] | None = None,
+) -> DistilReport:
+    """Train the graft component of a pipeline on labelled texts and on what a teacher says of texts without labels.
+
+    The teacher's probabilities are the targets of the texts without labels. Their example weight is chosen by
+    cross-validation over the labelled texts; it is 0 where they do not help. The component must have the learner
+    ``GraftingPath``, of which the folds also choose point, refit and temperature, as in :func:`fit`.
+
+    Parameters
+    ----------
+    nlp : Language
+        A pipeline with an enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
+        the documents; they must be trained.
+    examples : iterable of Example
+        The labelled texts, annotated in ``doc.cats``, at least ten.
+    texts : iterable of str
+        The texts without labels. They are read several times; an iterator is turned into a list.
+    teacher : Language, OnnxEncoder, str, Path or callable
+        A pipeline that sets ``doc.cats``; a sentence encoder, over whose vectors logistic regression is fitted on the
+        labelled texts; the path of a file with the probabilities of the texts; or a function that takes a list of texts
+        and returns for each the probabilities of all labels, ``{label: number}``.
+    component : str, optional
+        Name of the graft component; needed if there are several.
+    store : str or Path, optional
+        A file for what the teacher computes. A run that was interrupted goes on where it was, and one with more texts,
+        or other labelled texts for an encoder, does not compute again what is there.
+    weights : sequence of float
+        The example weights to try besides 0.
+    n_to_label : int
+        How many texts to name that should be labelled next.
+    options : dict, optional
+        Further arguments of the component's ``initialize``: ``network``, ``checkpoints`` and the like.
+
+    Returns
+    -------
+    DistilReport
+
+    Raises
+    ------
+    ValueError
+        If there are too few texts, an annotation or a probability is invalid, the teacher has other labels, the store
+        is of another teacher or other texts, or the component has another learner.
+    """
+    graft = graft_component(nlp, component)
+    check_arguments(nlp, graft, teacher, weights, n_to_label)
+    texts = list(texts) if isinstance(texts, Iterator) else texts
+    labelled = list(annotated_before(nlp, graft, examples))
+    fixed = dict(options or {})
+    if "vectors" in fixed:
+        fixed["vectors"] = cache(fixed["vectors"])  # read once for all folds
+    graft.initialize(lambda: labelled, **fixed)
+    fixed["labels"] = graft.labels
+    gold, splits = gold_of(graft, labelled)
+    pool = Pool.of(texts, gold.texts)
+    source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
+    source.require_number(len(pool.keys))
+    with progress_bar(graft.name) as progress:
+        rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
+        of_gold = rows[:0]
+        if source.learns:
+            of_gold = teacher_rows(source, gold.texts, len(gold.texts), None, progress)
+        soft = SoftLabels(rows, source.heads(gold, of_gold))
+        taught, held_out = (
+            read_pool(nlp, graft, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
+        )
+        trials = {
+            weight: cross_validated(
+                graft,
+                with_soft_labels(splits, taught, soft, pool, weight),
+                fixed,
+                progress,
+                f"weight {weight:g}, ",
+            )
+            for weight in sorted({0.0, *map(float, weights)})
+        }
+        chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
+        also = taught.with_targets(soft.of_all[pool.taught], chosen) if chosen else None
+        train_like(graft, labelled, fixed, progress, trials[chosen], also)
+    graft.end_training()
+    assert graft.report is not None
+    students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
+    return DistilReport(
+        teacher=source.name,
+        n_labelled=len(labelled),
+        n_taught=len(pool.taught),
+        weight=chosen,
+        trials=[WeightTrial(weight, loss_of(trial)) for weight, trial in trials.items()],
+        fidelity=students.fidelity(graft),
+        student=graft.report,
+        to_label=students.least_sure(texts, graft, n_to_label),
+    )
+
+
+def with_soft_labels(
+    splits: list[Split], taught: ExtractedCorpus, soft: SoftLabels, pool: Pool, weight: float
+) -> list[Split]:
+    """The splits of the labelled texts, each with the texts that the teacher labels without knowing its fold."""
+    if not weight:
+        return splits
+    return [
+        split._replace(also=taught.with_targets(soft.of_fold(fold)[pool.taught], weight))
+        for fold, split in enumerate(splits)
+    ]
+
+
+def check_arguments(
+    nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Sequence[float], n_to_label: int
+) -> None:
+    """Raise a ValueError for what cannot be distilled."""
+    if not isinstance(component.learner, GraftingPath):
+        raise ValueError(
+            f"[{component.name}] The weight of soft labels is chosen along the path of GraftingPath, but the learner "
+            f"is {type(component.learner).__name__}."
+        )
+    if teacher is nlp:
+        raise ValueError("The teacher and the student are the same pipeline. Train a new one, such as spacy.blank().")
+    if not all(is_strength(weight) or weight == 0.0 for weight in weights):
+        raise ValueError(f"The weights of soft labels must be numbers of at least 0, but are {list(weights)!r}.")
+    if not is_count(n_to_label, least=0):
+        raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
+
+
+def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, list[Split]]:
+    """The labelled texts for a teacher, and for the student; a ValueError if there are too few."""
+    fold_of = folds(labelled) % N_GOLD_FOLDS
+    splits = splits_of(labelled, fold_of)
+    if not splits:
+        raise ValueError(
+            f"[{component.name}] {len(labelled)} labelled texts are too few to choose the weight of soft labels by: "
+            f"there must be at least {MIN_HELD_OUT}."
+        )
+    reader = TargetReader(component.name, component.labels, component.exclusive)
+    targets = Targets.of([reader.read(example.reference) for example in labelled], len(component.labels))
+    return Gold([example.reference.text for example in labelled], targets, fold_of, len(splits)), splits
+
+
+def as_teacher(teacher: AnyTeacher, labels: Labels) -> Teacher:
+    """The teacher that an argument of :func:`distil` means."""
+    if isinstance(teacher, str | Path):
+        return FileTeacher(Path(teacher), labels)
+    if isinstance(teacher, Language):
+        return pipeline_teacher(teacher, labels)
+    if isinstance(teacher, Encoder):
+        return EncoderTeacher(teacher, labels.exclusive)
+    if callable(teacher):
+        return function_teacher(teacher, labels)
+    raise ValueError(
+        f"A teacher is a pipeline, an encoder, a function or the path of a file, not {type(teacher).__name__}."
+    )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The texts without labels, by number.
+
+    Attributes
+    ----------
+    keys : uint64 (n_texts)
+        Of all texts: equal texts have the same.
+    taught : int64
+        Those that the student learns from.
+    held_out : int64
+        Different texts, none of which the student learns from.
+    """
+
+    keys: np.ndarray
+    taught: np.ndarray
+    held_out: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Iterable[str], labelled: Iterable[str]) -> Pool:
+        """Divide the texts; labelled ones among them are left out.
+
+        Which texts are held out follows from the texts alone, not from their order.
+        """
+        keys = np.fromiter(map(text_key, checked_texts(texts)), np.uint64)
+        left_out = np.isin(keys, np.fromiter(map(text_key, labelled), np.uint64))
+        candidates = np.flatnonzero(~left_out)
+        # By ascending key.
+        first = candidates[np.unique(keys[candidates], return_index=True)[1]]
+        if len(first) < 2:
+            raise ValueError(
+                f"Of {len(keys):,} texts without labels, {len(first)} are different and not labelled: there is nothing "
+                f"to learn from a teacher. Give more texts."
+            )
+        n_held_out = min(-(-len(first) // FIDELITY_PART), MOST_HELD_OUT)
+        held_out = np.sort(first[:n_held_out])
+        taught = np.flatnonzero(~left_out & ~np.isin(keys, keys[held_out]))
+        return cls(keys, taught, held_out)
+
+
+def checked_texts(texts: Iterable[str]) -> Iterator[str]:
+    """The texts; a ValueError if one is something else."""
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise ValueError(f"Text {number:,} without labels is of type {type(text).__name__}, and not a string.")
+        yield text
+
+
+def teacher_rows(
+    teacher: Teacher, texts: Iterable[str], n_texts: int, path: Path | None, progress: Progress
+) -> np.ndarray:
+    """What a teacher computes of all texts: float32 (n_texts, width), in a file if there is one."""
+    task = progress.add_task(f"texts for the teacher {teacher.name}", total=n_texts)
+    with ExitStack() as stack:
+        store = None
+        if path is not None and teacher.is_stored:
+            store = stack.enter_context(Store(path, teacher.name, teacher.digest, teacher.width))
+            store.require_number(n_texts)
+        parts: list[np.ndarray] = []
+        first = 0
+        for batch in minibatch(texts, TEXTS_AT_ONCE):
+            if store is None:
+                parts.append(teacher.rows(batch, first))
+            elif new := batch[len(store.known(batch, first)) :]:
+                store.append(new, teacher.rows(new, first + len(batch) - len(new)))
+            first += len(batch)
+            progress.update(task, completed=first)
+        return np.concatenate(parts) if store is None else store.records()["row"]
+
+
+class SoftLabels:
+    """The probabilities of all texts by the teacher.
+
+    Parameters
+    ----------
+    rows : float32 (n_texts, width)
+    heads : list of callable
+        Of the folds, and of all labelled texts.
+    """
+
+    def __init__(self, rows: np.ndarray, heads: Sequence[Head]) -> None:
+        self.rows = rows
+        self.heads = heads
+
+    @cached_property
+    def of_all(self) -> np.ndarray:
+        """By the teacher that knows all labelled texts: float64 (n_texts, n_labels)."""
+        return self._of(self.heads[-1])
+
+    def of_fold(self, fold: int) -> np.ndarray:
+        """By the teacher that does not know those of a fold."""
+        head = self.heads[fold]
+        return self.of_all if head == self.heads[-1] else self._of(head)
+
+    def _of(self, head: Head) -> np.ndarray:
+        starts = range(0, len(self.rows), ROWS_AT_ONCE)
+        return np.concatenate([head(self.rows[start : start + ROWS_AT_ONCE]) for start in starts])
+
+
+def read_pool(
+    nlp: Language,
+    component: TextCatGraft,
+    texts: Iterable[str],
+    numbers: np.ndarray,
+    soft: np.ndarray,
+    progress: Progress,
+) -> ExtractedCorpus:
+    """The symbols of the texts with these numbers, ascending; their documents are not kept."""
+    corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, component.labels, component.exclusive))
+
+    def pairs() -> Iterator[Pair]:
+        wanted = iter(numbers.tolist())
+        number = next(wanted, None)
+        for place, text in enumerate(texts):
+            if place == number:
+                doc = nlp.make_doc(text)
+                doc.cats = dict(zip(component.labels, soft[place].tolist(), strict=True))
+                yield Pair(doc, doc)
+                number = next(wanted, None)
+
+    read = progress.track(documents_before(nlp, component, pairs()), total=len(numbers), description="texts read")
+    corpus.add(read)
+    return corpus
+
+
+def probabilities_of(component: TextCatGraft, corpus: ExtractedCorpus) -> np.ndarray:
+    """The probabilities of documents by the component: float64 (n_documents, n_labels)."""
+    streams = corpus.streams()
+    scores = snapshot_of(component.model).scores_of_streams(streams, corpus.lengths(streams), component.vocab.strings)
+    return metrics.softmax(scores) if component.exclusive else metrics.logistic(scores)
+
+
+@dataclass(frozen=True)
+class Students:
+    """The probabilities of texts by the student, and by the teacher.
+
+    Attributes
+    ----------
+    pool : Pool
+    teacher : float64 (n_texts, n_labels)
+    taught, held_out : float64 (texts of the pool, n_labels)
+        By the student.
+    """
+
+    pool: Pool
+    teacher: np.ndarray
+    taught: np.ndarray
+    held_out: np.ndarray
+
+    def fidelity(self, component: TextCatGraft) -> Fidelity:
+        """How often the student predicts what the teacher does."""
+        mine, its = (decisions(component, rows) for rows in (self.held_out, self.teacher[self.pool.held_out]))
+        n_agreed = int((mine == its).all(axis=1).sum())
+        return Fidelity(n_agreed, len(mine), *metrics.clopper_pearson(n_agreed, len(mine)))
+
+    def least_sure(self, texts: Iterable[str], component: TextCatGraft, n: int) -> list[TextToLabel]:
+        """The different texts of the smallest margins of the student."""
+        numbers = np.concatenate([self.pool.taught, self.pool.held_out])
+        probabilities = np.concatenate([self.taught, self.held_out])
+        found = margins(probabilities, component.exclusive)
+        order = np.lexsort([numbers, found])
+        # Of equal texts the first.
+        _, first = np.unique(self.pool.keys[numbers[order]], return_index=True)
+        chosen = order[np.sort(first)[:n]]
+        wanted = dict(zip(numbers[chosen].tolist(), chosen.tolist(), strict=True))
+        by_number = {
+            number: TextToLabel(
+                number + 1,
+                text,
+                float(found[wanted[number]]),
+                cats_of(component, probabilities[wanted[number]]),
+                cats_of(component, self.teacher[number]),
+            )
+            for number, text in enumerate(texts)
+            if number in wanted
+        }
+        return [by_number[number] for number in wanted]
+
+
+def decisions(component: TextCatGraft, probabilities: np.ndarray) -> np.ndarray:
+    """The labels that are predicted: bool (n_documents, n_labels)."""
+    if isinstance(component, TextCatGraftMultilabel):
+        return np.asarray(probabilities >= [component.thresholds[label] for label in component.labels])
+    return np.asarray(np.arange(len(component.labels)) == probabilities.argmax(axis=1)[:, None])
+
+
+def margins(probabilities: np.ndarray, exclusive: bool) -> np.ndarray:
+    """How sure predictions are: see :attr:`.report.TextToLabel.margin`."""
+    if exclusive:
+        ordered = np.sort(probabilities, axis=1)
+        return np.asarray(ordered[:, -1] - ordered[:, -2])
+    return np.asarray(np.abs(2.0 * probabilities - 1.0).min(axis=1))
+
+
+def cats_of(component: TextCatGraft, row: np.ndarray) -> dict[str, float]:
+    """Probabilities by label."""
+    return dict(zip(component.labels, row.tolist(), strict=True))

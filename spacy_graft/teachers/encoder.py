@@ -1,0 +1,163 @@
+"""Sentence encoders as teachers: vectors of texts, and logistic regression over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..digests import digest_of
+from ..messages import listed
+from .regression import fitted_heads
+from .teacher import Gold, Head, Teacher
+
+#: The file names of an encoder in a folder.
+ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
+#: Tokens that a text is cut to, by default.
+MAX_TOKENS = 128
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """What makes vectors of texts."""
+
+    name: str
+
+    @property
+    def digest(self) -> str:
+        """What two encoders share only if their vectors are the same."""
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector."""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of texts: float32 (n_texts, width)."""
+
+
+class OnnxEncoder:
+    """A sentence encoder in an ONNX file, such as all-MiniLM-L6-v2; it needs the packages of ``spacy-graft[onnx]``.
+
+    The vector of a text is the mean of its tokens' last hidden states, or what the model gives for the whole text,
+    divided by its length. Texts are encoded one by one: padding would cost more than batches gain on a processor, and
+    the vector of a text does not depend on others.
+
+    Parameters
+    ----------
+    model : str or Path
+        The ONNX file, or a folder with ``model.onnx``.
+    tokenizer : str or Path, optional
+        The ``tokenizer.json``, in the format of the package tokenizers; by default that beside the model.
+    max_tokens : int
+        Tokens that a text is cut to.
+
+    Raises
+    ------
+    ImportError
+        If onnxruntime or tokenizers is not installed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a file cannot be read, or the model takes or gives something else.
+    """
+
+    def __init__(self, model: str | Path, tokenizer: str | Path | None = None, max_tokens: int = MAX_TOKENS) -> None:
+        self.model = Path(model) / ENCODER_FILE if Path(model).is_dir() else Path(model)
+        self.tokenizer = self.model.with_name(TOKENIZER_FILE) if tokenizer is None else Path(tokenizer)
+        self.max_tokens = max_tokens
+        self.name = str(self.model)
+        for path in (self.model, self.tokenizer):
+            if not path.is_file():
+                raise FileNotFoundError(
+                    f"There is no file {path}. An encoder is {ENCODER_FILE} and {TOKENIZER_FILE}, in one folder or "
+                    f"given one by one."
+                )
+        self._session, self._tokens = self._loaded()
+        self._inputs = {value.name for value in self._session.get_inputs()}
+        if "input_ids" not in self._inputs or not self._inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
+            raise ValueError(
+                f"{self.model} takes {listed(sorted(self._inputs))}, and not the input_ids, attention_mask and "
+                f"token_type_ids of a sentence encoder."
+            )
+
+    def _loaded(self) -> tuple[Any, Any]:
+        """The session and the tokenizer."""
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise ImportError('ONNX encoders need other packages: python -m pip install "spacy-graft[onnx]"') from error
+        try:
+            session = onnxruntime.InferenceSession(self.model, providers=["CPUExecutionProvider"])
+        except Exception as error:  # of a type that onnxruntime does not export
+            raise ValueError(f"{self.model} is no model that onnxruntime can read: {error}") from error
+        try:
+            tokens = Tokenizer.from_file(str(self.tokenizer))
+        except Exception as error:  # of type Exception itself
+            raise ValueError(f"{self.tokenizer} is no tokenizer that tokenizers can read: {error}") from error
+        tokens.no_padding()
+        tokens.enable_truncation(self.max_tokens)
+        return session, tokens
+
+    @cached_property
+    def digest(self) -> str:
+        """Of both files and the number of tokens."""
+        files = [sha256(path.read_bytes()).hexdigest() for path in (self.model, self.tokenizer)]
+        return digest_of(["onnx", *files, self.max_tokens])
+
+    @cached_property
+    def width(self) -> int:
+        return self.encode(["a"]).shape[1]
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([self._vector(text) for text in texts], np.float32)
+
+    def _vector(self, text: str) -> np.ndarray:
+        ids = np.array([self._tokens.encode(text).ids], np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0])
+        if output.ndim not in (2, 3):
+            raise ValueError(
+                f"{self.model} gives an array of {output.ndim} dimensions first. A sentence encoder gives vectors of "
+                f"texts or of tokens."
+            )
+        vector = output[0] if output.ndim == 2 else output[0].mean(axis=0)
+        if not np.isfinite(vector).all():
+            raise ValueError(f"{self.model} gives a vector with values that are not finite, for {text[:40]!r}.")
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
+
+
+class EncoderTeacher(Teacher):
+    """Logistic regression over the vectors of an encoder, fitted on the labelled texts.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    exclusive : bool
+        Whether labels are mutually exclusive.
+    """
+
+    learns = True
+
+    def __init__(self, encoder: Encoder, exclusive: bool) -> None:
+        self.encoder = encoder
+        self.exclusive = exclusive
+        self.name = f"{encoder.name} + logistic regression"
+
+    @property
+    def digest(self) -> str:
+        return self.encoder.digest
+
+    @property
+    def width(self) -> int:
+        return self.encoder.width
+
+    def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
+        return np.asarray(self.encoder.encode(texts), np.float32)
+
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
+        return fitted_heads(rows.astype(np.float64), gold, self.exclusive)

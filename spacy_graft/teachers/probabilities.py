@@ -1,0 +1,124 @@
+"""Files of probabilities: JSON lines or CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import BadLineError, json_object, text_lines
+from ..messages import listed
+from .store import text_key
+
+#: The key of the probabilities in JSON lines, as ``spacy-graft classify`` writes them; that of the text, which need not
+#: be there; and columns of tables that are no labels.
+CATS_KEY, TEXT_KEY = "cats", "text"
+NO_LABELS = (TEXT_KEY, "id", "line")
+
+#: The number of a line, the probabilities by label, and the text, if the file has it.
+FileLine = tuple[int, Any, str | None]
+
+
+@dataclass(frozen=True)
+class ProbabilityFile:
+    """The content of a file.
+
+    Attributes
+    ----------
+    path : Path
+    values : float32 (n_texts, n_labels)
+    lines : list of int
+        The number of the line of each.
+    keys : list of int or None
+        Of the texts; None where the file has no text.
+    """
+
+    path: Path
+    values: np.ndarray
+    lines: list[int]
+    keys: list[int | None]
+
+    @classmethod
+    def read(cls, path: Path, checked: Callable[[Any, str], list[float]]) -> ProbabilityFile:
+        """Read a file; ``checked`` returns the values of what a line has, or raises a ValueError.
+
+        Raises
+        ------
+        ValueError
+            If a line is malformed or has bad probabilities.
+        FileNotFoundError
+        """
+        values, lines, keys = [], [], []
+        for number, cats, text in table_lines(path) if is_csv(path) else record_lines(path):
+            values.append(np.array(checked(cats, f"{path}, line {number}:"), np.float32))
+            lines.append(number)
+            keys.append(None if text is None else text_key(text))
+        if not values:
+            raise ValueError(f"{path} has no probabilities.")
+        return cls(path, np.array(values), lines, keys)
+
+    def of_texts(self, texts: Sequence[str], first: int) -> np.ndarray:
+        """The values of texts, of which the first has the given number; a ValueError if they are of other texts."""
+        for place, text in enumerate(texts, first):
+            if self.keys[place] not in (None, text_key(text)):
+                raise BadLineError(
+                    self.path,
+                    self.lines[place],
+                    f"the text is not that of text {place + 1:,} without labels. Both files must have the same texts "
+                    f"in the same order.",
+                )
+        return self.values[first : first + len(texts)]
+
+
+def is_csv(path: Path) -> bool:
+    """Whether a file is CSV."""
+    return path.name.lower().endswith((".csv", ".csv.gz"))
+
+
+def record_lines(path: Path) -> Iterator[FileLine]:
+    """The lines of JSON lines that are not empty."""
+    for number, line in text_lines(path):
+        if line.strip():
+            record = json_object(path, number, line.encode())
+            if CATS_KEY not in record:
+                raise BadLineError(path, number, f"there is no {CATS_KEY!r}. The keys: {listed(record)}.")
+            text = record.get(TEXT_KEY)
+            yield number, record[CATS_KEY], text if isinstance(text, str) else None
+
+
+def table_lines(path: Path) -> Iterator[FileLine]:
+    """The rows of a table whose first line has the labels."""
+    rows = table_rows(path)
+    _, header = next(rows, (1, []))
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise BadLineError(path, 1, f"there are several columns {listed(twice)}. Keep one of each.")
+    for number, row in rows:
+        if len(row) != len(header):
+            raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")
+        cells = dict(zip(header, row, strict=True))
+        cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
+        yield number, cats, cells.get(TEXT_KEY)
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table, each with the number of its last line."""
+    # Line ends stay, so that a text may have some.
+    reader = csv.reader(line + "\n" for _, line in text_lines(path))
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
+
+
+def as_number(cell: str) -> float | str:
+    """The number in a cell; another cell as it is, for a message."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell

@@ -1,0 +1,148 @@
+"""The store of a teacher: what it has computed of texts, in a file that grows, so that nothing is computed twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..pipeline.targets import MAX_NAME_LENGTH
+
+#: What the first line of a file says.
+STORE_FORMAT = "spacy-graft teacher 1"
+
+
+class Store:
+    """The rows of the first texts of a corpus, one record each, bound to their texts by a digest.
+
+    A record that was not written whole is left out when the file is opened again. The corpus may have grown since; then
+    the store goes on where it ends.
+
+    Parameters
+    ----------
+    path : Path
+    teacher : str
+        Its name, for messages.
+    digest : str
+        Of the teacher.
+    width : int
+        Numbers of a row.
+
+    Raises
+    ------
+    ValueError
+        If the file is of another teacher, or none of a teacher.
+    OSError
+        If it cannot be read or written.
+    """
+
+    def __init__(self, path: Path, teacher: str, digest: str, width: int) -> None:
+        self.path, self.teacher = path, teacher
+        self.dtype = np.dtype([("key", "<u8"), ("row", "<f4", (width,))])
+        self._header = json.dumps({"format": STORE_FORMAT, "teacher": teacher, "digest": digest, "width": width}) + "\n"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+b")
+        try:
+            self._prepare(digest)
+        except BaseException:
+            self._file.close()
+            raise
+        #: Records that were there.
+        self.found = self.records()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _prepare(self, digest: str) -> None:
+        """Write the header or check it, and leave out a record that is not whole."""
+        self._file.seek(0)
+        header = self._file.readline()
+        if not header.endswith(b"\n") and self._header.encode().startswith(header):
+            self._file.truncate(0)
+            append_durably(self._file, self._header.encode())
+        elif store_header(header).get("format") != STORE_FORMAT:
+            raise ValueError(f"{self.path} is no store of a teacher of this version. Delete it, or give another one.")
+        elif (other := store_header(header)).get("digest") != digest:
+            raise ValueError(
+                f"{self.path} has what another teacher said, {other.get('teacher')}, and not {self.teacher}: their "
+                f"digests differ. Delete it, or give another output."
+            )
+        else:
+            self._header = header.decode()
+        size = os.fstat(self._file.fileno()).st_size - len(self._header.encode())
+        self._file.truncate(len(self._header.encode()) + size // self.dtype.itemsize * self.dtype.itemsize)
+
+    def records(self) -> np.ndarray:
+        """All records, in the file's memory."""
+        start = len(self._header.encode())
+        n_records = (os.fstat(self._file.fileno()).st_size - start) // self.dtype.itemsize
+        if not n_records:
+            return np.empty(0, self.dtype)
+        return np.memmap(self.path, self.dtype, "r", start, n_records)
+
+    def known(self, texts: Sequence[str], first: int) -> np.ndarray:
+        """The rows that were found of texts, of which the first has the given number; as many as there are.
+
+        Raises
+        ------
+        ValueError
+            If the records are of other texts, or damaged.
+        """
+        records = self.found[first : first + len(texts)]
+        for number, (record, text) in enumerate(zip(records, texts, strict=False), first + 1):
+            if int(record["key"]) != text_key(text, record["row"].tobytes()):
+                raise ValueError(
+                    f"{self.path} is of other texts, or damaged: its record {number:,} is not of "
+                    f"{text_name(text, number)}. Give the texts that it was made of (there may be more of them at the "
+                    f"end), delete it, or give another output."
+                )
+        return np.asarray(records["row"])
+
+    def append(self, texts: Sequence[str], rows: np.ndarray) -> None:
+        """Add the rows of the next texts."""
+        records = np.empty(len(texts), self.dtype)
+        records["row"] = rows
+        records["key"] = [text_key(text, row.tobytes()) for text, row in zip(texts, records["row"], strict=True)]
+        append_durably(self._file, records.tobytes())
+
+    def require_number(self, n_texts: int) -> None:
+        """Raise a ValueError if there are fewer texts than records."""
+        if len(self.found) > n_texts:
+            raise ValueError(
+                f"{self.path} is of other texts: it has {len(self.found):,}, but there are {n_texts:,} without labels. "
+                f"Delete it, or give another output."
+            )
+
+
+def text_name(text: str, number: int) -> str:
+    """A text in messages."""
+    return f"text {number:,} ({text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r})"
+
+
+def append_durably(file: IO[bytes], content: bytes) -> None:
+    """Write at the end of a file, onto the disk."""
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def store_header(line: bytes) -> dict[str, Any]:
+    """The values of a header; empty if it is none."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def text_key(text: str, row: bytes = b"") -> int:
+    """A 64-bit digest of a text, or of a row and its text."""
+    return int.from_bytes(blake2b(row + text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,0 +1,258 @@
+"""What a teacher is, and those that tell probabilities of labels: pipelines, functions and files."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from spacy.language import Language
+
+from ..digests import digest_of
+from ..messages import did_you_mean, listed
+from ..pipeline.targets import SUM_TOLERANCE, Targets
+from .probabilities import ProbabilityFile
+from .store import text_name
+
+#: Probabilities of a text by label, as in ``doc.cats``.
+Cats = Mapping[str, float]
+#: From a teacher's rows (n_texts, width) to probabilities: float64 (n_texts, n_labels).
+Head = Callable[[np.ndarray], np.ndarray]
+
+
+class Gold(NamedTuple):
+    """The labelled texts.
+
+    Attributes
+    ----------
+    texts : list of str
+    targets : Targets
+    fold_of : int64 (n_texts)
+        The fold of each text.
+    n_folds : int
+        The first of the folds, which are held out.
+    """
+
+    texts: list[str]
+    targets: Targets
+    fold_of: np.ndarray
+    n_folds: int
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels that a teacher is asked about.
+
+    Attributes
+    ----------
+    names : sequence of str
+    exclusive : bool
+        Whether a text has exactly one of them.
+    """
+
+    names: Sequence[str]
+    exclusive: bool
+
+    def sorted(self) -> Labels:
+        """The same in an order that does not depend on the labelled texts."""
+        return Labels(sorted(self.names), self.exclusive)
+
+
+class Teacher(ABC):
+    """What tells probabilities of labels for texts, in two steps: rows of numbers for texts, and heads over them.
+
+    Rows are what takes time. They do not depend on the labelled texts, so that they are of use when there are more of
+    these.
+
+    Attributes
+    ----------
+    name : str
+        For messages and reports.
+    is_stored : bool
+        Whether rows take so long that they are worth a file.
+    learns : bool
+        Whether heads are fitted to the rows of the labelled texts.
+    """
+
+    name: str
+    is_stored: bool = True
+    learns: bool = False
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """What two teachers share only if they say the same."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Numbers of a row."""
+
+    @abstractmethod
+    def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
+        """Rows of texts, of which the first has the given number, from 0: float32 (n_texts, width)."""
+
+    @abstractmethod
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
+        """For each fold the head that is made without its labelled texts; last that made with all of them.
+
+        Parameters
+        ----------
+        gold : Gold
+        rows : float32 (n_labelled, width)
+            Of the labelled texts; empty unless the teacher learns.
+        """
+
+    def require_number(self, n_texts: int) -> None:
+        """Raise a ValueError if the teacher can only be one of another number of texts."""
+        return
+
+
+class LabelTeacher(Teacher):
+    """A teacher whose rows are the probabilities, labels sorted.
+
+    Parameters
+    ----------
+    name : str
+    digest : str
+    labels : Labels
+    cats : callable
+        Returns the probabilities of texts.
+    """
+
+    def __init__(self, name: str, digest: str, labels: Labels, cats: Callable[[Sequence[str]], Iterable[Cats]]) -> None:
+        self.name = name
+        self.labels = labels
+        self.cats = cats
+        self._digest = digest
+
+    @property
+    def digest(self) -> str:
+        return self._digest
+
+    @property
+    def width(self) -> int:
+        return len(self.labels.names)
+
+    def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
+        try:
+            found = list(self.cats(texts))
+        except Exception as error:  # teachers can raise anything
+            raise ValueError(
+                f"The teacher {self.name} fails on a text from {first + 1} to {first + len(texts)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if len(found) != len(texts):
+            raise ValueError(
+                f"The teacher {self.name} returns probabilities of {len(found):,} texts when it is given "
+                f"{len(texts):,}."
+            )
+        labels = self.labels.sorted()
+        rows = [
+            checked_cats(cats, labels, f"The teacher {self.name}, {text_name(text, number)}:")
+            for number, (text, cats) in enumerate(zip(texts, found, strict=True), first + 1)
+        ]
+        return np.array(rows, np.float32).reshape(len(texts), self.width)
+
+    def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
+        return [self._as_probabilities] * (gold.n_folds + 1)
+
+    def _as_probabilities(self, rows: np.ndarray) -> np.ndarray:
+        in_order = self.labels.sorted().names
+        values = rows[:, [in_order.index(name) for name in self.labels.names]].astype(np.float64)
+        # What was rounded when it was stored sums to 1 again.
+        return values / values.sum(axis=1, keepdims=True) if self.labels.exclusive else values
+
+
+class FileTeacher(LabelTeacher):
+    """Probabilities of the same texts in the same order, from a file."""
+
+    is_stored = False
+
+    def __init__(self, path: Path, labels: Labels) -> None:
+        super().__init__(str(path), "", labels, lambda texts: ())
+        in_order = labels.sorted()
+        self.file = ProbabilityFile.read(path, lambda cats, source: checked_cats(cats, in_order, source))
+
+    def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
+        return self.file.of_texts(texts, first)
+
+    def require_number(self, n_texts: int) -> None:
+        if n_texts != len(self.file.values):
+            raise ValueError(
+                f"{self.name} has the probabilities of {len(self.file.values):,} texts, but there are {n_texts:,} "
+                f"without labels. It must have a line for each of them, in the same order."
+            )
+
+
+def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
+    """The probabilities of the labels, in their order.
+
+    Raises
+    ------
+    ValueError
+        If there are others, some are missing, one is not a number from 0 to 1, or those of exclusive labels do not sum
+        to 1. The message begins with ``source``.
+    """
+    if not isinstance(cats, Mapping):
+        raise ValueError(f"{source} probabilities must be given by label, {{label: number}}, but are {cats!r}.")
+    names = labels.names
+    if others := [label for label in cats if label not in names]:
+        raise ValueError(
+            f"{source} {others[0]!r} is no label of the labelled texts.{did_you_mean(str(others[0]), names)} Their "
+            f"labels: {listed(names)}."
+        )
+    if missing := [label for label in names if label not in cats]:
+        raise ValueError(
+            f"{source} there is no probability of {listed(missing)}. A teacher knows all labels of the labelled "
+            f"texts; it has {listed(cats)}."
+        )
+    values = [checked_probability(cats[label], label, source) for label in names]
+    if labels.exclusive and abs(sum(values) - 1.0) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{source} the probabilities sum to {sum(values):g} and not to 1. The labels of the student are exclusive; "
+            f"for a teacher of independent labels, use textcat_graft_multilabel."
+        )
+    return values
+
+
+def checked_probability(value: Any, label: str, source: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{source} the label {label!r} has {value!r}, which is no number from 0 to 1.")
+    return float(value)
+
+
+def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels: Labels) -> LabelTeacher:
+    """A function of a list of texts, known by its name and its source as far as there are some."""
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        source = ""
+    return LabelTeacher(name, digest_of(["function", name, source, sorted(labels.names)]), labels, function)
+
+
+def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:
+    """The ``doc.cats`` of a pipeline."""
+    setting = [name for name in nlp.pipe_names if "doc.cats" in nlp.get_pipe_meta(name).assigns]
+    name = "_".join(filter(None, (nlp.meta["lang"], nlp.meta["name"])))
+    if not setting:
+        raise ValueError(
+            f"The teacher {name} sets no doc.cats: it has {listed(nlp.pipe_names)}. A teacher needs a text classifier."
+        )
+
+    def cats(texts: Sequence[str]) -> list[dict[str, float]]:
+        with nlp.memory_zone():
+            return [dict(doc.cats) for doc in nlp.pipe(texts)]
+
+    # Of the vocabulary only the vectors tell; what else is in it grows with the texts.
+    parts = [nlp.to_bytes(exclude=["vocab"]), nlp.vocab.vectors.to_bytes(exclude=["strings"])]
+    digests = [sha256(part).hexdigest() for part in parts]
+    return LabelTeacher(name, digest_of(["pipeline", *digests, sorted(labels.names)]), labels, cats)

@@ -1,0 +1,1 @@
+"""Word vectors from outside the training texts, and what words add to scores by them."""

@@ -1,0 +1,89 @@
+"""Word vectors in text files: word2vec, fastText (``.vec``) and GloVe, compressed or not.
+
+A line is a word and its numbers, separated by spaces. word2vec and fastText have a first line with the numbers of words
+and of columns, GloVe has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import BadLineError, text_lines
+from ..registry import graft_vectors
+from .word_vectors import WordVectors
+
+
+@graft_vectors("spacy_graft.TextVectors.v1")
+def text_vectors(path: str | Path) -> Callable[[Any], WordVectors]:
+    """Word vectors of a text file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of word2vec, fastText or GloVe, in UTF-8; decompressed if the name ends in ``.gz``.
+    """
+    return lambda _: read_text_vectors(Path(path))
+
+
+def read_text_vectors(path: Path) -> WordVectors:
+    """Read a text file of word vectors.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line has another number of columns or what is no finite number, a word is there twice, or the file is not
+        UTF-8, damaged or cut off. The message names the line.
+    """
+    lines = text_lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise ValueError(f"{path} is empty: it has no word vectors.")
+    header = first[1].split(" ")
+    n_words = None
+    if len(header) == 2 and all(part.isdecimal() for part in header):
+        n_words, n_columns = map(int, header)
+    else:
+        n_columns, lines = len(first[1].rstrip(" ").split(" ")) - 1, chain([first], lines)
+    if n_columns < 1:
+        raise BadLineError(path, 1, "a word and its numbers are expected, separated by spaces.")
+    words, rows = [], []
+    for number, line in lines:
+        word, row = parsed(path, number, line, n_columns)
+        words.append(word)
+        rows.append(row)
+    if n_words is not None and n_words != len(words):
+        raise ValueError(
+            f"{path} has {len(words):,} words, but its first line says {n_words:,}: it is cut off or damaged."
+        )
+    return WordVectors(tuple(words), np.array(rows, np.float32).reshape(-1, n_columns), str(path))
+
+
+def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.ndarray]:
+    """The word of a line, which may have spaces, and its vector (float32); or raise a BadLineError."""
+    word, *values = line.rstrip(" ").rsplit(" ", n_columns)
+    # Words may have spaces, but those whose last part is a number are lines of another width.
+    if len(values) != n_columns or not word or (" " in word and is_decimal(word.rpartition(" ")[2])):
+        raise BadLineError(
+            path, number, f"a word and {n_columns} numbers are expected, but there are {line.count(' ')} numbers."
+        )
+    try:
+        with np.errstate(over="ignore"):
+            row = np.array(list(map(float, values))).astype(np.float32)
+    except ValueError as error:
+        raise BadLineError(path, number, f"{n_columns} numbers are expected, but {error}.") from error
+    if not np.isfinite(row).all():
+        raise BadLineError(path, number, "a number is not finite, or too large for single precision.")
+    return word, row
+
+
+def is_decimal(text: str) -> bool:
+    """Whether a text is a decimal number."""
+    return re.fullmatch(r"[+-]?\d+\.?\d*(e[+-]?\d+)?", text) is not None

@@ -1,0 +1,109 @@
+"""Vectors of words, as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from ..messages import listed
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """A vector for each of some words.
+
+    Attributes
+    ----------
+    words : tuple of str
+        All different, none empty.
+    vectors : float32 (n_vectors, n_columns)
+        Finite.
+    source : str
+        Where they are from, for messages.
+    rows : int64 (n_words), optional
+        The vector of each word, where words share some; by default each has its own.
+
+    Raises
+    ------
+    ValueError
+        If words and vectors do not fit, a word is there twice, or a row is no row of the vectors.
+    """
+
+    words: tuple[str, ...]
+    vectors: np.ndarray
+    source: str = "word vectors"
+    rows: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "vectors", checked_table(self.vectors, self.source))
+        rows = np.arange(len(self.vectors)) if self.rows is None else np.asarray(self.rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows < 0).any() or (rows >= len(self.vectors)).any():
+            raise ValueError(f"{self.source}: rows must be numbers of vectors, from 0 to {len(self.vectors) - 1:,}.")
+        object.__setattr__(self, "rows", rows.astype(np.int64, copy=False))
+        if len(self.words) != len(self.places):
+            raise ValueError(f"{self.source}: there are {len(self.words):,} words and {len(self.places):,} vectors.")
+        check_words(self.words, self.source)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def places(self) -> np.ndarray:
+        """The vector of each word: int64 (n_words)."""
+        assert self.rows is not None
+        return self.rows
+
+    def digest(self, symbols: np.ndarray) -> str:
+        """A digest of words and vectors, in any order of the words, whose symbols (uint64) are given."""
+        order = np.argsort(symbols)
+        parts = (symbols[order], self.places[order].astype("<i8"), np.array(self.vectors.shape, "<i8"), self.vectors)
+        found = sha256()
+        for part in parts:
+            found.update(np.ascontiguousarray(part).data)
+        return found.hexdigest()
+
+
+def vectors_from(source: Any, given: Any) -> WordVectors:
+    """Return word vectors, or what a function from ``given`` to them returns.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    found = source(given) if callable(source) else source
+    if not isinstance(found, WordVectors):
+        raise ValueError(f"The vectors are {found!r:.100}. Make them with WordVectors, or one of @graft_vectors.")
+    return found
+
+
+def checked_table(values: Any, source: str) -> np.ndarray:
+    """Return vectors as float32 (n_words, n_columns), C-contiguous; or raise a ValueError."""
+    table = np.asarray(values)
+    if table.ndim != 2 or not table.shape[0] or not table.shape[1] or table.dtype.kind != "f":
+        raise ValueError(
+            f"{source}: vectors are a table of floating-point numbers with a row a word, but this is {table.dtype} of "
+            f"the shape {table.shape}."
+        )
+    with np.errstate(over="ignore"):
+        table = np.ascontiguousarray(table, np.float32)
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"{source}: vector {int(np.argmin(finite)) + 1:,} has values that are no finite numbers.")
+    return table
+
+
+def check_words(words: Sequence[Any], source: str) -> None:
+    """Raise a ValueError unless words are different strings that are not empty."""
+    for number, word in enumerate(words, start=1):
+        if not isinstance(word, str) or not word:
+            raise ValueError(f"{source}: word {number:,} is {word!r}, but must be a string that is not empty.")
+    if len(set(words)) < len(words):
+        seen: set[str] = set()
+        twice = [word for word in words if word in seen or seen.add(word)]  # type: ignore[func-returns-value]
+        raise ValueError(f"{source}: {len(twice):,} words are there twice: {listed(twice)}. Keep one vector of each.")

@@ -1,0 +1,357 @@
+"""Edits of trained components: what goes and what comes, and that edits stay."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import spacy
+
+import spacy_graft
+from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
+from spacy_graft import GraftClassifier, Grafting, GraftTextClassifier
+from spacy_graft.cli.edit import edit_tables, edit_values, scores_of
+from spacy_graft.graft.constraints import Constraints
+from test_cli import call, refused
+from test_pipeline_network import Recorder
+
+L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.5, "tol": 1e-6}
+RECORDS = make_records(90)
+
+
+def trained(learner=L1, factory="textcat_graft", dev=None, records=RECORDS, **config):
+    """A pipeline with a trained component, which has kept its documents."""
+    nlp = make_nlp(factory, learner=learner, **{"keep_corpus": True, **config})
+    spacy_graft.fit(nlp, make_examples(nlp, records), None if dev is None else make_examples(nlp, dev))
+    return nlp, nlp.get_pipe(factory)
+
+
+def with_constraints(learner, **constraints):
+    return {**learner, "constraints": {"@graft_constraints": "spacy_graft.Constraints.v1", **constraints}}
+
+
+def weights_of(component):
+    return {feature.text: feature.weights for feature in component.features()}
+
+
+def test_an_edit_is_the_training_with_the_same_constraints():
+    _, component = trained()
+    before = weights_of(component)
+    assert before["goal"]["sport"] > 0.0
+    edit = component.edit(deny=["goal", "*season*"], signs={"food": "positive"}, lock={"drums": {"music": 2.5}})
+    after = weights_of(component)
+    assert edit.report.converged
+    assert edit.report.relative_gap <= 1e-6
+    assert not [name for name in after if name == "goal" or "season" in name]
+    assert min(weights["food"] for weights in after.values()) >= 0.0
+    assert after["drums"]["music"] == 2.5
+    assert {feature.text for feature in edit.removed} == before.keys() - after.keys()
+    assert {feature.text for feature in edit.added} == after.keys() - before.keys()
+    constraints = {"deny": ["goal", "*season*"], "signs": {"food": "positive"}, "locked": [["drums", "music", 2.5]]}
+    _, fresh = trained(with_constraints(L1, **constraints))
+    assert fresh.report.objective == pytest.approx(component.report.objective, rel=1e-5)
+    assert fresh.report.constraints == component.report.constraints
+    assert weights_of(fresh)["drums"]["music"] == 2.5
+
+
+def test_edits_are_saved_shown_and_obeyed_in_training():
+    nlp, component = trained()
+    component.edit(deny=["goal"], nlp=nlp)
+    component.edit(deny=["salt"], nlp=nlp)
+    loaded = make_nlp(learner=L1, keep_corpus=True).get_pipe("textcat_graft").from_bytes(component.to_bytes())
+    assert loaded.constraints.deny == ("goal", "salt")
+    assert loaded.report.constraints["deny"] == ["goal", "salt"]
+    assert "Constraints: denied: goal, salt" in spacy_graft.render(loaded, style="global")
+    assert nlp.get_pipe_config("textcat_graft")["learner"]["constraints"]["deny"] == ["goal", "salt"]
+    # More documents, then all of the training again.
+    more = make_examples(nlp, make_records(30, seed=1))
+    loaded.update(more, sgd=object())
+    assert loaded.report.constraints["deny"] == ["goal", "salt"]
+    assert not {"goal", "salt"} & weights_of(loaded).keys()
+    spacy_graft.fit(nlp, more)
+    assert not {"goal", "salt"} & weights_of(component).keys()
+    component.edit(allow=["goal"])
+    assert "goal" in weights_of(component)
+    assert component.constraints.deny == ("salt",)
+
+
+def test_a_pipeline_trains_again_from_its_saved_config(tmp_path):
+    nlp, component = trained()
+    component.edit(deny=["goal"], lock={"drums": {"music": 1.0}}, nlp=nlp)
+    nlp.to_disk(tmp_path / "model")
+    loaded = spacy.load(tmp_path / "model")
+    assert weights_of(loaded.get_pipe("textcat_graft")) == weights_of(component)
+    fresh = spacy.util.load_model_from_config(spacy.util.load_config(tmp_path / "model" / "config.cfg"))
+    spacy_graft.fit(fresh, make_examples(fresh, RECORDS))
+    weights = weights_of(fresh.get_pipe("textcat_graft"))
+    assert "goal" not in weights
+    assert weights["drums"]["music"] == 1.0
+
+
+def test_a_path_keeps_its_point_and_locked_weights_are_exact():
+    path = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 6, "l1_min_ratio": 0.05}
+    nlp, component = trained(path, dev=make_records(30, seed=2))
+    before = component.report
+    edit = component.edit(deny=["goal"], lock={"drums": {"music": 0.75, "food": 0.0}}, signs={"sport": "positive"})
+    assert edit.report.converged
+    assert (edit.report.l1, edit.report.points, edit.report.refit) == (before.l1, before.points, before.refit)
+    weights = weights_of(component)
+    assert weights["drums"]["music"] == 0.75
+    assert weights["drums"]["food"] == 0.0
+    assert min(of_name["sport"] for of_name in weights.values()) >= 0.0
+    with pytest.raises(ValueError, match=r"weights are locked.*temperature=False"):
+        spacy_graft.calibrate(nlp, make_examples(nlp, make_records(30, seed=3)))
+    # Dev chooses no temperature, which would change them.
+    _, chosen = trained(with_constraints(path, locked=[["drums", "music", 0.75]]), dev=make_records(30, seed=2))
+    assert chosen.report.temperature == 1.0
+    assert weights_of(chosen)["drums"]["music"] == 0.75
+
+
+def test_without_documents_features_are_only_removed():
+    nlp, component = trained(keep_corpus=False)
+    before = weights_of(component)
+    with pytest.raises(ValueError, match=r"not kept.*--data TRAIN.jsonl.*resolve=False"):
+        component.edit(deny=["goal"])
+    with pytest.raises(ValueError, match="Signs and locked weights need the training documents"):
+        component.edit(deny=["goal"], signs={"food": "positive"}, resolve=False)
+    with pytest.raises(ValueError, match=r"No feature of the model is named 'gaol'. Did you mean 'goal'"):
+        component.edit(deny=["gaol"], resolve=False)
+    edit = component.edit(deny=["goal"], resolve=False)
+    after = weights_of(component)
+    assert after == {name: weights for name, weights in before.items() if name != "goal"}
+    assert not edit.report.converged
+    assert edit.report.to_dict()["duality_gap"] is None
+    edit = component.edit(deny=["salt"], examples=make_examples(nlp, RECORDS), nlp=nlp)
+    assert edit.report.converged
+    assert not {"goal", "salt"} & weights_of(component).keys()
+    with pytest.warns(UserWarning, match="trained on 90 documents, but 60 are given"):
+        component.edit(deny=["violin"], examples=make_examples(nlp, RECORDS[:60]))
+
+
+@pytest.mark.parametrize("path", [False, True])
+def test_stable_features_under_constraints(path):
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 4, "l1_min_ratio": 0.1} if path else L1
+    _, component = trained({**learner, "stability": 0.5, "stability_pairs": 3}, dev=RECORDS[:30] if path else None)
+    edit = component.edit(deny=["goal", "*season*"], lock={"drums": {"music": 1.25}}, signs={"food": "positive"})
+    assert edit.report.stability["threshold"] == 0.5
+    weights = weights_of(component)
+    assert weights["drums"]["music"] == 1.25
+    assert not [name for name in weights if name == "goal" or "season" in name]
+    assert min(of_name["food"] for of_name in weights.values()) >= 0.0
+    (drums,) = [feature for feature in component.features() if feature.text == "drums"]
+    assert (drums.stability, drums.intervals["music"]) == (1.0, (1.25, 1.25))
+    component.edit(deny=["salt"], resolve=False)
+    assert all(feature.stability >= 0.5 for feature in component.features())
+
+
+PAIRS = {
+    **WORDS,
+    "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"], "degree": 2, "min_df": 2},
+}
+
+
+def test_products_of_denied_items_are_denied():
+    # Two words that tell the label together, and neither alone.
+    texts = {"a b": 1, "a": 0, "b": 0, "c": 0, "a b c": 1, "a c": 0, "b c": 0, "d": 0}
+    records = [{"text": text, "label": "food" if label else "sport"} for text, label in texts.items()] * 4
+    records.append({"text": "e", "label": "music"})
+    features = {**PAIRS, "words": {**WORDS["words"], "max_length": 1}}
+    _, component = trained({**L1, "l1": 0.3}, factory="textcat_graft_multilabel", records=records, features=features)
+    assert "a × b" in weights_of(component)
+    model = component.to_bytes()
+    component.edit(deny=["b × a"])
+    assert "a × b" not in weights_of(component)
+    assert "a" in weights_of(component)
+    component.from_bytes(model)
+    component.edit(deny=["words::a"])
+    assert not [name for name in weights_of(component) if "a" in name]
+    component.from_bytes(model)
+    component.edit(deny=["pairs::*"])
+    assert not [name for name in weights_of(component) if "×" in name]
+    component.from_bytes(model)
+    component.edit(deny=["a"], resolve=False)
+    assert not [name for name in weights_of(component) if "a" in name]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({}, "There is nothing to edit"),
+        ({"deny": ["gaol"]}, r"No feature of the 90 training documents is named 'gaol'. Most like 'gaol': 'goal'"),
+        ({"deny": ["words::zzz*"]}, "No feature of the 90 training documents is named 'words::zzz"),
+        ({"allow": ["drumz"]}, "Most like 'drumz': 'drums'"),
+        ({"lock": {"refere": {"sport": 1.0}}}, "Most like 'refere': 'referee'"),
+        ({"lock": {"goal": {"spord": 1.0}}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
+        ({"signs": {"spord": "positive"}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
+        ({"deny": ["wrods::goal"]}, r"the block 'wrods' in 'wrods::goal', which does not exist. Did you mean 'words'"),
+        ({"signs": {"sport": "up"}}, "signs must have a label and one of"),
+        ({"lock": {"goal": {"sport": float("nan")}}}, "locked must have the name of a feature, a label and a weight"),
+        ({"lock": {"goal": 1.0}}, "locked must have weights by label"),
+        ({"deny": ["go*"], "lock": {"goal": {"sport": 1.0}}}, r"'goal' is locked, but 'go\*' denies it"),
+        ({"signs": {"sport": "positive"}, "lock": {"goal": {"sport": -1.0}}}, "whose weights may only be positive"),
+        ({"deny": ["goal"], "allow": ["goal"]}, "'goal' is denied and allowed"),
+        ({"deny": ["go* × *"]}, "products are searched without being listed"),
+        ({"allow": ["goal × salt"]}, "Allow its items"),
+        ({"lock": {"goal × salt": {"sport": 1.0}}}, "is a product, whose weight cannot be locked"),
+        ({"deny": "goal"}, "deny must be a list of names"),
+        ({"signs": [("sport", "positive"), ("food", "any"), ("sport", "any")]}, "a label twice: 'sport'. Give it one"),
+        ({"lock": [("goal", "food", 1.0), ("goal", "sport", 1.0), ("goal", "food", 2.0)]}, "'goal' twice for 'food'"),
+    ],
+)
+def test_refusals_leave_the_component_as_it_was(shared, edit, message):
+    _, component = shared
+    before = component.to_bytes()
+    with pytest.raises(ValueError, match=message):
+        component.edit(**edit)
+    assert component.to_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return trained()
+
+
+def test_two_exclusive_labels_share_their_weights():
+    records = [record for record in RECORDS if record["label"] != "food"]
+    nlp = make_nlp(learner=L1, keep_corpus=True)
+    examples = make_examples(nlp, records)
+    for example in examples:
+        del example.reference.cats["food"]
+    spacy_graft.fit(nlp, examples)
+    component = nlp.get_pipe("textcat_graft")
+    component.edit(signs={"music": "positive"}, lock={"drums": {"sport": -1.25}})
+    weights = weights_of(component)
+    assert weights["drums"] == {"music": 1.25, "sport": -1.25}
+    assert min(of_name["music"] for of_name in weights.values()) >= 0.0
+    before = component.to_bytes()
+    for edit, message in [
+        (
+            {"signs": {"sport": "positive"}, "lock": {"drums": {"sport": None}}},
+            "both signs are forbidden. Evidence for one of two exclusive labels",
+        ),
+        ({"lock": {"drums": {"music": 3.0}}}, "is locked at two weights"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            component.edit(**edit)
+    assert component.to_bytes() == before
+
+
+def test_learners_without_constraints_and_untrained_components_are_refused():
+    _, component = trained({"@graft_learners": "spacy_graft.CoordinateAscent.v1"})
+    with pytest.raises(ValueError, match="CoordinateAscent has no constraints"):
+        component.edit(deny=["goal"])
+    with pytest.raises(ValueError, match="has no weights yet"):
+        make_nlp().get_pipe("textcat_graft").edit(deny=["goal"])
+    with pytest.raises(ValueError, match="without signs and locked weights where there is no L1"):
+        Grafting(penalty="l2", ridge=1.0, constraints=Constraints(signs={"a": "positive"}))
+    with pytest.raises(ValueError, match="made with one of @graft_constraints"):
+        Grafting(l1=1.0, constraints={"deny": ["a"]})
+
+
+def test_saved_edits_are_checked():
+    _, component = trained()
+    damaged = forged(component.to_bytes(), cfg={**component.cfg, "constraints": {"deny": "goal"}})
+    with pytest.raises(ValueError, match="The constraints of edits are not valid"):
+        component.from_bytes(damaged)
+
+
+def test_in_training_a_name_that_is_not_there_is_a_warning():
+    with pytest.warns(UserWarning, match=r"is named 'gaol'. Most like 'gaol': 'goal'"):
+        trained(with_constraints(L1, deny=["gaol", "salt"]))
+
+
+def test_all_features_under_a_ridge_but_those_denied():
+    learner = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 1.0}
+    _, component = trained(learner)
+    component.edit(deny=["*"], allow=["goal", "salt"])
+    assert weights_of(component).keys() == {"goal", "salt"}
+
+
+def test_vertices_of_a_network_are_denied():
+    network = Recorder("goal", "referee")
+    for deny, gone in [([], set()), (["referee"], {"referee"})]:
+        nlp = make_nlp(learner=with_constraints(L1, deny=deny))
+        spacy_graft.fit(nlp, make_examples(nlp, RECORDS), network=network)
+        component = nlp.get_pipe("textcat_graft")
+        assert component.report.converged
+        assert {"goal", "referee"} - weights_of(component).keys() == gone
+    with pytest.raises(ValueError, match="trained with a network of features, which is not kept"):
+        component.edit(deny=["goal"])
+    nlp = make_nlp(learner=with_constraints(L1, locked=[["goal", "sport", 1.0]]))
+    with pytest.raises(ValueError, match="weights cannot be locked in training with a network"):
+        spacy_graft.fit(nlp, make_examples(nlp, RECORDS), network=network)
+
+
+def test_estimators_take_constraints(tmp_path):
+    texts, labels = [record["text"] for record in RECORDS], [record["label"] for record in RECORDS]
+    constraints = Constraints(deny=["*goal*", "salt"], signs={"sport": "positive"}, locked={"drums": {"music": 1.5}})
+    model = GraftTextClassifier(Grafting(l1=0.5, constraints=constraints)).fit(texts, labels)
+    names = model.get_feature_names_out().tolist()
+    assert not [name for name in names if "goal" in name or name == "salt"]
+    weights = model.coef_.toarray()
+    assert weights[model.classes_.tolist().index("music"), names.index("drums")] == 1.5
+    assert weights[model.classes_.tolist().index("sport")].min() >= 0.0
+    model.save(tmp_path / "model")
+    assert GraftTextClassifier.load(tmp_path / "model").learner == model.learner
+    items = [set(text.split()) for text in texts]
+    with pytest.raises(ValueError, match=r"Grafting: The constraints name the label 'sprot'"):
+        GraftClassifier(Grafting(l1=0.5, constraints=Constraints(signs={"sprot": "positive"}))).fit(items, labels)
+    model = GraftClassifier(Grafting(l1=0.5, constraints=Constraints(deny=["goal"])), degree=2).fit(items, labels)
+    assert not [name for name in model.get_feature_names_out() if "goal" in name.split(" × ")]
+    assert np.isfinite(model.report_.duality_gap)
+
+
+def test_scores_of_zero_are_shown():
+    nlp, component = trained()
+    dev = make_examples(nlp, make_records(9, seed=4))
+    for example in dev:
+        # What the model does not predict.
+        predicted = nlp(example.text).cats
+        wrong = min(predicted, key=predicted.get)
+        example.reference.cats = {label: float(label == wrong) for label in predicted}
+    assert scores_of(nlp, dev)["cats_micro_f"] == 0.0
+    assert not dev[0].predicted.cats
+    assert scores_of(nlp, None) == {}
+    edit = component.edit(deny=["goal"])
+    scores = {"cats_micro_f": 0.0}
+    assert edit_values(edit, (scores, scores), 1)["dev"] == {"before": scores, "after": scores}
+    *_, line = edit_tables(edit, (scores, {"cats_micro_f": 0.5}), 1)
+    assert line == "cats_micro_f on dev: 0.0000 before, 0.5000 after"
+
+
+def test_the_command(tmp_path):
+    nlp, _ = trained(keep_corpus=False)
+    nlp.to_disk(tmp_path / "model")
+    data = write_jsonl(tmp_path / "train.jsonl", RECORDS)
+    dev = write_jsonl(tmp_path / "dev.jsonl", make_records(30, seed=4))
+    arguments = ["edit", tmp_path / "model", "--output", tmp_path / "new", "--deny", "goal"]
+    assert "--data TRAIN.jsonl --output NEW" in refused(*arguments)
+    assert not (tmp_path / "new").exists()
+    lock = ["--lock", "drums=music:1.5", "--only-positive", "food"]
+    # Folders are made where there are none.
+    call("edit", tmp_path / "model", "--output", tmp_path / "a" / "b", "--deny", "goal", "--no-resolve")
+    assert "goal" not in weights_of(spacy.load(tmp_path / "a" / "b").get_pipe("textcat_graft"))
+    result = json.loads(call(*arguments, *lock, "--data", data, "--dev", dev).stdout)
+    assert "goal" in [feature["text"] for feature in result["removed"]]
+    assert result["report"]["converged"]
+    assert result["dev"]["before"]["cats_score"] > 0.5
+    edited = spacy.load(tmp_path / "new")
+    assert weights_of(edited.get_pipe("textcat_graft"))["drums"]["music"] == 1.5
+    assert json.loads(call("report", tmp_path / "new").stdout)["constraints"]["locked"] == [["drums", "music", 1.5]]
+    assert "locked" in call("report", tmp_path / "new", "--format", "table").stdout
+    table = call(*arguments, "--data", data, "--format", "table").stdout
+    assert "features removed" in table
+    assert "converged" in table
+    removed = call(*arguments, "--no-resolve", "--format", "table").stdout
+    assert "Weights were not optimised" in removed
+    assert "must be NAME=LABEL:WEIGHT" in refused(*arguments, "--lock", "goal=sport")
+    assert "Did you mean 'sport'" in refused(*arguments, "--lock", "goal=sprot:1")
+    assert "Did you mean 'sport'" in refused(*arguments, "--only-positive", "sprot")
+    signs = ["--only-positive", "sport", "--only-negative", "sport"]
+    assert "has a label twice: 'sport'. Give it one sign" in refused(*arguments, "--data", data, *signs)
+    locks = ["--lock", "drums=music:1", "--lock", "drums=music:2"]
+    assert "has 'drums' twice for 'music'. Give it one weight" in refused(*arguments, "--data", data, *locks)
+    assert "reads no --data" in refused(*arguments, "--data", data, "--no-resolve")
+    (tmp_path / "other").mkdir()
+    assert "is not a pipeline" in refused("edit", tmp_path / "model", "--output", tmp_path / "other", "--deny", "goal")

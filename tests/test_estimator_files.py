@@ -1,0 +1,148 @@
+"""Files of estimators over items, texts and Docs; those of GraftTextClassifier are in test_text_classifier.py."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftRanker
+from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.combinations import Combinations
+from spacy_graft.extract.tokens import TokenNgrams
+from spacy_graft.model.sealing import seal, unseal
+
+ITEMS = [["not", "good"], ["good"], ["not", "long"], ["long"]] * 10
+LABELS = ["-", "+", "+", "-"] * 10
+VALUES = np.random.default_rng(0).random((40, 5)) * (np.arange(200).reshape(40, 5) % 3 > 0)
+TABLE = pd.DataFrame(VALUES, columns=list("abcde"))
+TEXTS = ["not good", "good", "not long", "long, long"] * 10
+GROUPS = np.repeat(np.arange(10), 4)
+CORRECT = np.tile([0, 1, 0, 0], 10)
+PATH = GraftingPath(steps=4, l1_min_ratio=0.05)
+BLOCKS = {"words": TokenNgrams(min_df=1), "characters": CharacterNgrams(min_df=1, max_length=3)}
+ITEM_BLOCKS = {"tokens": TokenNgrams(min_df=1), "pairs": Combinations(["tokens"])}
+
+
+def classifier(X, **options):
+    y = options.pop("y", LABELS)
+    return GraftClassifier(options.pop("learner", Grafting(l1=0.1)), **options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("trained", "X"),
+    [
+        (lambda: classifier(ITEMS), ITEMS),
+        (lambda: classifier(ITEMS, degree=2, min_df=2, combination_penalty_factor=0.5), ITEMS),
+        (lambda: classifier(VALUES, learner=Grafting(l1=0.01, length_normalisation=True)), VALUES),
+        (lambda: classifier(-VALUES, learner=PATH), scipy.sparse.csr_array(-VALUES)),
+        (lambda: classifier(TABLE, degree=3, y=[i % 3 for i in range(40)]), TABLE),
+        (lambda: classifier(VALUES, y=np.eye(4)[np.arange(40) % 4]), VALUES),
+        (lambda: classifier(ITEMS, learner=CoordinateAscent(), y=[[label, "x"] for label in LABELS], multilabel=True),
+         ITEMS),
+        (lambda: classifier(ITEMS, learner=Grafting(l1=1e6)), ITEMS),
+        (lambda: classifier([["\ud800"], ["good"]] * 20, degree=2), [["\ud800"]]),
+    ],
+    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty", "surrogate"],
+)  # fmt: skip
+def test_a_saved_classifier_is_the_same(trained, X, tmp_path):
+    model = trained()
+    model.save(tmp_path / "model.graft")
+    loaded = GraftClassifier.load(tmp_path / "model.graft")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.features() == model.features()
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    assert [loaded.get_params(), loaded.report_] == [model.get_params(), model.report_]
+    assert loaded.classes_.dtype == model.classes_.dtype
+    for attribute in ("n_features_in_", "feature_names_in_"):
+        assert np.array_equal(getattr(loaded, attribute, None), getattr(model, attribute, None))
+    loaded.save(tmp_path / "again.graft")
+    assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("X", "options"),
+    [
+        (ITEMS, {"degree": 2}),
+        (TABLE, {}),
+        (TEXTS, {"blocks": BLOCKS}),
+        (TEXTS, {"blocks": ITEM_BLOCKS, "learner": PATH}),
+    ],
+    ids=["items", "table", "texts", "combinations"],
+)
+def test_a_saved_ranker_is_the_same(X, options, tmp_path):
+    model = GraftRanker(**{"learner": Grafting(l1=0.1), **options}).fit(X, CORRECT, GROUPS)
+    assert model.features()
+    model.save(tmp_path / "model.graft")
+    loaded = GraftRanker.load(tmp_path / "model.graft")
+    np.testing.assert_array_equal(loaded.predict_proba(X, GROUPS), model.predict_proba(X, GROUPS))
+    assert loaded.features() == model.features()
+    assert loaded.explain(X, GROUPS) == model.explain(X, GROUPS)
+    assert [loaded.get_params(), loaded.report_] == [model.get_params(), model.report_]
+    assert getattr(loaded, "n_features_in_", None) == getattr(model, "n_features_in_", None)
+    loaded.save(tmp_path / "again.graft")
+    assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
+
+
+class Words(TokenNgrams):
+    """A block of another package."""
+
+
+def test_what_cannot_be_saved(tmp_path):
+    path = tmp_path / "model.graft"
+    with pytest.raises(ValueError, match=r"blocks\['own'\] = .* cannot be saved: only plain values"):
+        GraftRanker(blocks={"own": Words(min_df=1)}).fit(TEXTS, CORRECT, GROUPS).save(path)
+    with pytest.raises(ValueError, match="Only labels that are strings or numbers can be saved"):
+        classifier(ITEMS, y=[(label, 1) for label in LABELS]).save(path)
+    assert not path.exists()
+
+
+def test_blocks_may_be_named_like_the_parts_of_settings(tmp_path):
+    blocks = {"type": TokenNgrams(min_df=1), "settings": TokenNgrams("NORM", min_df=1)}
+    model = GraftRanker(Grafting(l1=0.1), blocks=blocks).fit(TEXTS, CORRECT, GROUPS)
+    model.save(tmp_path / "model.graft")
+    assert GraftRanker.load(tmp_path / "model.graft").blocks == blocks
+
+
+def test_a_file_of_another_estimator_is_named(tmp_path):
+    path = tmp_path / "model.graft"
+    classifier(ITEMS).save(path)
+    with pytest.raises(ValueError, match=r"model\.graft: The file holds a 'GraftClassifier', but a 'GraftRanker' is"):
+        GraftRanker.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class": "GraftRanker"},
+        {"labels": {}},
+        {"space": {}},
+        {"space": {"names": ["not", "good"], "of_matrix": False, "columns": []}},
+        {"space": {"names": ["not", "good", "long", "good"], "of_matrix": False, "columns": []}},
+        {"space": {"names": ["not", "good", "long"], "of_matrix": True, "columns": ["a"]}},
+        {"space": {"names": ["not", "good", 3], "of_matrix": False, "columns": []}},
+        {"params": {"degree": 1}},
+        {"params": {"degree": 2, "learner": {"type": "Popen", "settings": {"args": "ls"}}}},
+        {"params": {"degree": 2, "learner": {"type": ["Grafting"], "settings": {}}}},
+    ],
+)
+def test_altered_files_are_refused(change, tmp_path):
+    path = tmp_path / "model.graft"
+    classifier(ITEMS, degree=2).save(path)
+    data = path.read_bytes()
+    parts, _ = unseal(data)
+    message = {**json.loads(parts["estimator"]), **change}
+    path.write_bytes(seal({**parts, "estimator": json.dumps(message).encode()}))
+    with pytest.raises(ValueError, match=r"model\.graft: "):
+        GraftClassifier.load(path)
+    for place in range(0, len(data), 97):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        with pytest.raises(ValueError, match=r"model\.graft: The model"):
+            GraftClassifier.load(path)
+    path.write_bytes(pickle.dumps(print))
+    with pytest.raises(ValueError, match="damaged"):
+        GraftClassifier.load(path)

@@ -1,0 +1,146 @@
+"""Word vectors in the estimators: words that no training document has, explanations, saved models, refusals."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier, export
+from spacy_graft.vectors.word_vectors import WordVectors
+
+GOOD, BAD = ("good", "great", "superb"), ("bad", "awful", "dire")
+VECTORS = WordVectors(
+    ("the", *GOOD, *BAD),
+    np.array([[0.0, 1.0], *[[1.0, 0.1 * k] for k in range(3)], *[[-1.0, 0.1 * k] for k in range(3)]], np.float32),
+    "made-up vectors",
+)
+#: "superb" and "dire" are in no training document, nor is "xyz", which has no vector.
+TEXTS = ["the good film", "a great film", "the bad film", "an awful film", "good", "bad"] * 5
+LABELS = ["+", "+", "-", "-", "+", "-"] * 5
+OTHERS = ["superb", "dire Superb the film film", "xyz", "", "the bad dire film"]
+LEARNER = Grafting(l1=1.0, vectors_ridge=0.1)
+
+
+@pytest.fixture(scope="module")
+def of_texts() -> GraftTextClassifier:
+    """Not to be changed."""
+    return GraftTextClassifier(LEARNER, analyzer=["char_wb", "word"]).fit(TEXTS, LABELS, vectors=VECTORS)
+
+
+def test_words_of_no_training_text_are_known(of_texts: GraftTextClassifier) -> None:
+    assert of_texts.predict(["superb", "dire"]).tolist() == ["+", "-"]
+    assert of_texts.report_.vectors is not None
+    assert of_texts.report_.vectors["words_in_training"] == 5
+    assert all(name.startswith(("char_wb__", "word__")) for name in of_texts.get_feature_names_out())
+    by_text = {word.text: word for word in of_texts.strongest_words(3, "+")}
+    assert by_text.keys() <= {*GOOD, *BAD}
+    assert {word.text: word.df for word in of_texts.strongest_words()}["superb"] == 0
+    with pytest.raises(ValueError, match=r"no label 'x'\. The labels: '\+', '-'"):
+        of_texts.strongest_words(3, "x")
+    for n in (-1, 1.5):
+        with pytest.raises(ValueError, match="n must be an integer of at least 0"):
+            of_texts.strongest_words(n)
+
+
+def test_explanations_sum_to_the_scores(of_texts: GraftTextClassifier) -> None:
+    # Those of "-" against "+", as its labels are sorted.
+    scores = of_texts.decision_function(OTHERS)
+    for document, score, explanation in zip(OTHERS, scores, of_texts.explain(OTHERS), strict=True):
+        label = explanation["-"]
+        parts = sum(part.contribution for part in label.contributions)
+        assert label.intercept + parts == pytest.approx(score, abs=1e-9)
+        assert label.score == pytest.approx(score, abs=1e-9)
+        places = {
+            part.text: [document[place.start : place.end] for (place,) in part.members[0].places]
+            for part in explanation["+"].contributions
+            if part.kind == "word vector"
+        }
+        assert places.keys() == {word for word in document.lower().split() if word in VECTORS.words}
+        assert all(found.lower() == word for word, all_found in places.items() for found in all_found)
+
+
+def test_saved_and_pickled(of_texts: GraftTextClassifier, tmp_path: Path) -> None:
+    of_texts.save(tmp_path / "model")
+    loaded = GraftTextClassifier.load(tmp_path / "model")
+    expected = of_texts.predict_proba(OTHERS)
+    assert_array_equal(loaded.predict_proba(OTHERS), expected)
+    assert_array_equal(pickle.loads(pickle.dumps(of_texts)).predict_proba(OTHERS), expected)
+    assert loaded.strongest_words() == of_texts.strongest_words()
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_models_with_vectors_are_not_exported(of_texts: GraftTextClassifier) -> None:
+    with pytest.raises(ValueError, match="cannot be exported: it has word vectors"):
+        export(of_texts)
+
+
+def test_a_function_is_an_analyzer_of_words() -> None:
+    model = GraftTextClassifier(LEARNER, analyzer=re.compile(r"\w+").findall)
+    model.fit([f"{text}." for text in TEXTS], LABELS, vectors=lambda _: VECTORS)
+    assert model.predict(["superb!", "dire!"]).tolist() == ["+", "-"]
+    assert {part.text for part in model.explain(["superb!"])[0]["+"].contributions} == {"superb"}
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_items_of_no_training_document_are_known(degree: int) -> None:
+    documents = [set(text.split()) for text in TEXTS]
+    model = GraftClassifier(LEARNER, degree=degree).fit(documents, LABELS, vectors=VECTORS)
+    assert model.predict([{"superb"}, {"dire"}]).tolist() == ["+", "-"]
+    strongest = {word.names[0]: word for word in model.strongest_words()}
+    assert strongest.keys() <= {*VECTORS.words}
+    assert strongest["superb"].df == 0
+    assert strongest["superb"].weights["+"] > 0.0 > strongest["superb"].weights["-"]
+    texts = GraftTextClassifier(LEARNER, analyzer="word", max_length=1, min_df=1)
+    texts.fit(TEXTS, LABELS, vectors=VECTORS)
+    if degree == 1:
+        # The same objective, of the same documents.
+        assert_allclose(model.predict_proba(documents), texts.predict_proba(TEXTS), atol=1e-3)
+
+
+def test_columns_of_a_matrix_have_vectors_by_their_names() -> None:
+    names = ["good", "bad", "superb", "film"]
+    X = np.array([[1.0, 0.0, 0.0, 2.0], [0.0, 0.5, 0.0, 1.0]] * 10)
+    model = GraftClassifier(LEARNER).fit(X, ["+", "-"] * 10, names=names, vectors=VECTORS)
+    assert model.predict([[0.0, 0.0, 1.0, 0.0]]).tolist() == ["+"]
+    assert model.n_features_in_ == 4
+    plain = GraftClassifier(LEARNER).fit(X, ["+", "-"] * 10, names=names)
+    assert plain.strongest_words() == []
+
+
+def test_what_is_refused() -> None:
+    def refuse(problem: str, model: Any, documents: Any, vectors: Any = VECTORS) -> None:
+        with pytest.raises(ValueError, match=problem):
+            model.fit(documents, LABELS, vectors=vectors)
+
+    of_texts, items = GraftTextClassifier(LEARNER, analyzer="word"), [text.split() for text in TEXTS]
+    refuse("vectors are of words, but the analyzers are 'char'", GraftTextClassifier(LEARNER), TEXTS)
+    refuse("CoordinateAscent has no weights for vectors", GraftClassifier(CoordinateAscent()), items)
+    refuse("CoordinateAscent has no weights", GraftTextClassifier(CoordinateAscent(), analyzer="word"), TEXTS)
+    refuse(r"The vectors are 3\. Make them with WordVectors", of_texts, TEXTS, 3)
+    refuse(r"The vectors are None\. Make them", of_texts, TEXTS, lambda _: None)
+    other = WordVectors(("Haus",), np.ones((1, 2), np.float32), "other vectors")
+    refuse("other vectors: none of its 1 words is in the training documents", of_texts, TEXTS, other)
+    refuse("none of its 1 words is in the training", GraftClassifier(LEARNER), items, other)
+    matrix = np.array([[1.0, 0.0], [0.0, 1.0]] * 15)
+    refuse("other vectors: none of its 1 words is the name of an item", GraftClassifier(LEARNER), matrix, other)
+
+
+def test_a_model_over_items_with_vectors_is_saved_by_pickle_only(tmp_path: Path) -> None:
+    items = [text.split() for text in TEXTS]
+    model = GraftClassifier(LEARNER).fit(items, LABELS, vectors=VECTORS)
+    with pytest.raises(ValueError, match="with word vectors cannot be saved: save it with pickle"):
+        model.save(tmp_path / "model.graft")
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(items), model.predict_proba(items))
+
+
+def test_with_vectors_a_path_goes_to_its_end() -> None:
+    path = GraftingPath(steps=2, l1_min_ratio=0.1, vectors_ridge=0.1)
+    report = GraftTextClassifier(path, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS).report_
+    assert [report.points, report.refit, report.log_loss] == [2, path.first_refit, None]
