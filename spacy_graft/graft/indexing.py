@@ -62,7 +62,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
             parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
     if steering is not None:
         steering.check_matches(data.n_documents, frozenset(data.min_df))
-    space = FeatureSpace(parts, locked_pairs)
+    space = FeatureSpace(parts, locked_pairs, data.place.n_threads)
     if steering is not None:
         space.found = found_nodes(steering, parts)
     return space
@@ -151,9 +151,8 @@ def index_of(data: TrainingData, name: str, min_df: int) -> Index:
     """The index of a block of n-grams or items."""
     if name in data.bags:
         return item_index_of(data, name, min_df)
-    return shared(
-        data, (name, False, min_df), lambda: NgramIndex.build(data.streams[name], min_df, data.max_length[name])
-    )
+    stream, max_length = data.streams[name], data.max_length[name]
+    return shared(data, (name, False, min_df), lambda: data.place.index(stream, min_df, max_length))
 
 
 def item_index_of(data: TrainingData, name: str, min_df: int) -> ItemIndex:

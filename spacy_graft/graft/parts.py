@@ -113,7 +113,7 @@ class IndexedPart:
         if self.search is not None:
             return self.search.best(request)
         query = request.query(self.inverse, self.row_of_node)
-        return best_by_pass(self.index, request.residuals, query)
+        return best_by_pass(self.index, request.residuals, query, n_threads=request.n_threads)
 
     def features(self) -> np.ndarray:
         return np.flatnonzero(self.row_of_node != EQUAL)
@@ -180,7 +180,7 @@ class VertexPart(IndexedPart):
 
     def best(self, request: SearchRequest) -> Violations:
         query = request.query(self.inverse, self.row_of_node)
-        return best_by_pass(self.index, request.residuals, query, self.network_gradient)
+        return best_by_pass(self.index, request.residuals, query, self.network_gradient, request.n_threads)
 
 
 class LockedPart(IndexedPart):

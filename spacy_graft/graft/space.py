@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class FeatureSpace:
         No column is a feature of two of them.
     locked : LockedPairs, optional
         Their features stay rows from the beginning on.
+    n_threads : int
+        How many search.
 
     Attributes
     ----------
@@ -49,9 +51,10 @@ class FeatureSpace:
         By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
-    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None) -> None:
+    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None, n_threads: int = 1) -> None:
         self.parts = parts
         self.locked = LockedPairs() if locked is None else locked
+        self.n_threads = n_threads
         self.found: dict[tuple[str, str], tuple[int, int]] = {}
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
@@ -93,6 +96,7 @@ class FeatureSpace:
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
+        request = replace(request, n_threads=self.n_threads)
         found = [part.best(request) for _, part in searched]
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])

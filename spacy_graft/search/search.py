@@ -55,17 +55,18 @@ class Search:
 
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients."""
-        return self.by_pass(request.residuals, request.query(self.inverse_weights, self.row_of_node))
+        query = request.query(self.inverse_weights, self.row_of_node)
+        return self.by_pass(request.residuals, query, request.n_threads)
 
-    def by_pass(self, residuals: np.ndarray, query: NodeQuery) -> Violations:
+    def by_pass(self, residuals: np.ndarray, query: NodeQuery, n_threads: int = 1) -> Violations:
         """A pass over all nodes; or, from some pass on, over those that can be found."""
         self.n_passes += 1
         if self.n_passes <= PASSES_BEFORE_COARSE:
-            return best_by_pass(self.index, residuals, query)
+            return best_by_pass(self.index, residuals, query, n_threads=n_threads)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
             self.coarse = self._coarse(max(int(RESERVE * cut), 1))
-        found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query))
+        found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query), n_threads=n_threads)
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 
     def _coarse(self, min_df: int) -> CoarseTree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,9 +71,18 @@ class Candidates:
 
     def violations(self) -> Violations:
         """The ``n_best`` best by (scaled gradient, then node and label)."""
-        found = self.found
-        count = found.n_candidates[0]
-        order = np.lexsort((found.keys[:count], -found.scaled_gradients[:count]))[: self.query.n_best]
-        nodes, labels = np.divmod(found.keys[order], self.query.n_labels)
-        n_violations = int(found.n_violations[0])
-        return Violations(nodes, labels, found.scaled_gradients[order], n_violations, found.peaks, found.squared_excess)
+        return best_of([self], self.query)
+
+
+def best_of(candidates: Sequence[Candidates], query: NodeQuery) -> Violations:
+    """The ``n_best`` best by (scaled gradient, then node and label) of all, at least one."""
+    found = [part.found for part in candidates]
+    gradients = np.concatenate([part.scaled_gradients[: part.n_candidates[0]] for part in found])
+    keys = np.concatenate([part.keys[: part.n_candidates[0]] for part in found])
+    order = np.lexsort((keys, -gradients))[: query.n_best]
+    nodes, labels = np.divmod(keys[order], query.n_labels)
+    peaks = np.max([part.peaks for part in found], axis=0)
+    n_violations = sum(int(part.n_violations[0]) for part in found)
+    # One after the other, so that the last digit does not depend on how a sum is made.
+    squared_excess = np.add.accumulate([part.squared_excess for part in found])[-1]
+    return Violations(nodes, labels, gradients[order], n_violations, peaks, squared_excess)
