@@ -28,7 +28,7 @@ from ..graphs.graph import FeatureGraph
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
 from ..solve.coupling import Coupling
-from ..solve.design import Matrix, lanes_of
+from ..solve.design import Matrix, as_lanes
 from ..solve.quadratic import LARGEST_BLOCK
 from .settings import PenaltySettings
 
@@ -188,7 +188,7 @@ class NetworkPenalty:
     def product(self, weights: np.ndarray) -> np.ndarray:
         """M w: float64 (n_features, labels), as ``weights``."""
         n_labels = weights.shape[1]
-        sums = self.rows.sums(lanes_of(weights.T), self.n_threads)
+        sums = self.rows.sums(as_lanes(weights.T), self.n_threads)
         if self.classes is not None:
             rows = sums[:, :n_labels]
             rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))

@@ -36,10 +36,10 @@ class Matrix(NamedTuple):
 
     def products(self, vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """The products with vectors (n, columns): float64 (n, rows)."""
-        return self.products_of_lanes(lanes_of(vectors), len(vectors), n_threads)
+        return self.products_of_lanes(as_lanes(vectors), len(vectors), n_threads)
 
     def products_of_lanes(self, lanes: np.ndarray, n: int, n_threads: int = 1) -> np.ndarray:
-        """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`lanes_of` makes them."""
+        """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`as_lanes` makes them."""
         products = np.empty((n, self.n_rows))
         work = [partial(kernels.products_of_rows, *self, lanes, products, *r) for r in self.ranges(lanes, n_threads)]
         in_threads(work, n_threads)
@@ -66,7 +66,7 @@ class Matrix(NamedTuple):
         return self._replace(values=self.values**2)
 
 
-def lanes_of(vectors: np.ndarray) -> np.ndarray:
+def as_lanes(vectors: np.ndarray) -> np.ndarray:
     """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
     n, columns = vectors.shape
     width = n if n == 1 else -(-n // 4) * 4
@@ -86,11 +86,14 @@ class Design:
     ----------
     active : Active
     n_labels, n_documents : int
+    n_threads : int
+        How many make the products of the matrix; to the last bit they are the same.
     """
 
-    def __init__(self, active: Active, n_labels: int, n_documents: int) -> None:
+    def __init__(self, active: Active, n_labels: int, n_documents: int, n_threads: int = 1) -> None:
         self.active = active
         self.shape = (n_labels, n_documents)
+        self.n_threads = n_threads
         self.by_feature: Matrix | None = None
         self.by_document: Matrix | None = None
         if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
@@ -99,12 +102,12 @@ class Design:
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
-        return self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape)
+        return self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape, self.n_threads)
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""
         if self.by_document is not None:
-            return self.by_document.products(weights.reshape(self.shape[0], -1))
+            return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
         scores = np.zeros(self.shape)
         kernels.spread(self.active.pairs, weights, scores)
         return scores
@@ -113,7 +116,7 @@ class Design:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
         if self.by_feature is not None:
             matrix = self.by_feature.squares() if squared and len(self.active.values) else self.by_feature
-            return matrix.products(totals).reshape(-1)
+            return matrix.products(totals, self.n_threads).reshape(-1)
         sums = np.empty(len(self.active))
         kernels.collect(self.active.pairs, totals, sums, squared)
         return sums
