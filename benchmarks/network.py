@@ -112,7 +112,7 @@ def our_evaluation(problem: Drawn, alpha: float, n_threads: int) -> Evaluation:
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
     starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
     none = np.zeros(len(features))
-    active = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none)
+    active = Active(packed((starts, documents, np.empty(0)), problem.present.shape[0]), features, labels, none + 1.0, none)
     design = Design(active, *loss.targets.shape, n_threads)
     coupling = NetworkPenalty(problem.graph, learner(alpha), n_threads).coupling(features, labels, share)
 

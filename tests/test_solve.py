@@ -12,6 +12,7 @@ from scipy import sparse
 from naive import dense_optimum, log_loss
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.columns import packed
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
 from spacy_graft.solve.design import Design, Matrix, by_columns
@@ -38,7 +39,8 @@ def random_problem(seed, n_labels=3, n=12, n_columns=6):
     documents = np.concatenate([np.flatnonzero(column) for column in matrix.T]).astype(np.int32)
     rows = np.tile(np.arange(n_columns), n_labels)
     labels = np.repeat(np.arange(n_labels), n_columns)
-    active = Active(starts, documents, values, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
+    columns = packed((starts, documents, values), n)
+    active = Active(columns, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
     logistic = n_labels == 1
     raw = rng.uniform(0.05, 1.0, (n_labels + logistic, n))
     targets = (raw / raw.sum(axis=0))[:n_labels]
@@ -117,7 +119,7 @@ def test_products_with_the_columns(seed, n_labels):
     rng = np.random.default_rng(seed)
     weights, values = rng.normal(size=len(active)), rng.normal(size=(n_labels, len(matrix)))
     scores = np.zeros(values.shape)
-    kernels.spread(active.pairs, weights, scores)
+    kernels.spread(active.pairs, weights, scores, 0, scores.shape[1])
     ones, none = np.ones(len(matrix)), np.zeros(n_labels)
     np.testing.assert_allclose(scores, scores_of(matrix, active, ones, weights, none), atol=1e-12)
     sums = np.empty(len(active))
@@ -237,7 +239,7 @@ def test_objective_never_rises(seed):
     active.weights[:] = 5.0 * rng.normal(size=len(active))
     intercepts = np.zeros(3)
     scores = np.zeros(loss.targets.shape)
-    kernels.spread(active.pairs, active.weights, scores)
+    kernels.spread(active.pairs, active.weights, scores, 0, scores.shape[1])
     scores *= scale
     restricted = Restricted(loss, scale, ElasticNet(0.5, 0.0), Coupling.none(len(active)))
     last = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
@@ -251,8 +253,9 @@ def test_objective_never_rises(seed):
 def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
     """At scores of 40 the loss has slope 1 and no curvature: plain Newton would go 10^17 far."""
     starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
+    columns = packed((starts, documents, np.empty(0)), 3)
     active = Active(
-        starts, documents, np.empty(0), np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0])
+        columns, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0])
     )
     loss = LogisticLoss(np.array([[0.0, 1.0, 0.0]]), np.ones(3))
     scores = np.array([[40.0, 40.0, 0.0]])
@@ -266,11 +269,12 @@ def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
 def test_zeros_leave_and_columns_are_renumbered():
     columns = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.arange(5.0)
     rows, labels = np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1])
-    active = Active(*columns, rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
+    active = Active(packed(columns, 5), rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
     left, used = active.without_zeros()
     np.testing.assert_array_equal(used, [False, False, True])
-    np.testing.assert_array_equal(left.documents, [3, 4])
-    np.testing.assert_array_equal(left.values, [3.0, 4.0])
+    documents, values = left.columns.column(0)
+    np.testing.assert_array_equal(documents, [3, 4])
+    np.testing.assert_array_equal(values, [3.0, 4.0])
     np.testing.assert_array_equal(left.rows, [0, 0])
     np.testing.assert_array_equal(left.labels, [0, 1])
     np.testing.assert_array_equal(left.penalty_weights, [2.0, 4.0])

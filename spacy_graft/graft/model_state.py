@@ -63,7 +63,8 @@ class ModelState:
     that depends on them true: scores are those of the model, intercepts are optimal, and residuals and the network
     gradient are those at the present weights. At the start no pairs are active, and all else is optimal.
 
-    Memory: 8 bytes a document and label five times over, and 4 bytes a document of each active feature.
+    Memory: 8 bytes a document and label five times over, and the columns of active features
+    (:class:`~spacy_graft.solve.active.Active`).
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ class ModelState:
         by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
         by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
         self._active.weights[:] = by_row[self._active.rows, self._active.labels]
-        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        spread = Design(self._active, *self._scores.shape, self.objective.n_threads).spread(self._active.weights)
         self._scores = self.offset + spread * self.objective.scale + self._dense_scores()
         self._intercepts[:] = 0.0
         self._follow()
@@ -237,7 +238,7 @@ class ModelState:
         """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
         dropped = ~rows[self._active.rows]
         lost = np.where(dropped, self._active.weights, 0.0)
-        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape).spread(lost)
+        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape, self.objective.n_threads).spread(lost)
         self._active.weights[dropped] = 0.0
         self._active, used = self._active.without_zeros(self.space.locked_rows())
         self.space.keep_rows(used)
@@ -290,7 +291,7 @@ class ModelState:
         rows, labels, space = checkpoint.rows, checkpoint.labels, self.space
         space.set_rows(checkpoint.blocks, checkpoint.nodes)
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
-        self._active = Active(*space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
+        self._active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
         self._intercepts, self._scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
         self._dense = checkpoint.dense.copy()
         self._residuals = self._residuals_of_scores()
