@@ -47,7 +47,7 @@ class PackedColumns(NamedTuple):
         here = slice(self.starts[row], self.starts[row + 1])
         documents = self.entries[here]
         if self.are_bits[row]:
-            documents = np.flatnonzero(np.unpackbits(documents.view(np.uint8), bitorder="little")).astype(np.int32)
+            documents = np.flatnonzero(np.unpackbits(documents.view(np.uint8), bitorder="little"))
         elif len(self.values):
             return documents, self.values[here]
         return documents, np.ones(len(documents))

@@ -181,6 +181,21 @@ def collect_columns(pairs, totals, sums, squared):
 
 
 @njit
+def fill(pairs, totals, dense):
+    """Write the totals (documents) of each pair's documents, times the values, into its row of float32 ``dense``."""
+    columns, rows, _ = pairs
+    room = np.empty(totals.shape[0] + 8, np.int32)
+    for j in range(rows.shape[0]):
+        documents, begin, end = documents_of(columns, rows[j], room)
+        has_values = columns.values.shape[0] > 0 and not columns.are_bits[rows[j]]
+        for e in range(begin, end):
+            i = documents[e]
+            dense[j, i] = totals[i]
+            if has_values:
+                dense[j, i] *= columns.values[e]
+
+
+@njit
 def sums_of_rows(starts, entries, values, lanes, sums):
     """Sum rows of ``lanes`` over the entries of each row of a sparse matrix, times its values if it has some.
 

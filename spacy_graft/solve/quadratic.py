@@ -446,10 +446,7 @@ class LabelBlocks:
         p = model.probabilities[label]
         root = np.sqrt(model.loss.variances(p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
-        for column, j in zip(dense, members, strict=True):
-            documents, values = active.columns.column(active.rows[j])
-            column[documents] = root[documents]
-            column[documents] *= values
+        kernels.fill(active.some(members).pairs, root, dense)
         gram = (dense @ dense.T).astype(np.float64) + 2.0 * model.coupling.block(members)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
         own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
