@@ -238,7 +238,9 @@ class ModelState:
         """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
         dropped = ~rows[self._active.rows]
         lost = np.where(dropped, self._active.weights, 0.0)
-        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape, self.objective.n_threads).spread(lost)
+        self._scores -= self.objective.scale * Design(
+            self._active, *self._scores.shape, self.objective.n_threads
+        ).spread(lost)
         self._active.weights[dropped] = 0.0
         self._active, used = self._active.without_zeros(self.space.locked_rows())
         self.space.keep_rows(used)

@@ -104,7 +104,9 @@ class Design:
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
-        return self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape, self.n_threads)
+        return (
+            self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape, self.n_threads)
+        )
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""
@@ -135,20 +137,21 @@ class Design:
         of_rows = np.diff(columns.starts) * np.where(columns.are_bits, OF_WORD, 1)
         return np.concatenate([[0], np.cumsum(of_rows[self.active.rows])])
 
-    def n_ranges(self) -> int:
-        """Into how many ranges products are cut."""
-        return 1 if self.n_threads == 1 or self.n_numbers[-1] < THREADS_FROM else 4 * self.n_threads
+    @property
+    def in_parts(self) -> bool:
+        """Whether there is enough to do for several threads."""
+        return self.n_threads > 1 and bool(self.n_numbers[-1] >= THREADS_FROM)
 
     def pair_ranges(self) -> list[tuple[int, int]]:
         """Begins and ends of ranges of pairs that take about as long as one another."""
-        n_ranges = self.n_ranges()
+        n_ranges = 4 * self.n_threads if self.in_parts else 1
         parts = np.arange(1, n_ranges) * (self.n_numbers[-1] / n_ranges)
         return list(pairwise([0, *np.searchsorted(self.n_numbers, parts).tolist(), len(self.active)]))
 
     def document_ranges(self) -> list[tuple[int, int]]:
-        """The same of documents; all but the last are a multiple of a cache line."""
-        n_documents = self.shape[1]
-        size = -(-n_documents // (self.n_ranges() * LINE)) * LINE
+        """Firsts and lasts of a range of documents for each thread: every range begins with a search in all lists."""
+        n_ranges, n_documents = self.n_threads if self.in_parts else 1, self.shape[1]
+        size = -(-n_documents // (n_ranges * LINE)) * LINE
         return [(first, min(first + size, n_documents)) for first in range(0, n_documents, max(size, 1))]
 
 

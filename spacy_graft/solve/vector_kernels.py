@@ -60,7 +60,9 @@ weighted_sum_one, weighted_sum_four, weighted_sum_eight = (row_sum(size, valued=
 
 
 #: The places of the bits of each byte, ascending, and how many there are.
-PLACES = np.array([[*(j for j in range(8) if byte >> j & 1), *(0,) * (8 - byte.bit_count())] for byte in range(256)], np.uint8)
+PLACES = np.array(
+    [[*(j for j in range(8) if byte >> j & 1), *(0,) * (8 - byte.bit_count())] for byte in range(256)], np.uint8
+)
 COUNTS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
