@@ -203,7 +203,7 @@ class ModelState:
         by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
         by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
         self._active.weights[:] = by_row[self._active.rows, self._active.labels]
-        spread = Design(self._active, *self._scores.shape, self.objective.n_threads).spread(self._active.weights)
+        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
         self._scores = self.offset + spread * self.objective.scale + self._dense_scores()
         self._intercepts[:] = 0.0
         self._follow()
@@ -238,9 +238,7 @@ class ModelState:
         """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
         dropped = ~rows[self._active.rows]
         lost = np.where(dropped, self._active.weights, 0.0)
-        self._scores -= self.objective.scale * Design(
-            self._active, *self._scores.shape, self.objective.n_threads
-        ).spread(lost)
+        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape).spread(lost)
         self._active.weights[dropped] = 0.0
         self._active, used = self._active.without_zeros(self.space.locked_rows())
         self.space.keep_rows(used)

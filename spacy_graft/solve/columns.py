@@ -59,7 +59,8 @@ class PackedColumns(NamedTuple):
         columns = [self.column(row) for row in range(len(self.are_bits))]
         starts = np.concatenate([[0], np.cumsum([len(documents) for documents, _ in columns])])
         values = np.concatenate([of_column for _, of_column in columns]) if len(self.values) else self.values
-        return starts, np.concatenate([documents for documents, _ in columns]), values
+        documents = np.concatenate([documents for documents, _ in columns], dtype=np.int32, casting="same_kind")
+        return starts, documents, values
 
     def some(self, chosen: np.ndarray) -> PackedColumns:
         """Some of the columns (bool)."""

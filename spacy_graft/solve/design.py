@@ -104,9 +104,9 @@ class Design:
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
-        return (
-            self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape, self.n_threads)
-        )
+        if len(chosen) == len(self.active):
+            return self
+        return Design(self.active.some(chosen), *self.shape, self.n_threads)
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""

@@ -65,7 +65,7 @@ class Restricted:
         """
         value, p = self.loss.value_and_probabilities(scores)
         penalty = self.penalty.on(active.penalty_weights)
-        design = Design(active, *scores.shape, self.n_threads)
+        design = Design(active, len(scores), scores.shape[1], self.n_threads)
         dense = Dense.none(*scores.shape) if self.dense is None else self.dense
         for _ in range(NEWTON_STEPS):
             model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling, dense)
