@@ -113,9 +113,8 @@ class Design:
         if self.by_document is not None:
             return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
         scores, pairs = np.zeros(self.shape), self.active.pairs
-        in_threads(
-            [partial(kernels.spread, pairs, weights, scores, *r) for r in self.document_ranges()], self.n_threads
-        )
+        work = [partial(kernels.spread, pairs, weights, scores, *r) for r in self.document_ranges()]
+        in_threads(work, self.n_threads)
         return scores
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
@@ -124,10 +123,11 @@ class Design:
             matrix = self.by_feature.squares() if squared and len(self.by_feature.values) else self.by_feature
             return matrix.products(totals, self.n_threads).reshape(-1)
         sums, pairs = np.empty(len(self.active)), self.active.pairs
-        in_threads(
-            [partial(kernels.collect, pairs.some(a, b), totals, sums[a:b], squared) for a, b in self.pair_ranges()],
-            self.n_threads,
-        )
+        work = [
+            partial(kernels.collect, pairs.some(begin, end), totals, sums[begin:end], squared)
+            for begin, end in self.pair_ranges()
+        ]
+        in_threads(work, self.n_threads)
         return sums
 
     @cached_property
@@ -144,7 +144,9 @@ class Design:
 
     def pair_ranges(self) -> list[tuple[int, int]]:
         """Begins and ends of ranges of pairs that take about as long as one another."""
-        n_ranges = 4 * self.n_threads if self.in_parts else 1
+        if not self.in_parts:
+            return [(0, len(self.active))]
+        n_ranges = 4 * self.n_threads
         parts = np.arange(1, n_ranges) * (self.n_numbers[-1] / n_ranges)
         return list(pairwise([0, *np.searchsorted(self.n_numbers, parts).tolist(), len(self.active)]))
 

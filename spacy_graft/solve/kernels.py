@@ -82,15 +82,14 @@ class Quadratic(NamedTuple):
 
 
 @inlined
-def documents_of(columns, row, room):
-    """The documents of a column, ascending: an array, and where in it they begin and end.
-
-    ``room``, int32 with 8 more than there are documents, takes those of a column of bits.
-    """
-    begin, end = columns.starts[row], columns.starts[row + 1]
-    if columns.are_bits[row]:
-        return room, 0, places_of_bits(columns.entries, begin, end, PLACES, COUNTS, room)
-    return columns.entries, begin, end
+def documents_of(starts, entries, are_bits, row, room):
+    """Write the documents of a column, ascending, into ``room``, int32 with 8 more than there are; returns how many."""
+    begin, end = starts[row], starts[row + 1]
+    if are_bits[row]:
+        return places_of_bits(entries, begin, end, PLACES, COUNTS, room)
+    for e in range(begin, end):
+        room[e - begin] = entries[e]
+    return end - begin
 
 
 @inlined
@@ -111,14 +110,13 @@ def spread(pairs, weights, sums, first, last):
 
     This is sums (labels, documents) += X w, without the document weights. ``first`` is a multiple of 8.
     """
-    columns, rows, labels = pairs
-    entries, values = columns.entries, columns.values
+    (starts, entries, values, are_bits), rows, labels = pairs
     for j in range(rows.shape[0]):
         weight = weights[j]
         if weight != 0.0:
             out = sums[labels[j]]
-            begin, end = columns.starts[rows[j]], columns.starts[rows[j] + 1]
-            if columns.are_bits[rows[j]]:
+            begin, end = starts[rows[j]], starts[rows[j] + 1]
+            if are_bits[rows[j]]:
                 add_where(out, entries, begin, first // 8, last // 8, weight)
                 for i in range(last // 8 * 8, last):
                     if entries[begin + i // 32] >> (i % 32) & 1:
@@ -131,28 +129,28 @@ def spread(pairs, weights, sums, first, last):
 
 
 @inlined
-def column_sum(values, documents, start, stop):
-    """Sum of ``values`` over ``documents[start:stop]``, in four interleaved sums that need not wait for one another."""
+def column_sum(totals, documents, n):
+    """Sum of ``totals`` over ``documents[:n]``, in four interleaved sums that need not wait for one another."""
     a = b = c = d = 0.0
-    e = start
-    while e + 3 < stop:
-        a += values[documents[e]]
-        b += values[documents[e + 1]]
-        c += values[documents[e + 2]]
-        d += values[documents[e + 3]]
+    e = 0
+    while e + 3 < n:
+        a += totals[documents[e]]
+        b += totals[documents[e + 1]]
+        c += totals[documents[e + 2]]
+        d += totals[documents[e + 3]]
         e += 4
-    while e < stop:
-        a += values[documents[e]]
+    while e < n:
+        a += totals[documents[e]]
         e += 1
     return (a + b) + (c + d)
 
 
 @inlined
-def weighted_column_sum(totals, documents, values, start, stop, squared, are_ones):
-    """The same one after the other, with each document's total times the feature's value, or the square of that."""
+def weighted_column_sum(totals, documents, n, values, begin, has_values, squared):
+    """The sum one after the other, of each document's total times the feature's value, or the square of that."""
     total = 0.0
-    for e in range(start, stop):
-        value = 1.0 if are_ones else values[e]
+    for e in range(n):
+        value = values[begin + e] if has_values else 1.0
         total += totals[documents[e]] * (value**2 if squared else value)
     return total
 
@@ -169,30 +167,29 @@ def collect(pairs, totals, sums, squared=False):
 @njit
 def collect_columns(pairs, totals, sums, squared):
     """As :func:`collect`."""
-    columns, rows, labels = pairs
-    values, room = columns.values, np.empty(totals.shape[1] + 8, np.int32)
+    (starts, entries, values, are_bits), rows, labels = pairs
+    room = np.empty(totals.shape[1] + 8, np.int32)
     for j in range(rows.shape[0]):
-        documents, begin, end = documents_of(columns, rows[j], room)
+        begin, n = starts[rows[j]], documents_of(starts, entries, are_bits, rows[j], room)
         if values.shape[0]:
-            are_ones = columns.are_bits[rows[j]]
-            sums[j] = weighted_column_sum(totals[labels[j]], documents, values, begin, end, squared, are_ones)
+            has_values = not are_bits[rows[j]]
+            sums[j] = weighted_column_sum(totals[labels[j]], room, n, values, begin, has_values, squared)
         else:
-            sums[j] = column_sum(totals[labels[j]], documents, begin, end)
+            sums[j] = column_sum(totals[labels[j]], room, n)
 
 
 @njit
 def fill(pairs, totals, dense):
     """Write the totals (documents) of each pair's documents, times the values, into its row of float32 ``dense``."""
-    columns, rows, _ = pairs
+    (starts, entries, values, are_bits), rows, _ = pairs
     room = np.empty(totals.shape[0] + 8, np.int32)
     for j in range(rows.shape[0]):
-        documents, begin, end = documents_of(columns, rows[j], room)
-        has_values = columns.values.shape[0] > 0 and not columns.are_bits[rows[j]]
-        for e in range(begin, end):
-            i = documents[e]
+        begin, has_values = starts[rows[j]], values.shape[0] > 0 and not are_bits[rows[j]]
+        for e in range(documents_of(starts, entries, are_bits, rows[j], room)):
+            i = room[e]
             dense[j, i] = totals[i]
             if has_values:
-                dense[j, i] *= columns.values[e]
+                dense[j, i] *= values[begin + e]
 
 
 @njit
@@ -258,30 +255,30 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
     float
         The largest change of a coordinate, in units of |v| / λ.
     """
-    columns, rows, labels = pairs
-    values, scale = columns.values, model.scale
+    (starts, entries, values, are_bits), rows, labels = pairs
+    scale = model.scale
     room = np.empty(scale.shape[0] + 8, np.int32)
     largest = 0.0
     for j in order:
         y = labels[j]
-        documents, begin, end = documents_of(columns, rows[j], room)
-        has_values = values.shape[0] > 0 and not columns.are_bits[rows[j]]
+        begin, n = starts[rows[j]], documents_of(starts, entries, are_bits, rows[j], room)
+        has_values = values.shape[0] > 0 and not are_bits[rows[j]]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
         v = model.gradient[j] - 2.0 * model.quadratic[j] * weights[j] - network_gradient[j]
-        for e in range(begin, end):
-            i = documents[e]
+        for e in range(n):
+            i = room[e]
             change = slope[i] * (moved_y[i] - mean_moved[i if normalisers is None else normalisers[i]])
-            v -= change * values[e] if has_values else change
+            v -= change * values[begin + e] if has_values else change
         h = model.curvature[j] + 2.0 * (model.quadratic[j] + model.own[j])
         weight = proximal_step(weights[j] + v / h, model.upper[j] / h, model.lower[j] / h)
         step = weight - weights[j]
         if step != 0.0:
             weights[j] = weight
-            for e in range(begin, end):
-                i = documents[e]
+            for e in range(n):
+                i = room[e]
                 change = scale[i] * step
                 if has_values:
-                    change *= values[e]
+                    change *= values[begin + e]
                 moved_y[i] += change
                 mean_moved[i if normalisers is None else normalisers[i]] += probability[i] * change
             for e in range(model.neighbour_starts[j], model.neighbour_starts[j + 1]):
