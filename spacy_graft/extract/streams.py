@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .blocks import ReadingBlock, is_item_block
+
+#: Gives an array of a shape and a dtype, as :func:`numpy.empty` does; where it is, is the place's matter.
+Empty = Callable[[Any, Any], np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,13 @@ from typing import Protocol
 
 import numpy as np
 
+from ..extract.streams import Empty
 from . import kernels
 
 #: Sums are at most 2 to this power in units of their columns.
 UNITS_POWER = 62
+#: The smallest float64 above 0 is 2 to this power.
+SMALLEST_POWER = -1074
 #: Nodes of a range: enough for a thread to work on by itself, few enough that threads end together.
 RANGE = 64 * kernels.CHUNK
 
@@ -91,7 +94,7 @@ def whole_numbers(lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     totals = np.atleast_1d(np.abs(lanes).sum(axis=0))
     # The total is below 2 to this power.
     powers = np.frexp(totals)[1]
-    units = np.ldexp(1.0, powers - UNITS_POWER)
+    units = np.ldexp(1.0, np.maximum(powers - UNITS_POWER, SMALLEST_POWER))
     return np.rint(lanes / units).astype(np.int64), units
 
 
@@ -128,10 +131,13 @@ class RangedTree:
         """Sums of float64 lanes over the distinct documents of each node."""
         return TreeSums(self, *whole_numbers(lanes))
 
-    def keys(self, numbers: np.ndarray) -> np.ndarray:
-        """Sum ``numbers``, int64 (n_documents), over each node's distinct documents, modulo 2⁶⁴: int64 (n_nodes)."""
+    def keys(self, numbers: np.ndarray, empty: Empty = np.empty) -> np.ndarray:
+        """Sum ``numbers``, int64 (n_documents), over each node's distinct documents, modulo 2⁶⁴: int64 (n_nodes).
+
+        ``empty`` gives the memory.
+        """
         bounds, events = unsigned_places(self.tree)
-        keys = np.empty((len(self.tree.level), 1), np.int64)
+        keys = empty((len(self.tree.level), 1), np.int64)
         carried = np.zeros(self.n_levels, np.int64)
         # The compiler wraps around without a word; NumPy, where there is no compiler, would warn.
         with np.errstate(over="ignore"):
