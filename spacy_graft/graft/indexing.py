@@ -51,7 +51,14 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     distinct = distinct_columns(list(indexes.values()), factors, taken, by_name)
     parts: list[Part] = [
         IndexedPart(
-            name, index, inverse, features, min_df[name], search, None if steering is None else steering.lengths(name)
+            name,
+            index,
+            inverse,
+            features,
+            min_df[name],
+            search,
+            None if steering is None else steering.lengths(name),
+            data.place.empty,
         )
         for (name, index), inverse, features in zip(indexes.items(), inverses, distinct, strict=True)
     ]

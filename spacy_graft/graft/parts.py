@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..extract.streams import Empty
 from ..extract.terms import SymbolTerm, Term
 from ..index.columns import Columns
 from ..index.items import ItemIndex
@@ -84,6 +85,8 @@ class IndexedPart:
         How n-grams are searched.
     lengths : mapping of int to int, optional
         Of nodes that are not named by their shortest n-gram: the length of that which names them.
+    empty : callable
+        Gives memory for what is kept of each node.
     """
 
     degree = 1
@@ -97,6 +100,7 @@ class IndexedPart:
         min_df: int | None = None,
         search: type[Search] = Search,
         lengths: Mapping[int, int] | None = None,
+        empty: Empty = np.empty,
     ) -> None:
         self.name = name
         self.lengths = lengths or {}
@@ -105,7 +109,9 @@ class IndexedPart:
         self.inverse = inverse
         self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
         self.n_columns = int(distinct.sum())
-        self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
+        self.row_of_node = empty(len(distinct), np.int32)
+        self.row_of_node[:] = EQUAL
+        self.row_of_node[distinct] = FREE
         self.nodes = np.empty(0, np.int64)
         self.search = search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
-from .places import OnDisk
 from .shards import Assembly, Shard, ShardNodes, cuts, nodes_of_shard
 from .suffixes import Suffixes
 from .sums import RangedTree
 from .texts import RankedText
+
+if TYPE_CHECKING:
+    from .places import OnDisk
 
 #: Of the files: another format has folders of other names.
 FORMAT_OF_FILES = 1

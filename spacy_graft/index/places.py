@@ -11,6 +11,7 @@ import numpy as np
 
 from ..extract.streams import Stream
 from ..options import LARGEST_COUNT, is_count
+from ..registry import graft_shards, register_call
 from ..threads import n_cores
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 THREADS_FOR_SHARDS = 4
 
 
+@register_call(graft_shards, "spacy_graft.InMemory.v1")
 @dataclass(frozen=True)
 class InMemory:
     """Indexes in memory.
@@ -42,6 +44,10 @@ class InMemory:
             name = type(self).__name__
             raise ValueError(f"{name}: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
 
+    def __call__(self) -> InMemory:
+        """The place itself: what a config gives is called."""
+        return self
+
     @property
     def n_threads(self) -> int:
         """How many threads there are."""
@@ -51,6 +57,10 @@ class InMemory:
         """Room for what has the size of an index, as :func:`numpy.empty` gives it."""
         return np.empty(shape, dtype)
 
+    def kept(self, stream: Stream) -> Stream:
+        """A part of a stream that is being read, until all parts are joined."""
+        return stream
+
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
         from .ngrams import NgramIndex  # with the compiler, which takes a second
@@ -59,6 +69,7 @@ class InMemory:
         return NgramIndex.build(stream, min_df, max_length, n_shards, self.n_threads)
 
 
+@register_call(graft_shards, "spacy_graft.OnDisk.v1")
 @dataclass(frozen=True)
 class OnDisk(InMemory):
     """Indexes in files of a folder, which are mapped into memory and read where a search needs them.
@@ -98,6 +109,12 @@ class OnDisk(InMemory):
         from .on_disk import scratch
 
         return scratch(Path(self.folder), shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """The same part in a file without a name."""
+        symbols = self.empty(stream.symbols.shape, stream.symbols.dtype)
+        symbols[:] = stream.symbols
+        return Stream(symbols, stream.starts)
 
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index that is in the folder, or one that is built there.
