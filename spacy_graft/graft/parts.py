@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -19,6 +19,9 @@ from ..search.kernels import EQUAL, FREE
 from ..search.request import SearchRequest
 from ..search.search import Search
 from ..search.violations import Violations
+
+#: Makes searches of an index, of 1 / λ of its nodes, and of their rows.
+Searches = Callable[[NgramIndex, np.ndarray, np.ndarray], Search]
 
 
 class Part(Protocol):
@@ -81,8 +84,8 @@ class IndexedPart:
         Which nodes are features of their own.
     min_df : int, optional
         The least documents of a node of the index.
-    search : type
-        How n-grams are searched.
+    search : callable
+        Makes what searches n-grams.
     lengths : mapping of int to int, optional
         Of nodes that are not named by their shortest n-gram: the length of that which names them.
     empty : callable
@@ -98,7 +101,7 @@ class IndexedPart:
         inverse: np.ndarray,
         distinct: np.ndarray,
         min_df: int | None = None,
-        search: type[Search] = Search,
+        search: Searches = Search,
         lengths: Mapping[int, int] | None = None,
         empty: Empty = np.empty,
     ) -> None:
@@ -134,6 +137,8 @@ class IndexedPart:
         self.row_of_node[self.nodes] = FREE
         self.row_of_node[nodes] = rows
         self.nodes = nodes
+        if self.search is not None:
+            self.search.note_rows(nodes, rows)
 
     def rows_of(self, nodes: np.ndarray) -> np.ndarray:
         return self.row_of_node[nodes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class InMemory:
     """
 
     threads: int = 0
+
+    #: Whether indexes are larger than memory: searches then read what they must.
+    in_files: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not is_count(self.threads, least=0):
@@ -95,6 +98,8 @@ class OnDisk(InMemory):
     ValueError
         If an option has no such value.
     """
+
+    in_files: ClassVar[bool] = True
 
     folder: str = ""
     done: Callable[[int, int], None] | None = field(default=None, repr=False, compare=False)

@@ -203,6 +203,34 @@ def note_peaks(sums, begin, end, label, query, peaks):
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
 
 
+@njit
+def note_classes(sums, begin, end, label, query, df, peaks, inverses):
+    """Raise the peak of each class of nodes to its largest |v| / λ among the labels in ``sums``, and so its 1 / λ.
+
+    A class has the nodes whose numbers of documents, ``df``, have as many bits. Columns and pairs that are not looked
+    for are left out.
+    """
+    for k in range(begin, end):
+        row = query.row_of_node[k]
+        if row != EQUAL:
+            of_class = math.frexp(float(df[k - begin]))[1]
+            for j in range(min(sums.shape[1], query.n_labels - label)):
+                if not (row >= 0 and query.active[row, label + j]):
+                    peak = weigh(sums[k - begin, j], query.inverse_weights, k, label + j)
+                    peaks[of_class] = max(peaks[of_class], peak)
+                    inverse = weigh(1.0, query.inverse_weights, k, label + j)
+                    inverses[of_class] = max(inverses[of_class], inverse)
+
+
+@njit
+def sum_documents(starts, documents, lanes, totals):
+    """Add up the lanes of the documents of each column, modulo 2⁶⁴: int64 (columns, lanes)."""
+    for k in range(totals.shape[0]):
+        for e in range(starts[k], starts[k + 1]):
+            for j in range(lanes.shape[1]):
+                totals[k, j] += lanes[documents[e], j]
+
+
 def peaks_below(level, peaks):
     """Largest value of each node's subtree, itself included: float32."""
     below = np.empty(len(level), np.float32)

@@ -43,6 +43,9 @@ class Search:
         self.coarse: CoarseTree | None = None
         self.n_passes = 0
 
+    def note_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        """Learn which nodes are active, and their rows."""
+
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients."""
         query = request.query(self.inverse_weights, self.row_of_node)
