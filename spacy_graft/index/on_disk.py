@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import tempfile
 import zipfile
 import zlib
@@ -38,16 +39,16 @@ SHARD_SIZE = 2**23
 #: Nodes whose columns are compared at a time.
 COMPARED = 2**24
 #: Bytes that are read or copied at a time.
-BLOCK = 2**24
+READ_AT_A_TIME = 2**24
 #: What a symbol and a node take in the files; shards are there twice while they are put together.
 BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
-MANIFEST, OWNER, SHARDS = "manifest.json", "owner.json", "shards"
+MANIFEST, OWNER_FILE, SHARDS = "manifest.json", "owner.json", "shards"
 
 #: Says that so many of so many shards are done.
 ShardsDone = Callable[[int, int], None]
 
 
-def opened(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
     """The index of a stream that is in the folder of a place, or one that is built there."""
     limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
     digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
@@ -70,25 +71,31 @@ class IndexFolder:
     path: Path
 
     def open(self) -> NgramIndex:
-        """The index, its arrays mapped into memory; what is written to them does not reach the files.
+        """The index, its arrays array_in_file into memory; what is written to them does not reach the files.
 
         Raises
         ------
         ValueError
             If a file is missing or damaged.
         """
-        manifest = json.loads((self.path / MANIFEST).read_text("utf8"))
-        arrays = {name: self._array(name, **entry) for name, entry in manifest["arrays"].items()}
-        return NgramIndex(**arrays, n_documents=manifest["n_documents"])
+        try:
+            manifest = json.loads((self.path / MANIFEST).read_text("utf8"))
+            n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
+            arrays = {name: self._array(name, **entry) for name, entry in entries.items()}
+            return NgramIndex(**arrays, n_documents=n_documents)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise ValueError(
+                f"The index in {self.path} is damaged: {error}. Delete this folder; the index is then built again."
+            ) from error
 
     def _array(self, name: str, dtype: str, shape: Sequence[int], crc32: int) -> np.ndarray:
-        path = self.file(name)
-        if not path.is_file() or checksum(path) != crc32:
-            raise ValueError(
-                f"{path} is {'damaged' if path.is_file() else 'missing'}. Delete the folder {self.path}: the index is "
-                f"then built again."
-            )
-        return mapped(path, np.dtype(dtype), tuple(shape), "c")
+        """An array that is what was written."""
+        path, of_type = self.file(name), np.dtype(dtype)
+        if not path.is_file():
+            raise ValueError(f"{path.name} is missing")
+        if path.stat().st_size != of_type.itemsize * int(np.prod(shape, dtype=np.int64)) or checksum(path) != crc32:
+            raise ValueError(f"{path.name} has changed")
+        return array_in_file(path, of_type, tuple(shape), "c")
 
     def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
         """Write what says that the index is complete."""
@@ -113,7 +120,7 @@ class IndexFolder:
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         with self.file(name).open("wb") as file:
             file.truncate(size)
-        return mapped(self.file(name), np.dtype(dtype), shape, "r+")
+        return array_in_file(self.file(name), np.dtype(dtype), shape, "r+")
 
     @contextmanager
     def owned(self) -> Iterator[None]:
@@ -125,11 +132,11 @@ class IndexFolder:
             If another process does.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        owner = self.path / OWNER
+        owner = self.path / OWNER_FILE
         self._forget_dead(owner)
         try:
             with owner.open("x") as file:
-                json.dump({"pid": os.getpid(), "host": os.uname().nodename if hasattr(os, "uname") else ""}, file)
+                json.dump({"pid": os.getpid(), "host": this_host()}, file)
         except FileExistsError:
             raise ValueError(
                 f"Another process builds an index in {self.path}. Wait until it has ended, or give another folder. If "
@@ -145,9 +152,9 @@ class IndexFolder:
         """Delete what a process of this machine has left that runs no more."""
         try:
             said = json.loads(owner.read_text("utf8"))
-            if said["host"] == os.uname().nodename and not is_running(int(said["pid"])):
+            if said["host"] == this_host() and not is_running(int(said["pid"])):
                 owner.unlink()
-        except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError):
             return
 
 
@@ -176,7 +183,7 @@ class Building:
 
     def build(self, stream: Stream) -> None:
         """Write the files of the index. Shards that an earlier process has written are taken as they are."""
-        require_room(self.folder.path, len(stream.symbols), self.min_df)
+        require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
         shards_folder = self.folder.path / SHARDS
         shards_folder.mkdir(exist_ok=True)
         text = RankedText.of_stream(stream, self.min_df, self.empty)
@@ -214,7 +221,7 @@ class Building:
         shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}
         dtypes: dict[str, Any] = {"places": dtype, "bounds": np.int64}
         arrays = {
-            name: mapped(
+            name: array_in_file(
                 self.folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c"
             )
             for name in ShardNodes._fields
@@ -266,7 +273,7 @@ class ShardWork:
     def nodes(self) -> ShardNodes:
         """The nodes that have been written; made again if the file is damaged."""
         try:
-            with np.load(self.path) as arrays:
+            with self.path.open("rb") as file, np.load(file) as arrays:
                 return ShardNodes(**arrays)
         except (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
             self.path.unlink(missing_ok=True)
@@ -283,7 +290,7 @@ def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
 
 
-def mapped(path: Path, dtype: np.dtype, shape: tuple[int, ...], mode: Any) -> np.ndarray:
+def array_in_file(path: Path, dtype: np.dtype, shape: tuple[int, ...], mode: Any) -> np.ndarray:
     """The array in a file; an empty one is in memory."""
     if 0 in shape:
         return np.empty(shape, dtype)
@@ -294,12 +301,12 @@ def checksum(path: Path) -> int:
     """The CRC-32 of a file."""
     crc = 0
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(READ_AT_A_TIME):
             crc = zlib.crc32(block, crc)
     return crc
 
 
-def require_room(folder: Path, n_symbols: int, min_df: int) -> None:
+def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
     """Raise a ValueError if a folder has no room for an index."""
     needed = n_symbols * (2 + 2 * (BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)))
     free = disk_usage(folder).free
@@ -308,6 +315,11 @@ def require_room(folder: Path, n_symbols: int, min_df: int) -> None:
             f"{folder} has {free / 1e9:.1f} GB of room, and the index of {n_symbols:,} symbols may need "
             f"{needed / 1e9:.1f} GB. Give a folder on another disk, or a larger min_df."
         )
+
+
+def this_host() -> str:
+    """The name of this machine."""
+    return platform.node()
 
 
 def is_running(pid: int) -> bool:

@@ -129,6 +129,6 @@ class OnDisk(InMemory):
         ValueError
             If the folder has no room, another process builds the same index there, or its files are damaged.
         """
-        from .on_disk import opened
+        from .on_disk import index_in_folder
 
-        return opened(self, stream, min_df, max_length)
+        return index_in_folder(self, stream, min_df, max_length)

@@ -26,7 +26,7 @@ from .violations import Candidates, Violations, best_of
 #: Classes of nodes: by the number of bits of their number of documents.
 N_CLASSES = 32
 #: Upper bounds are raised by what sums and norms may be rounded by.
-ROUNDING = 1.0 + 1e-9
+BOUND_ROUNDING = 1.0 + 1e-9
 
 
 class RangedSearch(Search):
@@ -68,6 +68,7 @@ class RangedSearch(Search):
         self._nodes, self._rows = nodes, rows
 
     def best(self, request: SearchRequest) -> Violations:
+        self.n_passes += 1
         query = request.query(self.inverse_weights, self.row_of_node)
         self._note_movement(request.residuals)
         self._note_active(query)
@@ -111,7 +112,7 @@ class RangedSearch(Search):
         documents = 2.0 ** np.arange(N_CLASSES)
         total, root, largest = self._moved[group].T[:, :, None]
         moved = np.minimum(total, np.minimum(np.sqrt(documents) * root, documents * largest))
-        return ROUNDING * (self._peaks[group] + self._inverses[group] * moved).max(axis=1, initial=-np.inf)
+        return BOUND_ROUNDING * (self._peaks[group] + self._inverses[group] * moved).max(axis=1, initial=-np.inf)
 
     def _of_range(self, sums: TreeSums, r: int, group: int, label: int, query: kernels.NodeQuery) -> Candidates:
         """The best pairs of a range; its bounds are those of now from here on."""
