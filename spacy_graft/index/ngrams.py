@@ -111,7 +111,7 @@ class NgramIndex:
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
         keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
+        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, 0, 1)
         return cls(
             symbols=text.symbols,
             alphabet=text.alphabet,
