@@ -249,7 +249,7 @@ def main(
 ) -> None:
     """Measure and print."""
     pin_threads()
-    header = ["labels", "weights", *(f"ours, {n} threads" for n in THREADS), "SciPy"]
+    header = ["labels", "weights", *(f"ours, threads: {n}" for n in THREADS), "SciPy"]
     print_table("One evaluation of objective and gradient: least wall (median CPU) ms", header, evaluation_rows())
     header = ["labels", "α", "solver", "CPU s", "MB above start", "objective", "above the lower", "how"]
     print_table("A whole fit", header, fit_rows())
