@@ -420,7 +420,7 @@ def bytes_of_an_active_entry() -> float:
     return bytes_of_columns(active(np.empty(0))) / 9
 
 
-@figure("Active, features of over 1/16 of the documents, all values 1", "8 documents of the corpus and a feature")
+@figure("Active, features of over 1/8 of the documents, all values 1", "8 documents of the corpus and a feature")
 def bytes_of_active_bits() -> float:
     return bytes_of_columns(active(np.empty(0), n_documents=32)) / (2 * 32 / 8)
 

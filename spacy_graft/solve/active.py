@@ -15,7 +15,7 @@ class Active:
     """Active (feature, label) pairs, sorted by label so that a label's scores stay in cache.
 
     Memory: 4 bytes for each document of each active feature, 12 where a feature has values other than 1; but no more
-    than a bit for each document of the corpus where more than a sixteenth of them have the feature, at 1.
+    than a bit for each document of the corpus where more than an eighth of them have the feature, at 1.
 
     Attributes
     ----------

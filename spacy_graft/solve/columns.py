@@ -9,9 +9,9 @@ import numpy as np
 
 from ..index.columns import Columns, concatenated, reordered
 
-#: A column of more than this share of the documents is kept as bits: half of a list's memory or less. Sums over the
-#: columns of a model take the same time with 1 / 8 or 1 / 32; a single column is summed faster by a list below 1 / 8.
-DENSE = 1 / 16
+#: A column of more than this share of the documents is kept as bits: a quarter of a list's memory or less. From here on
+#: its two products together take no longer than those of a list (benchmarks/columns.py).
+DENSE = 1 / 8
 #: Documents of a number of bits.
 WORD = 32
 
