@@ -406,7 +406,7 @@ def bytes_of_an_entry_of_the_walk_with_a_value() -> float:
 
 
 def active(values: np.ndarray, n_documents: int = 1000) -> Active:
-    starts, documents = np.array([0, 4, 9]), np.arange(9, dtype=np.int32)
+    starts, documents = np.array([0, 5, 10]), np.arange(10, dtype=np.int32)
     rows = np.zeros(6, np.int64)
     return Active(packed((starts, documents, values), n_documents), rows, rows, np.ones(6), np.zeros(6))
 
@@ -417,7 +417,7 @@ def bytes_of_columns(chosen: Active) -> int:
 
 @figure("Active, all values 1", "document of an active feature")
 def bytes_of_an_active_entry() -> float:
-    return bytes_of_columns(active(np.empty(0))) / 9
+    return bytes_of_columns(active(np.empty(0))) / 10
 
 
 @figure("Active, features of over 1/8 of the documents, all values 1", "8 documents of the corpus and a feature")
@@ -427,7 +427,7 @@ def bytes_of_active_bits() -> float:
 
 @figure("Active, other values", "document of an active feature")
 def bytes_of_an_active_entry_with_a_value() -> float:
-    return bytes_of_columns(active(np.ones(9))) / 9
+    return bytes_of_columns(active(np.ones(10))) / 10
 
 
 @figure("Active", "weight")
