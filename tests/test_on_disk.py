@@ -23,6 +23,7 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.pipeline.whole_save import save_whole
 from spacy_graft.search.kernels import EQUAL, FREE
 from spacy_graft.search.ranges import RangedSearch
 from spacy_graft.search.request import SearchRequest
@@ -241,3 +242,6 @@ def test_a_config_names_the_place(tmp_path):
     nlp.initialize(lambda: examples)
     nlp.update(examples)
     assert len(list(tmp_path.glob("index-*/manifest.json"))) == 2
+    save_whole(nlp, tmp_path / "model")
+    assert "shards" not in (tmp_path / "model" / "config.cfg").read_text()
+    assert nlp.config["initialize"]["components"]["textcat_graft"]["shards"]["threads"] == 1
