@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naive import dense_optimum, log_loss
+from spacy_graft.solve import design as design_module
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
-from spacy_graft.solve.design import Design, Matrix, by_columns
+from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel
@@ -386,3 +387,19 @@ def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None
     dense = sparse.csr_array((values, entries, starts), (30, 40)).toarray()
     back = rng.normal(size=(n_labels, 30))
     np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 12])
+def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(design_module, "THREADS_FROM", 0)
+    rng = np.random.default_rng(n_labels)
+    for n_rows, density in ((0, 0.0), (1, 0.5), (700, 0.0), (700, 0.1)):
+        rows = sparse.random_array((n_rows, 40), density=density, format="csr", rng=rng)
+        matrix = Matrix(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+        vectors = rng.normal(size=(n_labels, 40))
+        products, sums = matrix.products(vectors), matrix.sums(as_lanes(vectors))
+        np.testing.assert_array_equal(sums[:, :n_labels].T, products)
+        assert not sums[:, n_labels:].any()
+        for n_threads in (2, 3):
+            np.testing.assert_array_equal(matrix.products(vectors, n_threads), products)
+            np.testing.assert_array_equal(matrix.sums(as_lanes(vectors), n_threads), sums)

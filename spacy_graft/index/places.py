@@ -31,7 +31,8 @@ class InMemory:
     Parameters
     ----------
     threads : int
-        Threads that build and search; 0: as many as there are cores. The model is the same, to the last bit.
+        Threads that build, search, and multiply by a network or by all columns; 0: as many as there are cores. The
+        model is the same, to the last bit.
 
     Raises
     ------

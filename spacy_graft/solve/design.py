@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..threads import in_threads
 from . import kernels
 from .active import Active
+
+#: Sums of so many numbers are worth more than one thread.
+THREADS_FROM = 1 << 20
 
 
 class Matrix(NamedTuple):
@@ -24,18 +30,49 @@ class Matrix(NamedTuple):
     entries: np.ndarray
     values: np.ndarray
 
-    def products(self, vectors: np.ndarray) -> np.ndarray:
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+    def products(self, vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """The products with vectors (n, columns): float64 (n, rows)."""
-        n, columns = vectors.shape
-        width = -(-n // 4) * 4
-        lanes, sums = np.zeros((columns, width)), np.empty((len(self.starts) - 1, width))
-        lanes[:, :n] = vectors.T
-        kernels.sums_of_rows(*self, lanes, sums)
-        return np.ascontiguousarray(sums[:, :n].T)
+        return self.products_of_lanes(as_lanes(vectors), len(vectors), n_threads)
+
+    def products_of_lanes(self, lanes: np.ndarray, n: int, n_threads: int = 1) -> np.ndarray:
+        """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`as_lanes` makes them."""
+        products = np.empty((n, self.n_rows))
+        work = [partial(kernels.products_of_rows, *self, lanes, products, *r) for r in self.ranges(lanes, n_threads)]
+        in_threads(work, n_threads)
+        return products
+
+    def sums(self, lanes: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """The same as lanes: float64 (rows, width)."""
+        sums = np.empty((self.n_rows, lanes.shape[1]))
+        work = [
+            partial(kernels.sums_of_rows, self.starts[begin : end + 1], *self[1:], lanes, sums[begin:end])
+            for begin, end in self.ranges(lanes, n_threads)
+        ]
+        in_threads(work, n_threads)
+        return sums
+
+    def ranges(self, lanes: np.ndarray, n_threads: int) -> list[tuple[int, int]]:
+        """Begins and ends of ranges of rows that take about as long as one another."""
+        n_ranges = 1 if n_threads == 1 or len(self.entries) * lanes.shape[1] < THREADS_FROM else 4 * n_threads
+        parts = np.arange(n_ranges) * (len(self.entries) / n_ranges)
+        return list(pairwise([*np.searchsorted(self.starts, parts).tolist(), self.n_rows]))
 
     def squares(self) -> Matrix:
         """The matrix with its values squared."""
         return self._replace(values=self.values**2)
+
+
+def as_lanes(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
+    n, columns = vectors.shape
+    width = n if n == 1 else -(-n // 4) * 4
+    lanes = np.empty((columns, width))
+    lanes[:, :n], lanes[:, n:] = vectors.T, 0.0
+    return lanes
 
 
 class Design:
@@ -49,11 +86,14 @@ class Design:
     ----------
     active : Active
     n_labels, n_documents : int
+    n_threads : int
+        How many make the products of the matrix; to the last bit they are the same.
     """
 
-    def __init__(self, active: Active, n_labels: int, n_documents: int) -> None:
+    def __init__(self, active: Active, n_labels: int, n_documents: int, n_threads: int = 1) -> None:
         self.active = active
         self.shape = (n_labels, n_documents)
+        self.n_threads = n_threads
         self.by_feature: Matrix | None = None
         self.by_document: Matrix | None = None
         if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
@@ -62,12 +102,14 @@ class Design:
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
-        return self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape)
+        if len(chosen) == len(self.active):
+            return self
+        return Design(self.active.some(chosen), *self.shape, self.n_threads)
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""
         if self.by_document is not None:
-            return self.by_document.products(weights.reshape(self.shape[0], -1))
+            return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
         scores = np.zeros(self.shape)
         kernels.spread(self.active.pairs, weights, scores)
         return scores
@@ -76,7 +118,7 @@ class Design:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
         if self.by_feature is not None:
             matrix = self.by_feature.squares() if squared and len(self.active.values) else self.by_feature
-            return matrix.products(totals).reshape(-1)
+            return matrix.products(totals, self.n_threads).reshape(-1)
         sums = np.empty(len(self.active))
         kernels.collect(self.active.pairs, totals, sums, squared)
         return sums

@@ -11,7 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import inlined, njit
-from .vector_kernels import sum_eight, sum_four
+from .vector_kernels import (
+    sum_eight,
+    sum_four,
+    sum_one,
+    weighted_sum_eight,
+    weighted_sum_four,
+    weighted_sum_one,
+)
+
+#: Rows whose sums are in the processor's cache while they are written column by column.
+ROWS_AT_ONCE = 256
 
 
 class Pairs(NamedTuple):
@@ -126,24 +136,37 @@ def sums_of_rows(starts, entries, values, lanes, sums):
     """Sum rows of ``lanes`` over the entries of each row of a sparse matrix, times its values if it has some.
 
     Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``. ``lanes`` (n, width) and ``sums`` (rows, width)
-    have a multiple of four columns.
+    have one column, or a multiple of four.
     """
     width = lanes.shape[1]
     for k in range(starts.shape[0] - 1):
         start, stop = starts[k], starts[k + 1]
-        if values.shape[0]:
-            out = sums[k]
-            out[:] = 0.0
-            for e in range(start, stop):
-                row = lanes[entries[e]]
-                for j in range(width):
-                    out[j] += values[e] * row[j]
-        else:
-            for first in range(0, width, 8):
+        for first in range(0, width, 8):
+            if values.shape[0]:
                 if first + 8 <= width:
-                    sum_eight(lanes, first, entries, start, stop, sums, k)
+                    weighted_sum_eight(lanes, first, entries, values, start, stop, sums, k)
+                elif first + 4 <= width:
+                    weighted_sum_four(lanes, first, entries, values, start, stop, sums, k)
                 else:
-                    sum_four(lanes, first, entries, start, stop, sums, k)
+                    weighted_sum_one(lanes, first, entries, values, start, stop, sums, k)
+            elif first + 8 <= width:
+                sum_eight(lanes, first, entries, values, start, stop, sums, k)
+            elif first + 4 <= width:
+                sum_four(lanes, first, entries, values, start, stop, sums, k)
+            else:
+                sum_one(lanes, first, entries, values, start, stop, sums, k)
+
+
+@njit
+def products_of_rows(starts, entries, values, lanes, products, begin, end):
+    """Write the same of the rows ``begin .. end``, each column of ``lanes`` for itself: into ``products`` (n, rows)."""
+    sums = np.empty((ROWS_AT_ONCE, lanes.shape[1]))
+    for first in range(begin, end, ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, end)
+        sums_of_rows(starts[first : last + 1], entries, values, lanes, sums)
+        for column in range(products.shape[0]):
+            for k in range(first, last):
+                products[column, k] = sums[k - first, column]
 
 
 @inlined

@@ -343,8 +343,10 @@ class QuadraticFace:
         scores = model.scores_of(self.design, direction)
         curved = model.loss.hessian_product(model.probabilities, scores)
         sums = self.design.collect(curved * model.scale)
+        sums += 2.0 * self.penalty.quadratic * weights
+        sums += self.coupling.gradient(weights)
         product = Direction(
-            sums + 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights),
+            sums,
             curved.sum(axis=1),
             model.dense.collect(curved) + model.dense.penalty_gradient(direction.dense),
         )
