@@ -40,7 +40,10 @@ class DataError(ValueError):
 def read_corpus(path: Path, text_field: str, label_field: str) -> Iterator[Record]:
     """Yield id, text and label of each document, checked as in training; the id is its number if it has none."""
     for number, record in JsonlCorpus(path, text_field, label_field).records():
-        yield {"id": record.get("id", number), "label": record[label_field], "text": record[text_field]}
+        identity = record.get("id", number)
+        if not isinstance(identity, str | int):
+            raise DataError(f"{path}, document {number}: the id must be a string or an integer, not {identity!r}.")
+        yield {"id": identity, "label": record[label_field], "text": record[text_field]}
 
 
 def is_ag_news(path: Path) -> bool:
