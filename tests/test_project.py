@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import spacy
 import srsly
 
 from conftest import REPOSITORY, make_records, run, write_jsonl
+from test_cli import call
 
 pytestmark = pytest.mark.slow
 
@@ -152,26 +155,50 @@ def test_syntax_that_does_not_fit_is_refused(
     assert not output.exists()
 
 
-#: What the workflows need that does not ship: the texts of the sample in their place.
-WORDS = "".join(
-    f"{word} {i % 7}.0 {i % 5}.0 1.0\n" for i, word in enumerate("not arrived works broken thank you refund".split())
-)
-
-
-@pytest.mark.parametrize("name", ["sample", "ngrams", "pairs", "network", "vectors"])
-def test_each_config_trains_on_the_sample(name: str, first_run: str, project: Path, tmp_path: Path) -> None:
-    shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "metrics", "project.lock"))
-    words = tmp_path / "words.txt"
-    words.write_text(WORDS, encoding="utf-8")
-    run("-m", "spacy", "project", "run", name, tmp_path / "clone", "--vars.data", "corpus", "--vars.words", words)
-    metrics = json.loads((tmp_path / "clone" / "metrics" / name / "test.json").read_text(encoding="utf-8"))
+def check_metrics_of_sample(path: Path) -> None:
+    metrics = json.loads(path.read_text(encoding="utf-8"))
     assert metrics["documents"] == 40
     assert set(metrics["by_label"]) == {"delivery", "fault", "refund", "thanks"}
     # A guess has 0.25.
     assert metrics["micro_f"] > 0.4
-    report = metrics["report"]
-    assert report["n_active"] > 0
-    assert report["n_held_out"] == 40
+    assert metrics["report"]["n_active"] > 0
+    assert metrics["report"]["n_held_out"] == 40
+
+
+def test_the_sample_is_trained_on(project: Path) -> None:
+    run("-m", "spacy", "project", "run", "sample", project)
+    check_metrics_of_sample(project / "metrics" / "sample" / "test.json")
+
+
+@pytest.fixture(scope="module")
+def sampled(first_run: str, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone with the syntax pipeline and the sample for corpus."""
+    folder = tmp_path_factory.mktemp("sampled") / "clone"
+    shutil.copytree(project, folder, ignore=shutil.ignore_patterns("training", "metrics"))
+    run(folder / "scripts" / "corpus.py", folder / "training" / "corpus", "--data", folder / "corpus")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["ngrams", "pairs", "network", "vectors"])
+def test_each_config_trains_on_the_sample(name: str, sampled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of its workflow after those that all have, in this process."""
+    monkeypatch.chdir(sampled)
+    words = "not arrived works broken thank you refund".split()
+    vectors = "".join(f"{word} {i % 7}.0 {i % 5}.0 1.0\n" for i, word in enumerate(words))
+    (sampled / "words.txt").write_text(vectors, encoding="utf-8")
+    values = PROJECT["vars"] | {"words": "words.txt"}
+    commands = [command for command in PROJECT["workflows"][name] if command not in ("corpus", "unpack")]
+    assert commands == [f"{name}-train", f"{name}-evaluate"]
+    for command in commands:
+        (script,) = COMMANDS[command]["script"]
+        python, module, package, *arguments = shlex.split(
+            re.sub(r"\$\{vars\.(\w+)\}", lambda match: values[match[1]], script)
+        )
+        assert (python, module, package) == ("python", "-m", "spacy_graft")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call(*arguments)
+    check_metrics_of_sample(sampled / "metrics" / name / "test.json")
 
 
 #: Dependencies that the reader names, or has by default.
