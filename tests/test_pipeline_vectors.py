@@ -207,7 +207,7 @@ def test_useless_vectors_are_left_out(train_records: list[Record], dev_records: 
     for retrain in (True, False):
         nlp = make({"vectors_ridge": 1e-3, "vectors_choices": [0.0], "retrain": retrain})
         report = spacy_graft.fit(
-            nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records), vectors=lambda _: noise
+            nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise
         )
         assert report.vectors_ridge == 0.0
         assert report.vectors is None
@@ -251,7 +251,7 @@ def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records
     noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
     nlp = make({"vectors_ridge": 1e-3, "optional_blocks": ["vectors"]})
     report = spacy_graft.fit(
-        nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records), vectors=lambda _: noise
+        nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise
     )
     assert report.left_out == ["vectors"]
 
