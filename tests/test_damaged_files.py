@@ -22,7 +22,7 @@ from spacy.tokens import DocBin
 from conftest import CONFIG, REPOSITORY
 from lexicons import SENTIMENT, WNDB
 from spacy_graft.cli.common import CommandError
-from spacy_graft.cli.train import graft_section, read_config
+from spacy_graft.cli.train import graft_section, read_training_config
 from spacy_graft.graphs.edgelist import EdgeList, GraphFile
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.sentiwordnet import SentiWordNet
@@ -95,7 +95,7 @@ def read_wordnet(path: Path) -> None:
 
 def read_train_config(path: Path) -> None:
     try:
-        graft_section(read_config(str(path), [])[0], str(path))
+        graft_section(read_training_config(str(path), [])[0], str(path))
     except CommandError as error:
         raise ValueError(str(error)) from error
 

@@ -72,7 +72,7 @@ def trained() -> Language:
     """Not to be changed."""
     nlp = make()
     records = make_records(60)
-    spacy_graft.fit(nlp, make_examples(nlp, records), make_examples(nlp, make_records(30, 1)), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, records), dev=make_examples(nlp, make_records(30, 1)), vectors=read)
     return nlp
 
 
@@ -158,7 +158,9 @@ def test_round_trips_to_the_bit(trained: Language, tmp_path: Path) -> None:
 
 def test_only_training_words_are_kept_if_asked_for(train_records: list[Record]) -> None:
     nlp = make(words="training")
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]), vectors=read)
+    spacy_graft.fit(
+        nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]), vectors=read
+    )
     words = {word.text for word in component_of(nlp).strongest_words(1000)}
     assert "drums" in words
     assert not words & set(NEW.values())
@@ -301,7 +303,7 @@ def test_a_pipeline_has_vectors_of_its_own(train_records: list[Record]) -> None:
     assert set(found.words) == set(given.words)
     by_word = dict(zip(given.words, given.vectors, strict=True))
     assert_array_equal(found.vectors, [by_word[word] for word in found.words])
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
@@ -316,7 +318,7 @@ def with_own_vectors(nlp: Language, factor: float = 1.0) -> Language:
 def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Record], tmp_path: Path) -> None:
     nlp, texts = with_own_vectors(make(words="pipeline")), ["a trombone and the goal", "salt", "", "nothing known"]
     examples = make_examples(nlp, train_records[:60])
-    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, examples, dev=make_examples(nlp, train_records[60:]))
     expected = [nlp(text).cats for text in texts]
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
     nlp.to_disk(tmp_path / "model")
@@ -347,7 +349,7 @@ def test_other_vectors_than_those_of_training_are_refused(train_records: list[Re
     examples = make_examples(nlp, train_records[:60])
     with pytest.raises(ValueError, match="find the vectors in their pipeline, but a source of others is given"):
         component_of(nlp).initialize(lambda: examples, vectors=read)
-    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, examples, dev=make_examples(nlp, train_records[60:]))
     component = component_of(nlp)
     component.to_disk(tmp_path / "component", exclude=["vocab"])
     data = component.to_bytes(exclude=["vocab"])
@@ -367,7 +369,7 @@ def test_other_vectors_than_those_of_training_are_refused(train_records: list[Re
 
 def test_damaged_weights_of_vectors_are_refused(train_records: list[Record]) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
     component = component_of(nlp)
     model, data = component.model.to_dict(), component.to_bytes(exclude=["vocab"])
     message = unpack_message(model["attrs"][0]["word_scores"])
@@ -433,7 +435,7 @@ def test_what_is_refused(train_records: list[Record]) -> None:
     assert not component_of(nlp).labels
     other = WordVectors(("Haus",), np.ones((1, 2), np.float32))
     with pytest.raises(ValueError, match="none of its 1 words is in the training documents"):
-        spacy_graft.fit(nlp, examples, examples, vectors=lambda _: other)
+        spacy_graft.fit(nlp, examples, dev=examples, vectors=lambda _: other)
 
 
 @pytest.mark.parametrize(

@@ -359,7 +359,7 @@ def test_components_keep_the_figures(stable: Language, tmp_path: Path) -> None:
 def test_a_path_with_held_out_documents_ends_with_stable_features() -> None:
     for retrain in (True, False):
         nlp = make_nlp(learner={**PATH, "retrain": retrain, **SAMPLED})
-        report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), make_examples(nlp, make_records(30, 1)))
+        report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), dev=make_examples(nlp, make_records(30, 1)))
         assert report.stability is not None
         assert report.n_held_out == 30 * retrain
         found = component_of(nlp).features()

@@ -29,7 +29,6 @@ spacy-graft convert train.spacy train.tsv --label-field topic
 """
 #: Endings of the names of tables, and what separates their cells.
 TABLES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-Record = dict[str, Any]
 
 
 def convert_command(
@@ -56,13 +55,13 @@ def convert_command(
     from .corpora import labelled_corpus
 
     write = writer_of(output, lang, id_field)
-    check_replaceable(source, output, force)
+    check_overwriting(source, output, force)
     corpus = labelled_corpus(source, text_field, label_field)
     with status_line("Checking the texts") as update:
         summary = Summary.of(corpus, update)
         if not summary.n_documents:
             raise CommandError(f"{source} has no documents.")
-        write(Texts(corpus, summary, update), Path(output))
+        write(ConvertedTexts(corpus, summary, update), Path(output))
     print_message(f"Wrote {output}: {summary.n_documents:,} documents, labels {listed(corpus.labels)}.")
 
 
@@ -96,7 +95,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Texts:
+class ConvertedTexts:
     """The records of a corpus, read again each time.
 
     Attributes
@@ -111,7 +110,7 @@ class Texts:
     summary: Summary
     update: Callable[[str], None]
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         for number, record in with_count(self.corpus.records(), self.update, "documents written"):
             yield record | {self.label_key: self.plain_labels(number, record)}
 
@@ -121,7 +120,7 @@ class Texts:
         assert self.corpus.label_field is not None
         return self.corpus.label_field
 
-    def plain_labels(self, number: int, record: Record) -> Any:
+    def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
         """The labels of a document: those that are 1 if the others are 0, one of them if all documents have one."""
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
@@ -131,7 +130,7 @@ class Texts:
         return value[0] if exclusive and isinstance(value, list) else value
 
 
-Writer = Callable[[Texts, Path], None]
+Writer = Callable[[ConvertedTexts, Path], None]
 
 
 def writer_of(output: str, lang: str, id_field: str) -> Writer:
@@ -152,7 +151,7 @@ def writer_of(output: str, lang: str, id_field: str) -> Writer:
     return write_texts
 
 
-def check_replaceable(source: str, output: str, force: bool) -> None:
+def check_overwriting(source: str, output: str, force: bool) -> None:
     """Raise a CommandError if the output is there and must stay."""
     path = Path(output)
     if path.exists() and path.resolve() == Path(source).resolve():
@@ -163,13 +162,13 @@ def check_replaceable(source: str, output: str, force: bool) -> None:
         raise CommandError(f"{output} exists. Use --force to replace it.")
 
 
-def write_jsonl(texts: Texts, path: Path) -> None:
+def write_jsonl(texts: ConvertedTexts, path: Path) -> None:
     """Write JSON lines with all keys."""
     with writing(path) as file:
         file.writelines(f"{json_text(record)}\n".encode() for record in texts)
 
 
-def write_table(texts: Texts, path: Path, delimiter: str) -> None:
+def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
     """Write a table with a column for each key."""
     from ..pipeline.contents import cell_of_labels
 
@@ -191,7 +190,7 @@ def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
     text.detach()
 
 
-def write_docs(texts: Texts, path: Path, lang: str, id_field: str) -> None:
+def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> None:
     """Write spaCy's documents, with their ids if they have some."""
     from spacy.tokens import DocBin
 
@@ -206,7 +205,7 @@ def write_docs(texts: Texts, path: Path, lang: str, id_field: str) -> None:
         file.write(docs.to_bytes())
 
 
-def write_texts(texts: Texts, path: Path) -> None:
+def write_texts(texts: ConvertedTexts, path: Path) -> None:
     """Write a folder with a folder for each label, and in it a file for each text."""
     if not texts.summary.is_exclusive:
         raise CommandError(
@@ -229,7 +228,7 @@ def checked_folder(label: Any) -> PurePosixPath:
     return folder
 
 
-def report_left_out(texts: Texts, written: set[str]) -> None:
+def report_left_out(texts: ConvertedTexts, written: set[str]) -> None:
     """Say which keys have no place in the output."""
     if left_out := [key for key in texts.summary.keys if key not in written]:
         print_message(f"Left out, since the output has no place for it: {listed(left_out)}.")

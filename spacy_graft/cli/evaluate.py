@@ -96,14 +96,14 @@ def write_metrics(metrics: dict[str, Any], output: Path) -> None:
 
 def metric_tables(metrics: dict[str, Any]) -> Iterator[RenderableType]:
     """Yield the tables and a summary."""
-    yield label_table(metrics)
+    yield score_table(metrics)
     if "confusion" in metrics:
         yield confusion_table(metrics)
     yield calibration_table(metrics)
     yield summary(metrics)
 
 
-def label_table(metrics: dict[str, Any]) -> Table:
+def score_table(metrics: dict[str, Any]) -> Table:
     """Make a table of precision, recall and F1 by label."""
     headings = ("precision", "recall", "F1")
     table = make_table("Scores by label", "label", *headings, numbers=headings)

@@ -11,6 +11,7 @@ import typer
 from ..files import writing
 from ..messages import listed
 from .common import CommandError, blank_pipeline, check_overrides, print_message, refuse_options
+from .distil import check_output
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
 from .progress import status_line, with_count
@@ -33,8 +34,6 @@ spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 50
 #: What a training writes into its folder, besides the pipelines.
 CONFIG_FILE, BEST = "config.cfg", "model-best"
 READER = "spacy_graft.JsonlCorpus.v1"
-#: Allowed deviation from 1 of the sum of exclusive targets, as in training.
-SUM_TOLERANCE = 1e-3
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
@@ -95,8 +94,9 @@ def train_command(
 
     check_overrides(context.args)
     check_output(output)
+    check_no_pipeline(output)
     import_code(code)
-    settings, is_shipped = read_config(config, context.args)
+    settings, is_shipped = read_training_config(config, context.args)
     if not is_shipped:
         refuse_options(context, "exclusive", why=f"with {config}: change its component instead")
     component = graft_section(settings, config)
@@ -117,10 +117,8 @@ def train_command(
     print_message(f"Wrote {output / BEST}. To measure it on other texts: spacy-graft evaluate {output / BEST} DATA")
 
 
-def check_output(output: Path) -> None:
-    """Raise a CommandError if a training cannot write into the folder."""
-    if output.exists() and not output.is_dir():
-        raise CommandError(f"{output} is a file. Give a folder.")
+def check_no_pipeline(output: Path) -> None:
+    """Raise a CommandError if the folder is a pipeline itself."""
     if (output / "meta.json").exists():
         raise CommandError(f"{output} is a pipeline. Give another folder, in which pipelines are written.")
 
@@ -133,7 +131,7 @@ def shipped_configs() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.cfg"))}
 
 
-def read_config(name: str, overrides: list[str]) -> tuple[Config, bool]:
+def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]:
     """Read a config with overridden settings; also returns whether it ships."""
     from spacy.cli._util import parse_config_overrides
     from spacy.util import load_config
@@ -223,6 +221,8 @@ def label_values(corpus: JsonlCorpus) -> Iterator[Any]:
 
 def is_single(labels: str | list[str] | dict[str, float]) -> bool:
     """Whether labels are one, or targets that sum to 1."""
+    from ..pipeline.targets import SUM_TOLERANCE
+
     if isinstance(labels, dict):
         return abs(sum(labels.values()) - 1.0) <= SUM_TOLERANCE
     return isinstance(labels, str) or len(labels) == 1

@@ -223,7 +223,7 @@ def text_records(path: Path, fields: Fields) -> Iterator[Record]:
                 f"folder with the name of its label, or give a file instead of the folder."
             )
         number += 1
-        record: dict[str, Any] = {ID_FIELD: file.relative_to(path).as_posix(), fields.text: text_of(file)}
+        record: dict[str, Any] = {ID_FIELD: file.relative_to(path).as_posix(), fields.text: file_text(file)}
         if fields.label is not None:
             record[fields.label] = file.parent.relative_to(path).as_posix()
         yield number, record
@@ -238,7 +238,7 @@ def is_hidden(file: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
-def text_of(file: Path) -> str:
+def file_text(file: Path) -> str:
     """The content of a text file."""
     try:
         return file.read_bytes().decode("utf-8-sig")

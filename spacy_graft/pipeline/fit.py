@@ -28,7 +28,7 @@ from .block_choice import leave_out
 from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
-from .labelled import Labels, examples_of, unlabelled_examples
+from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before, choices_of, first_strengths
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 def fit(
     nlp: Language,
-    examples: Iterable[Example] | Iterable[tuple[str, Labels]] | Iterable[str],
-    labels: Iterable[Labels] | None = None,
+    examples: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | Iterable[str],
+    labels: Iterable[DocumentLabels] | None = None,
     *,
-    dev: Iterable[Example] | Iterable[tuple[str, Labels]] | None = None,
+    dev: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | None = None,
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | Iterable[str] | None = None,

@@ -10,11 +10,11 @@ from spacy.language import Language
 from spacy.training import Example
 
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
-Labels = str | Iterable[str] | Mapping[str, float]
+DocumentLabels = str | Iterable[str] | Mapping[str, float]
 
 
 def examples_of(
-    nlp: Language, documents: Iterable[Any], labels: Iterable[Labels] | None = None, known: Iterable[str] = ()
+    nlp: Language, documents: Iterable[Any], labels: Iterable[DocumentLabels] | None = None, known: Iterable[str] = ()
 ) -> Iterable[Example]:
     """Return examples of what is given: examples, pairs of a text and its labels, or texts.
 
@@ -57,7 +57,7 @@ def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Exa
         yield labelled_example(nlp, number, document, {}) if isinstance(document, str) else document
 
 
-def parted(texts: Iterable[str], labels: Iterable[Labels] | None) -> tuple[list[str], list[Labels]]:
+def parted(texts: Iterable[str], labels: Iterable[DocumentLabels] | None) -> tuple[list[str], list[DocumentLabels]]:
     """Texts and their labels, as many of one as of the other."""
     if labels is None:
         raise ValueError(
@@ -72,10 +72,10 @@ def parted(texts: Iterable[str], labels: Iterable[Labels] | None) -> tuple[list[
     return texts, labels
 
 
-def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[Labels]]:
+def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[DocumentLabels]]:
     """The texts of pairs, and their labels."""
     texts: list[str] = []
-    labels: list[Labels] = []
+    labels: list[DocumentLabels] = []
     for number, pair in enumerate(pairs, start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"Document {number} is {pair!r}. Give pairs of a text and its labels.")
@@ -84,7 +84,7 @@ def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[Labels]]:
     return texts, labels
 
 
-def labelled(nlp: Language, texts: list[str], labels: list[Labels], known: Iterable[str]) -> list[Example]:
+def labelled(nlp: Language, texts: list[str], labels: list[DocumentLabels], known: Iterable[str]) -> list[Example]:
     """Make an example of each text; what is not among its labels is 0, unless they are a mapping."""
     checked = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
     names = dict.fromkeys([*known, *chain.from_iterable(checked)])

@@ -10,13 +10,14 @@ from spacy.language import Language
 from spacy.util import logger
 
 from ..graft.settings import GraftingPath
+from ..held_out import PATIENCE
 from ..messages import listed
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
 
-#: Evaluations without a better score after which the loop ends. The component itself ends the path after two.
-PATIENCE = 4
+#: Evaluations without a better score after which the loop ends: later than the component itself, and its last step.
+LOOP_PATIENCE = PATIENCE + 2
 
 
 def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
@@ -40,7 +41,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     learner = component.learner
     if not isinstance(learner, GraftingPath) or training["eval_frequency"] < learner.steps:
         return
-    wanted = {"eval_frequency": 1, "patience": PATIENCE, "max_steps": learner.steps + 2}
+    wanted = {"eval_frequency": 1, "patience": LOOP_PATIENCE, "max_steps": learner.steps + 2}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
     problem = (
         f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but a step is a point of a "

@@ -25,7 +25,7 @@ from .targets import ID_KEY, WEIGHT_KEY
 from .tokenizer import Chunks
 
 #: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
-PARTS = ("train", "dev")
+CORPUS_PARTS = ("train", "dev")
 
 
 class JsonlCorpus:
@@ -104,8 +104,10 @@ class JsonlCorpus:
                 f"{LARGEST_COUNT:,}."
             )
         check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy)
-        if part not in (None, *PARTS):
-            raise ValueError(f"spacy_graft.JsonlCorpus.v1: part must be one of {listed(PARTS)}, but is {part!r}.")
+        if part not in (None, *CORPUS_PARTS):
+            raise ValueError(
+                f"spacy_graft.JsonlCorpus.v1: part must be one of {listed(CORPUS_PARTS)}, but is {part!r}."
+            )
         self.path = Path(path)
         self.text_field = text_field
         self.label_field = label_field
