@@ -60,6 +60,11 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
     assert nlp("a goal in extra time").cats["sport"] > 0.5
     metrics = json.loads(call("evaluate", tmp_path / "model" / "model-best", data).stdout)
     assert metrics["macro_f"] > 0.9
+    folder = tmp_path / "model"
+    message = f"is not a pipeline: it has no meta.json. Did you mean {folder / 'model-best'}?"
+    assert message in call("evaluate", folder, data, code=1).stderr
+    edit = call("edit", folder / "model-best", "--deny", "*goal*", "--no-resolve", "--output", folder, code=1)
+    assert "is not a pipeline: it is not replaced" in edit.stderr
 
 
 @pytest.mark.slow
@@ -113,7 +118,9 @@ def test_configs_ship(tmp_path: Path) -> None:
         (("--config", "syntax"), 1, "The config syntax trains no component textcat_graft"),
         (("--config", "default"), 1, "give one with --syntax, or train without syntax: --config ngrams"),
         (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),
-        (("--config", "network"), 1, "--paths.unlabelled more.jsonl"),
+        (("--config", "network"), 1, "The config network needs a file: --paths.unlabelled FILE."),
+        (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
+        (("--config", "vectors", "--paths.words", "none"), 1, "no file or folder none, which --paths.words names"),
         (("--lang", "qq"), 1, "There is no tokenizer for the language 'qq'"),
         (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),
         (("--label-field", "topic"), 1, "few.jsonl, line 1: there is no 'topic'"),

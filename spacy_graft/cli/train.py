@@ -10,7 +10,7 @@ import typer
 
 from ..files import writing
 from ..messages import listed
-from .common import CommandError, blank_pipeline, check_overrides, print_message, refuse_options
+from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, refuse_options
 from .distil import check_output
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
@@ -34,6 +34,8 @@ spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 50
 #: What a training writes into its folder, besides the pipelines.
 CONFIG_FILE, BEST = "config.cfg", "model-best"
 READER = "spacy_graft.JsonlCorpus.v1"
+#: Paths without which a file is looked for where it is by default.
+OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
@@ -105,7 +107,7 @@ def train_command(
         settings["nlp"]["lang"] = lang
     blank_pipeline(settings["nlp"]["lang"])
     settings = fill_syntax(settings, config, syntax)
-    check_initialization(settings, component)
+    check_files(settings, component, config)
     is_single_label = are_exclusive(opened_corpora(settings))
     if is_shipped:
         set_kind(settings["components"][component], is_single_label if exclusive is None else exclusive)
@@ -119,7 +121,7 @@ def train_command(
 
 def check_no_pipeline(output: Path) -> None:
     """Raise a CommandError if the folder is a pipeline itself."""
-    if (output / "meta.json").exists():
+    if is_pipeline(output):
         raise CommandError(f"{output} is a pipeline. Give another folder, in which pipelines are written.")
 
 
@@ -178,11 +180,18 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
         config["training"][f"{split}_corpus"] = f"corpora.{split}"
 
 
-def check_initialization(config: Config, component: str) -> None:
-    """Make what the component is initialized with, so that what is missing is said before anything is written."""
-    from spacy.util import registry
-
-    registry.resolve(config.interpolate().get("initialize", {}).get("components", {}).get(component, {}))
+def check_files(config: Config, component: str, name: str) -> None:
+    """Raise a CommandError if what the component is initialized with needs a file that is not given or not there."""
+    for section in config.get("initialize", {}).get("components", {}).get(component, {}).values():
+        for value in section.values() if isinstance(section, dict) else ():
+            key = str(value).removeprefix("${paths.").removesuffix("}")
+            if value != f"${{paths.{key}}}" or key in OPTIONAL_PATHS:
+                continue
+            path = config["paths"].get(key)
+            if path is None:
+                raise CommandError(f"The config {name} needs a file: --paths.{key} FILE.")
+            if not Path(path).exists():
+                raise CommandError(f"There is no file or folder {path}, which --paths.{key} names.")
 
 
 def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
