@@ -34,6 +34,7 @@ from spacy_graft.graphs.sentiwordnet import SentiWordNet
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.columns import packed
 from spacy_graft.solve.design import Design
 from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss
 
@@ -110,9 +111,9 @@ def our_evaluation(problem: Drawn, alpha: float, n_threads: int) -> Evaluation:
     share = 0.5 if len(loss.targets) == 1 else 1.0
     columns = scipy.sparse.csc_array(problem.present)
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
-    starts, documents = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+    lists = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), np.empty(0)
     none = np.zeros(len(features))
-    active = Active(starts, documents, np.empty(0), features, labels, none + 1.0, none)
+    active = Active(packed(lists, len(loss.targets[0])), features, labels, none + 1.0, none)
     design = Design(active, *loss.targets.shape, n_threads)
     coupling = NetworkPenalty(problem.graph, learner(alpha), n_threads).coupling(features, labels, share)
 

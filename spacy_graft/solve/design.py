@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from .active import Active
 
 #: Sums of so many numbers are worth more than one thread.
 THREADS_FROM = 1 << 20
+#: Documents of a column in an entry of bits, by a guess that is good enough to share work; scores in a line of cache.
+OF_WORD, LINE = 8, 8
 
 
 class Matrix(NamedTuple):
@@ -87,7 +89,7 @@ class Design:
     active : Active
     n_labels, n_documents : int
     n_threads : int
-        How many make the products of the matrix; to the last bit they are the same.
+        How many make the products; to the last bit they are the same.
     """
 
     def __init__(self, active: Active, n_labels: int, n_documents: int, n_threads: int = 1) -> None:
@@ -97,7 +99,7 @@ class Design:
         self.by_feature: Matrix | None = None
         self.by_document: Matrix | None = None
         if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
-            self.by_feature = Matrix(*active.columns)
+            self.by_feature = Matrix(*active.columns.lists())
             self.by_document = by_columns(self.by_feature, n_documents)
 
     def some(self, chosen: np.ndarray) -> Design:
@@ -110,18 +112,49 @@ class Design:
         """X w: float64 (labels, documents)."""
         if self.by_document is not None:
             return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
-        scores = np.zeros(self.shape)
-        kernels.spread(self.active.pairs, weights, scores)
+        scores, pairs = np.zeros(self.shape), self.active.pairs
+        work = [partial(kernels.spread, pairs, weights, scores, *r) for r in self.document_ranges()]
+        in_threads(work, self.n_threads)
         return scores
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
         if self.by_feature is not None:
-            matrix = self.by_feature.squares() if squared and len(self.active.values) else self.by_feature
+            matrix = self.by_feature.squares() if squared and len(self.by_feature.values) else self.by_feature
             return matrix.products(totals, self.n_threads).reshape(-1)
-        sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, totals, sums, squared)
+        sums, pairs = np.empty(len(self.active)), self.active.pairs
+        work = [
+            partial(kernels.collect, pairs.some(begin, end), totals, sums[begin:end], squared)
+            for begin, end in self.pair_ranges()
+        ]
+        in_threads(work, self.n_threads)
         return sums
+
+    @cached_property
+    def n_numbers(self) -> np.ndarray:
+        """About how many numbers are summed for the pairs before each one, and for all: int64 (pairs + 1)."""
+        columns = self.active.columns
+        of_rows = np.diff(columns.starts) * np.where(columns.are_bits, OF_WORD, 1)
+        return np.concatenate([[0], np.cumsum(of_rows[self.active.rows])])
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether there is enough to do for several threads."""
+        return self.n_threads > 1 and bool(self.n_numbers[-1] >= THREADS_FROM)
+
+    def pair_ranges(self) -> list[tuple[int, int]]:
+        """Begins and ends of ranges of pairs that take about as long as one another."""
+        if not self.in_parts:
+            return [(0, len(self.active))]
+        n_ranges = 4 * self.n_threads
+        parts = np.arange(1, n_ranges) * (self.n_numbers[-1] / n_ranges)
+        return list(pairwise([0, *np.searchsorted(self.n_numbers, parts).tolist(), len(self.active)]))
+
+    def document_ranges(self) -> list[tuple[int, int]]:
+        """Firsts and lasts of a range of documents for each thread: every range begins with a search in all lists."""
+        n_ranges, n_documents = self.n_threads if self.in_parts else 1, self.shape[1]
+        size = -(-n_documents // (n_ranges * LINE)) * LINE
+        return [(first, min(first + size, n_documents)) for first in range(0, n_documents, max(size, 1))]
 
 
 def by_columns(matrix: Matrix, n_columns: int) -> Matrix:
