@@ -25,6 +25,7 @@ from ..held_out import (
     rows_of_splits,
 )
 from .block_choice import leave_out
+from .card import add_card
 from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
@@ -122,6 +123,7 @@ def fit(
         else:
             train_with_folds(component, train, options, progress)
     component.end_training()
+    add_card(nlp)
     assert component.report is not None
     return component.report
 
