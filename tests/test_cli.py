@@ -359,6 +359,16 @@ def test_report_writes_a_page_about_data(pipeline: Path, texts: Path, tmp_path: 
     assert not (tmp_path / "no.html").exists()
 
 
+def test_report_writes_a_card(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    call("report", pipeline, "--card", tmp_path / "README.md", "--data", texts)
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "### Model card of `textcat_graft`" in card
+    assert f"#### Scores on `{texts.name}`, " in card
+    call("report", pipeline, "--card", tmp_path / "README.md", "--html", tmp_path / "page.html")
+    assert "Scores on" not in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "page.html").exists()
+
+
 STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}
 HISTORY = [
     STEP | {"l1_ratio": 0.5, "n_active": 10, "refit": 2.0, "log_loss": 0.9, "log_loss_error": 0.01, "score": 0.5},

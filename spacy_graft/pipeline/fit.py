@@ -26,6 +26,7 @@ from ..held_out import (
 )
 from ..index.places import InMemory
 from .block_choice import leave_out
+from .card import add_card
 from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
@@ -134,6 +135,7 @@ def fit(
         else:
             train_with_folds(component, train, options, progress)
     component.end_training()
+    add_card(nlp)
     assert component.report is not None
     return component.report
 
