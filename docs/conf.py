@@ -1,0 +1,40 @@
+"""The documentation site: ``sphinx-build -W -c docs . site``, from the root of the repository.
+
+The root is the source folder, so that links from the documentation to the benchmarks, the configs and the changelog
+are links of the site as well, and a broken one is an error. Nothing is loaded from the network, neither by the build
+nor by the pages.
+"""
+
+from __future__ import annotations
+
+import spacy_graft
+
+project = "spacy-graft"
+author = "the spacy-graft authors"
+copyright = author  # as Sphinx names it
+version = release = spacy_graft.__version__
+
+# Notebooks and Markdown; the reference from docstrings, which are NumPy's sections in reStructuredText.
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "benchmarks/*.md", "corpus/README.md", "assets/README.md", "CHANGELOG.md", "README.md"]
+exclude_patterns = ["docs/site"]
+
+# Links to headings, down to the third level.
+myst_heading_anchors = 3
+# Tests run the notebooks, and compare what is stored with what they print.
+nb_execution_mode = "off"
+
+# Types are in the sections of parameters: with both, signatures are longer than a phone is wide.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = "spacy-graft"
+html_extra_path = ["site"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
