@@ -7,6 +7,11 @@ nor by the pages.
 
 from __future__ import annotations
 
+from posixpath import normpath
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
 import spacy_graft
 
 project = "spacy-graft"
@@ -36,7 +41,21 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = "spacy-graft"
 html_extra_path = ["site"]
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+
+
+def name_by_title(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Show links to a file under the title of its page: names of files are for those who read the repository."""
+    for link in doctree.findall(nodes.reference):
+        page = link.get("refuri", "").partition("#")[0]
+        text = link.astext()
+        if link.get("internal") and text.endswith(".md") and page.endswith(f"{text.removesuffix('.md')}.html"):
+            folder = name.rpartition("/")[0]
+            target = normpath(f"{folder}/{page}").removesuffix(".html")
+            link.clear()
+            link += nodes.Text(app.env.titles[target].astext())
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-resolved", name_by_title)
