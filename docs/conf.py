@@ -22,7 +22,7 @@ version = release = spacy_graft.__version__
 # Notebooks and Markdown; the reference from docstrings, which are NumPy's sections in reStructuredText.
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "benchmarks/*.md", "corpus/README.md", "assets/README.md", "CHANGELOG.md"]
+include_patterns = ["docs/**", "benchmarks/*.md", "corpus/README.md", "assets/README.md", "C*.md"]
 exclude_patterns = ["docs/site"]
 
 # Links to headings, down to the third level.
