@@ -7,7 +7,7 @@ nor by the pages.
 
 from __future__ import annotations
 
-from posixpath import normpath
+from posixpath import dirname, join, normpath
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -22,7 +22,7 @@ version = release = spacy_graft.__version__
 # Notebooks and Markdown; the reference from docstrings, which are NumPy's sections in reStructuredText.
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "benchmarks/*.md", "corpus/README.md", "assets/README.md", "C*.md"]
+include_patterns = ["docs/**", "benchmarks/*.md", "corpus/README.md", "assets/README.md", "[CS]*.md"]
 exclude_patterns = ["docs/site"]
 
 # Links to headings, down to the third level.
@@ -51,8 +51,7 @@ def name_by_title(app: Sphinx, doctree: nodes.document, name: str) -> None:
         page = link.get("refuri", "").partition("#")[0]
         text = link.astext()
         if link.get("internal") and text.endswith(".md") and page.endswith(f"{text.removesuffix('.md')}.html"):
-            folder = name.rpartition("/")[0]
-            target = normpath(f"{folder}/{page}").removesuffix(".html")
+            target = normpath(join(dirname(name), page)).removesuffix(".html")
             link.clear()
             link += nodes.Text(app.env.titles[target].astext())
 
