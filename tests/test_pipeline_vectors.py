@@ -196,7 +196,7 @@ def test_held_out_documents_choose_the_strength(train_records: list[Record], dev
     learner = {"vectors_ridge": 1e6, "vectors_choices": [0.3, 0.0], "retrain": False}
     nlp = make(learner)
     examples, dev = make_examples(nlp, train_records[:30]), make_examples(nlp, dev_records)
-    chosen = spacy_graft.fit(nlp, examples, dev, vectors=read)
+    chosen = spacy_graft.fit(nlp, examples, dev=dev, vectors=read)
     assert chosen.vectors_ridge == 0.3
 
 
@@ -231,7 +231,7 @@ def test_without_vectors_the_model_is_that_of_the_named_features(
     for nlp, vectors in ((make_nlp(features=WORDS, learner=learner), None), (with_block, lambda _: noise)):
         # Both choose their point, their refit and their temperature on a path without vectors.
         dev = make_examples(nlp, dev_records) if held_out else None
-        report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev, vectors=vectors)
+        report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=dev, vectors=vectors)
         snapshot = component_of(nlp).model.attrs["snapshot"]
         found.append((report.points, report.refit, report.temperature, snapshot))
     assert found[1][-1].word_scores is None
@@ -276,7 +276,9 @@ def test_folds_choose_the_strength_and_read_vectors_once(
 
 def test_stable_features_beside_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make({"stability": 0.6, "stability_pairs": 2})
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    report = spacy_graft.fit(
+        nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read
+    )
     assert report.vectors is not None
     component = component_of(nlp)
     assert component.predicted(nlp.make_doc("they came to see the trombone")) == ["music"]
@@ -285,7 +287,7 @@ def test_stable_features_beside_vectors(train_records: list[Record], dev_records
 
 def test_independent_labels(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make(factory="textcat_graft_multilabel")
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read)
     cats = nlp("they came to see the trombone").cats
     assert max(cats, key=cats.get) == "music"
 
@@ -336,7 +338,7 @@ def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Recor
 def test_the_source_of_the_pipeline_is_taken_for_what_it_is(train_records: list[Record]) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
     examples, dev = make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:])
-    spacy_graft.fit(nlp, examples, dev, vectors=pipeline_vectors())
+    spacy_graft.fit(nlp, examples, dev=dev, vectors=pipeline_vectors())
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
@@ -459,7 +461,7 @@ def test_configs_that_are_refused(config: dict[str, Any], problem: str) -> None:
 
 def test_a_model_with_vectors_is_not_extended(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make_nlp(features={**WORDS, **VECTORS}, learner={**PATH, "steps": 2}, keep_corpus=True)
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read)
     with pytest.raises(ValueError, match="it was trained with word vectors, which are not kept"):
         component_of(nlp).update(make_examples(nlp, train_records[60:70]))
 
