@@ -170,10 +170,7 @@ def test_blocks_run_and_print_what_stands_there(
 def printed_by_cells(notebook: dict[str, Any]) -> list[list[list[list[str]]]]:
     """The words of the lines of what each cell prints or shows; HTML is not compared."""
     return [
-        [
-            words_of_lines("".join(output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"]))
-            for output in cell["outputs"]
-        ]
+        [words_of_lines("".join(output.get("text") or output["data"]["text/plain"])) for output in cell["outputs"]]
         for cell in notebook["cells"]
         if cell["cell_type"] == "code"
     ]

@@ -23,7 +23,9 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 SITE = Path(os.environ.get("SITE", ""))
 #: What a page loads, as opposed to what it links to.
-LOADED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?https?://""")
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//|<link\b[^>]*\bhref=["']?https?://"""
+)
 #: What is beyond the right edge of the window and in no box that can be scrolled.
 TOO_WIDE = """
 [...document.querySelectorAll("article *")].filter(element => {
