@@ -41,6 +41,8 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = "spacy-graft"
 html_extra_path = ["site"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
