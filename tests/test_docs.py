@@ -107,15 +107,15 @@ def model_with_syntax() -> dict[str, Any]:
     nlp.add_pipe("graft_docs_syntax")
     nlp.add_pipe("textcat_graft", config={"features": features, "learner": PATH})
     spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
-    for folder in ("training/all-blocks", "corpus"):
+    for folder in ("training/all-blocks", "training/corpus"):
         Path(folder).mkdir(parents=True)
     nlp.to_disk("training/all-blocks/model-best")
     test = make_records(15, seed=1)
     ids = ["special.obl_cv_seq", "linalg.companion", "sparse.csgraph.construct_dist_matrix"]
     for record, name in zip(test, ids, strict=False):
         record["id"] = f"scipy.{name}"
-    write_jsonl(Path("corpus/train.jsonl"), make_records(60))
-    write_jsonl(Path("corpus/test.jsonl"), test)
+    write_jsonl(Path("training/corpus/train.jsonl"), make_records(60))
+    write_jsonl(Path("training/corpus/test.jsonl"), test)
     return {}
 
 

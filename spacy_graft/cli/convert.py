@@ -122,14 +122,13 @@ class Texts:
         return self.corpus.label_field
 
     def plain_labels(self, number: int, record: Record) -> Any:
-        """The labels of a document: if all are 0 or 1, those that are 1."""
-        value = record[self.label_key]
-        if isinstance(value, dict) and (value.keys() != set(self.corpus.labels) or not {*value.values()} <= {0, 1}):
-            return value
-        if isinstance(value, str):
-            return value
-        found = sorted(self.corpus.positive(number, record)) if isinstance(value, dict) else value
-        return found[0] if self.summary.is_exclusive else found
+        """The labels of a document: those that are 1 if the others are 0, one of them if all documents have one."""
+        value, exclusive = record[self.label_key], self.summary.is_exclusive
+        if isinstance(value, dict):
+            if not {*value.values()} <= {0, 1} or not (exclusive or value.keys() == set(self.corpus.labels)):
+                return value
+            value = sorted(self.corpus.positive(number, record))
+        return value[0] if exclusive and isinstance(value, list) else value
 
 
 Writer = Callable[[Texts, Path], None]
@@ -147,8 +146,8 @@ def writer_of(output: str, lang: str, id_field: str) -> Writer:
         return lambda texts, path: write_docs(texts, path, lang, id_field)
     if Path(output).suffix and not output.endswith("/"):
         raise CommandError(
-            f"{output} must end in {', '.join((*JSONL_SUFFIXES, *TABLES, '.spacy'))}. For a folder of texts, give a name "
-            f"without an ending, or one that ends in /."
+            f"{output} must end in {', '.join((*JSONL_SUFFIXES, *TABLES, '.spacy'))}. For a folder of texts, give a "
+            f"name without an ending, or one that ends in /."
         )
     return write_texts
 
@@ -195,8 +194,6 @@ def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
 def write_docs(texts: Texts, path: Path, lang: str, id_field: str) -> None:
     """Write spaCy's documents, with their ids if they have some."""
     from spacy.tokens import DocBin
-
-    from ..pipeline.targets import ID_KEY
 
     corpus = texts.corpus
     if id_field in texts.summary.keys:

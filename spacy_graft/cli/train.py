@@ -238,8 +238,8 @@ def fill_syntax(config: Config, name: str, syntax: str | None) -> Config:
         syntax = config["paths"].get("syntax")
     if syntax is None:
         raise CommandError(
-            f"The config {name} has features of syntax, from a pipeline that sets parts of speech and dependencies: give "
-            f"one with --syntax, or train without syntax: --config ngrams."
+            f"The config {name} has features of syntax, from a pipeline that sets parts of speech and dependencies: "
+            f"give one with --syntax, or train without syntax: --config ngrams."
         )
     try:
         return with_syntax(config, syntax, load_syntax(syntax, config["nlp"]["lang"]))

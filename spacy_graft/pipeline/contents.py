@@ -37,7 +37,7 @@ class Form(StrEnum):
     jsonl = "JSON lines"
     table = "table"
     docs = "documents of spaCy"
-    texts = "folder of texts"
+    texts = "a folder of texts"
 
 
 #: What is counted in messages.

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
 #: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
 NOTHING_TO_SCORE = (
-    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of spaCy's documents (.spacy) only: for JSON "
-    "lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or make such a file by spacy-graft convert "
-    "DATA test.spacy."
+    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
+    "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
+    "make such a file by spacy-graft convert DATA test.spacy."
 )
 UNLABELLED = (
     "[{name}] None of the {n} documents has an annotation in doc.cats: there is nothing to score the component by. "
