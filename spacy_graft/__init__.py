@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.constraints import Constraints
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+    from .index.places import InMemory, OnDisk
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
     from .pipeline.render import render
@@ -37,6 +38,8 @@ __all__ = [
     "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
+    "InMemory",
+    "OnDisk",
     "OnnxEncoder",
     "WordVectors",
     "__version__",
@@ -72,6 +75,8 @@ MODULES = {
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "InMemory": ".index.places",
+    "OnDisk": ".index.places",
     "WordVectors": ".vectors.word_vectors",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,9 +12,8 @@ from ..index.columns import Columns, concatenated, reordered
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
-from ..search.search import Search
 from ..solve.active import Active
-from .parts import IndexedPart, Part, VertexPart
+from .parts import Part, VertexPart
 from .steering import LockedPairs
 
 
@@ -40,6 +39,8 @@ class FeatureSpace:
         No column is a feature of two of them.
     locked : LockedPairs, optional
         Their features stay rows from the beginning on.
+    n_threads : int
+        How many search.
 
     Attributes
     ----------
@@ -49,9 +50,10 @@ class FeatureSpace:
         By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
-    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None) -> None:
+    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None, n_threads: int = 1) -> None:
         self.parts = parts
         self.locked = LockedPairs() if locked is None else locked
+        self.n_threads = n_threads
         self.found: dict[tuple[str, str], tuple[int, int]] = {}
         self.blocks = np.empty(0, np.int64)
         self.nodes = np.empty(0, np.int64)
@@ -72,20 +74,6 @@ class FeatureSpace:
         return max((part.degree for part in self.parts), default=1)
 
     @property
-    def progress(self) -> np.ndarray:
-        """Of each search over n-grams, :attr:`~spacy_graft.search.search.Search.progress`: int64 (n, 2)."""
-        return np.array([search.progress for search in self._searches], np.int64).reshape(-1, 2)
-
-    def resume(self, progress: np.ndarray) -> None:
-        """Go on as another space over the same corpus would whose :attr:`progress` this is."""
-        for search, (n_passes, coarse_min_df) in zip(self._searches, progress.tolist(), strict=True):
-            search.resume(n_passes, coarse_min_df)
-
-    @property
-    def _searches(self) -> list[Search]:
-        return [part.search for part in self.parts if isinstance(part, IndexedPart) and part.search is not None]
-
-    @property
     def largest_inverse_weight(self) -> float:
         """At least 1 / λ of every pair."""
         return max((part.largest_inverse_weight for part in self.parts), default=0.0)
@@ -93,6 +81,7 @@ class FeatureSpace:
     def search(self, request: SearchRequest) -> SpaceViolations:
         """The worst violations over all parts with features of no more than ``request.degree`` items."""
         searched = [(b, part) for b, part in enumerate(self.parts) if min(part.degree, 2) <= request.degree]
+        request = replace(request, n_threads=self.n_threads)
         found = [part.best(request) for _, part in searched]
         blocks = np.repeat([b for b, _ in searched], [len(of_part.nodes) for of_part in found]).astype(np.int64)
         nodes = np.concatenate([of_part.nodes for of_part in found])

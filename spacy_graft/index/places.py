@@ -1,0 +1,134 @@
+"""Where the indexes of a fit are made and kept, and by how many threads they are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..extract.streams import Stream
+from ..options import LARGEST_COUNT, is_count
+from ..registry import graft_shards, register_call
+from ..threads import n_cores
+
+if TYPE_CHECKING:
+    from .ngrams import NgramIndex
+
+#: Fewer threads than this build an index in one piece: cut up, its suffixes take up to three times as long to sort.
+THREADS_FOR_SHARDS = 4
+
+
+@register_call(graft_shards, "spacy_graft.InMemory.v1")
+@dataclass(frozen=True)
+class InMemory:
+    """Indexes in memory.
+
+    Parameters
+    ----------
+    threads : int
+        Threads that build and search; 0: as many as there are cores. The model is the same, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    threads: int = 0
+
+    #: Whether indexes are larger than memory: searches then read what they must.
+    in_files: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not is_count(self.threads, least=0):
+            name = type(self).__name__
+            raise ValueError(f"{name}: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
+
+    def __call__(self) -> InMemory:
+        """The place itself: what a config gives is called."""
+        return self
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads there are."""
+        return self.threads or n_cores()
+
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray:
+        """Room for what has the size of an index, as :func:`numpy.empty` gives it."""
+        return np.empty(shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """A part of a stream that is being read, until all parts are joined."""
+        return stream
+
+    def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+        """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
+        from .ngrams import NgramIndex  # with the compiler, which takes a second
+
+        n_shards = self.n_threads if self.n_threads >= THREADS_FOR_SHARDS else 1
+        return NgramIndex.build(stream, min_df, max_length, n_shards, self.n_threads)
+
+
+@register_call(graft_shards, "spacy_graft.OnDisk.v1")
+@dataclass(frozen=True)
+class OnDisk(InMemory):
+    """Indexes in files of a folder, which are mapped into memory and read where a search needs them.
+
+    An index is built shard by shard (:mod:`.on_disk`). If that is interrupted, the shards that are done are found
+    again. A second fit of the same texts with the same ``min_df`` and ``max_length`` opens the index that is there. The
+    model is the same as with indexes in memory, to the last bit.
+
+    Memory: 60 bytes for each of the 8 million suffixes of a shard, for each thread; and what a fit needs for each
+    document and each active feature. Files: 10 bytes a symbol and 37 a node, twice while shards are put together.
+
+    Parameters
+    ----------
+    threads : int
+        As of :class:`InMemory`.
+    folder : str
+        A folder for the files, on a local disk. You can delete it when training has ended.
+    done : callable, optional
+        Is told how many shards of how many are done.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    in_files: ClassVar[bool] = True
+
+    folder: str = ""
+    done: Callable[[int, int], None] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.folder:
+            raise ValueError(f"OnDisk: folder = {self.folder!r}, but it must be the path of a folder.")
+
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray:
+        """Room in a file without a name, which goes when the array goes."""
+        from .on_disk import scratch
+
+        return scratch(Path(self.folder), shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """The same part in a file without a name."""
+        symbols = self.empty(stream.symbols.shape, stream.symbols.dtype)
+        symbols[:] = stream.symbols
+        return Stream(symbols, stream.starts)
+
+    def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+        """The index that is in the folder, or one that is built there.
+
+        Raises
+        ------
+        ValueError
+            If the folder has no room, another process builds the same index there, or its files are damaged.
+        """
+        from .on_disk import index_in_folder
+
+        return index_in_folder(self, stream, min_df, max_length)
