@@ -105,6 +105,7 @@ def train_command(
         settings["nlp"]["lang"] = lang
     blank_pipeline(settings["nlp"]["lang"])
     settings = fill_syntax(settings, config, syntax)
+    check_initialization(settings, component)
     is_single_label = are_exclusive(opened_corpora(settings))
     if is_shipped:
         set_kind(settings["components"][component], is_single_label if exclusive is None else exclusive)
@@ -177,6 +178,13 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
             section["part"] = split
         corpora[split] = section
         config["training"][f"{split}_corpus"] = f"corpora.{split}"
+
+
+def check_initialization(config: Config, component: str) -> None:
+    """Make what the component is initialized with, so that what is missing is said before anything is written."""
+    from spacy.util import registry
+
+    registry.resolve(config.interpolate().get("initialize", {}).get("components", {}).get(component, {}))
 
 
 def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:

@@ -164,7 +164,7 @@ class JsonlCorpus:
         if len(folds) < N_FOLDS:
             raise ValueError(
                 f"{self.path} has {len(folds)} documents, and a tenth of them is held out for dev, which takes "
-                f"{N_FOLDS} at least. Provide a file for dev."
+                f"{N_FOLDS} at least. Provide a file for dev: --dev."
             )
         in_part: list[bool] = ((folds == N_FOLDS - 1) == (self.part == "dev")).tolist()
         return in_part
