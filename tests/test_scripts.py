@@ -250,3 +250,17 @@ def test_benchmarks_check_their_peers_first(common: Any) -> None:
         for main in (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"):
             start = "".join(map(ast.unparse, main.body[:2]))
             assert {peer for peer in peers if not re.search(rf"need\(.*'{peer}'", start)} == set(), path.name
+
+
+def test_notebooks_store_what_their_cells_print_and_show(tmp_path: Path) -> None:
+    sources = ["name = 'Ann'", "print('Hello,')\nprint(name)\nlen(name)"]
+    cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
+    path = tmp_path / "hello.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Hello"]}, *cells]}))
+    run(SCRIPTS / "notebooks.py", path)
+    text, quiet, loud = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert "outputs" not in text
+    assert quiet["outputs"] == []
+    printed, shown = loud["outputs"]
+    assert printed["text"] == ["Hello,\n", "Ann\n"]
+    assert shown["data"] == {"text/plain": ["3"]}

@@ -79,7 +79,7 @@ def fit(
         folds are held out until 500 documents have been, so large corpora need one fold and small ones ten. Other
         learners are trained until they have finished.
     network : callable, optional
-        A builder of a graph of related features, from ``@graft_networks``.
+        A builder of a graph of related features, from ``@graft_graphs``.
     network_max_length : int
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, or of str, optional
