@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.constraints import Constraints
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
-    from .index.places import InMemory, OnDisk
+    from .index.places import Dask, InMemory, OnDisk
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
     from .pipeline.render import render
@@ -33,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Constraints",
     "CoordinateAscent",
+    "Dask",
     "GraftClassifier",
     "GraftRanker",
     "GraftTextClassifier",
@@ -75,6 +76,7 @@ MODULES = {
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "Dask": ".index.places",
     "InMemory": ".index.places",
     "OnDisk": ".index.places",
     "WordVectors": ".vectors.word_vectors",

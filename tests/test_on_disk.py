@@ -7,23 +7,30 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.training import Example
+from thinc.api import Config
 
 from naive import stream_of
+from spacy_graft import GraftTextClassifier, fit
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.pipeline.whole_save import save_whole
 from spacy_graft.search.kernels import EQUAL, FREE
 from spacy_graft.search.ranges import RangedSearch
 from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.search import Search
 from strategies import corpora
 
+LEARNER = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.5}
 ARRAYS = ("symbols", "alphabet", "nodes", "level", "shortest", "bounds", "distinct", "longest_node")
 
 
@@ -176,3 +183,65 @@ def test_searches_that_leave_out_ranges_find_the_same(texts, n_labels, range_, n
             found, expected = ranged.best(request), plain.best(request)
             for name in ("nodes", "labels", "scaled_gradients", "count", "peaks", "squared_excess"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_an_estimator_has_the_same_model(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcde "), 30)) for _ in range(60)]
+    labels = ["+" if "ab" in text else "-" for text in texts]
+    expected = GraftTextClassifier(min_df=1).fit(texts, labels)
+    model = GraftTextClassifier(min_df=1).fit(iter(texts), labels, shards=OnDisk(2, str(tmp_path)))
+    assert model.features() == expected.features()
+    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
+
+
+def test_a_component_has_the_same_model(tmp_path):
+    rows = [(f"The {x} was {how}.", y) for y in ("good", "bad") for how in (y, f"very {y}") for x in "abcdefgh"]
+
+    def trained(**options: Any) -> bytes:
+        nlp = spacy.blank("en")
+        component = nlp.add_pipe("textcat_graft", config={"learner": LEARNER})
+        cats = ({"good": float(y == "good"), "bad": float(y == "bad")} for _, y in rows)
+        fit(
+            nlp,
+            [Example.from_dict(nlp.make_doc(text), {"cats": c}) for (text, _), c in zip(rows, cats, strict=True)],
+            **options,
+        )
+        return component.to_bytes(exclude=["report"])
+
+    assert trained(shards=OnDisk(1, str(tmp_path))) == trained()
+
+
+def test_a_config_names_the_place(tmp_path):
+    config = Config().from_str(f"""
+        [nlp]
+        lang = "en"
+        pipeline = ["textcat_graft"]
+
+        [components]
+
+        [components.textcat_graft]
+        factory = "textcat_graft"
+
+        [initialize]
+
+        [initialize.components]
+
+        [initialize.components.textcat_graft]
+
+        [initialize.components.textcat_graft.shards]
+        @graft_shards = "spacy_graft.OnDisk.v1"
+        folder = "{tmp_path.as_posix()}"
+        threads = 1
+        """)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    examples = [
+        Example.from_dict(nlp.make_doc(y), {"cats": {"good": y == "good", "bad": y == "bad"}})
+        for y in ["good", "bad"] * 5
+    ]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    assert len(list(tmp_path.glob("index-*/manifest.json"))) == 2
+    save_whole(nlp, tmp_path / "model")
+    assert "shards" not in (tmp_path / "model" / "config.cfg").read_text()
+    assert nlp.config["initialize"]["components"]["textcat_graft"]["shards"]["threads"] == 1

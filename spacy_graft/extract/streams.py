@@ -31,12 +31,23 @@ class Stream:
     starts: np.ndarray
 
     @classmethod
-    def join(cls, documents: Iterable[np.ndarray], dtype: type[np.unsignedinteger], width: int | None = None) -> Stream:
-        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width)."""
+    def join(
+        cls,
+        documents: Iterable[np.ndarray],
+        dtype: type[np.unsignedinteger],
+        width: int | None = None,
+        empty: Empty = np.empty,
+    ) -> Stream:
+        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width).
+
+        ``empty`` gives the memory.
+        """
         parts = list(documents)
         starts = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
-        symbols = np.concatenate([np.empty(0 if width is None else (0, width), dtype), *parts], dtype=dtype)
+        rows = () if width is None else (width,)
+        symbols = empty((int(starts[-1]), *rows), dtype)
+        np.concatenate([np.empty((0, *rows), dtype), *parts], out=symbols, casting="same_kind")
         return cls(symbols, starts)
 
     @classmethod

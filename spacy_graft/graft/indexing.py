@@ -12,7 +12,9 @@ from ..extract.bags import Bags
 from ..extract.blocks import CombinationBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
+from ..index.places import Dask, InMemory, OnDisk
 from ..search.combinations import CombinationSearch
+from ..search.on_cluster import ClusterSearch
 from ..search.ranges import RangedSearch
 from ..search.search import Search
 from .data import IndexKey, TrainingData
@@ -39,7 +41,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     """
     data = objective.data
     if search is None:
-        search = partial(RangedSearch, empty=data.place.empty) if data.place.in_files else Search
+        search = searches_in(data.place)
     min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty_factors[name] for name in indexes]
@@ -77,6 +79,13 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     if steering is not None:
         space.found = found_nodes(steering, parts)
     return space
+
+
+def searches_in(place: InMemory) -> Searches:
+    """What searches the indexes of a place."""
+    if isinstance(place, Dask):
+        return partial(ClusterSearch, place=place)
+    return partial(RangedSearch, empty=place.empty) if isinstance(place, OnDisk) else Search
 
 
 def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, str], tuple[int, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from pydivsufsort import divsufsort
@@ -49,6 +50,8 @@ class NgramIndex:
     longest_node : int32 (n_nodes)
         Of a distinct node, the node with its documents that has the longest n-gram.
     n_documents : int
+    folder : Path, optional
+        Where its files are, if it has any.
     """
 
     symbols: np.ndarray
@@ -62,6 +65,7 @@ class NgramIndex:
     distinct: np.ndarray
     longest_node: np.ndarray
     n_documents: int
+    folder: Path | None = None
 
     @classmethod
     def build(

@@ -8,9 +8,10 @@ import platform
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..digests import digest_of
-from ..extract.streams import Stream
+from ..extract.streams import Empty, Stream
 from ..files import writing
-from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
-from .shards import Assembly, Shard, ShardNodes, cuts, nodes_of_shard
-from .suffixes import Suffixes
+from .shards import Assembly, Prefix, Shard, ShardNodes, cuts, nodes_of_shard
+from .suffixes import Suffixes, packed, packed_text
 from .sums import RangedTree
 from .texts import RankedText
 
@@ -42,10 +42,9 @@ COMPARED = 2**24
 READ_AT_A_TIME = 2**24
 #: What a symbol and a node take in the files; shards are there twice while they are put together.
 BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
+#: Of the text that shards are made of.
+TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
 MANIFEST, OWNER_FILE, SHARDS = "manifest.json", "owner.json", "shards"
-
-#: Says that so many of so many shards are done.
-ShardsDone = Callable[[int, int], None]
 
 
 def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
@@ -55,7 +54,7 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
     folder = IndexFolder(Path(place.folder) / f"index-{digest[:32]}")
     if not (folder.path / MANIFEST).is_file():
         with folder.owned():
-            Building(folder, min_df, limit, place.n_threads, place.empty, place.done).build(stream)
+            Building(folder, place, min_df, limit).build(stream)
     return folder.open()
 
 
@@ -71,7 +70,9 @@ class IndexFolder:
     path: Path
 
     def open(self) -> NgramIndex:
-        """The index, its arrays array_in_file into memory; what is written to them does not reach the files.
+        """The index, its arrays mapped into memory; what is written to them does not reach the files.
+
+        All files are read once, to see whether they are what has been written.
 
         Raises
         ------
@@ -82,7 +83,7 @@ class IndexFolder:
             manifest = json.loads((self.path / MANIFEST).read_text("utf8"))
             n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
             arrays = {name: self._array(name, **entry) for name, entry in entries.items()}
-            return NgramIndex(**arrays, n_documents=n_documents)
+            return NgramIndex(**arrays, n_documents=n_documents, folder=self.path)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
                 f"The index in {self.path} is damaged: {error}. Delete this folder; the index is then built again."
@@ -158,6 +159,85 @@ class IndexFolder:
             return
 
 
+class ShardFolder:
+    """The shards of an index that is being built, and the text that they are made of: files that processes share.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        plan = json.loads((path / "plan.json").read_text("utf8"))
+        arrays = {name: np.asarray(np.load(path / f"{name}.npy", mmap_mode="c")) for name in TEXT_ARRAYS}
+        words = arrays.pop("words")
+        self.min_df, self.max_length = plan["min_df"], plan["max_length"]
+        self.text = RankedText(**arrays, n_documents=plan["n_documents"])
+        self.suffixes = Suffixes(self.text.symbols, packed(words, plan["bits"]))
+        self.shards = [shard_of(values) for values in plan["shards"]]
+
+    @classmethod
+    def planned(cls, path: Path, stream: Stream, min_df: int, max_length: int, empty: Empty) -> ShardFolder:
+        """Write the text of a stream, and how it is cut; ``empty`` gives memory for the work."""
+        if not (path / "plan.json").is_file():
+            path.mkdir(exist_ok=True)
+            text = RankedText.of_stream(stream, min_df, empty)
+            suffixes = Suffixes(text.symbols, packed_text(text.symbols, empty))
+            shards = cuts(text, suffixes, max(-(-len(text.symbols) // SHARD_SIZE), 1), min_df, max_length)
+            for name in TEXT_ARRAYS:
+                np.save(path / f"{name}.npy", suffixes.text.words if name == "words" else getattr(text, name))
+            plan = {
+                "min_df": min_df,
+                "max_length": max_length,
+                "n_documents": text.n_documents,
+                "bits": suffixes.text.bits,
+                "shards": [asdict(shard) for shard in shards],
+            }
+            with writing(path / "plan.json") as file:
+                file.write(json.dumps(plan, default=int).encode())
+        return cls(path)
+
+    def make(self, s: int) -> None:
+        """Write the nodes of a shard, if they are not there."""
+        if self._file(s).is_file():
+            return
+        part = nodes_of_shard(self.text, self.suffixes, self.shards[s], self.min_df, self.max_length)
+        with writing(self._file(s)) as file:
+            np.savez(file, **part._asdict())
+
+    def nodes(self, s: int) -> ShardNodes:
+        """The nodes that have been written; made again if the file is missing or damaged."""
+        try:
+            with self._file(s).open("rb") as file, np.load(file) as arrays:
+                return ShardNodes(**arrays)
+        except (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
+            self._file(s).unlink(missing_ok=True)
+            self.make(s)
+            return self.nodes(s)
+
+    def _file(self, s: int) -> Path:
+        return self.path / f"{s:06d}.npz"
+
+
+@lru_cache(maxsize=1)
+def shard_folder(path: Path) -> ShardFolder:
+    """The folder, opened once in a process."""
+    return ShardFolder(path)
+
+
+def make_shard(path: Path, s: int) -> None:
+    """Write the nodes of a shard in a folder, if they are not there."""
+    shard_folder(path).make(s)
+
+
+def shard_of(values: dict[str, Any]) -> Shard:
+    """A shard from plain values."""
+    heads = {name: np.uint64(values[name]) for name in ("smallest", "largest")}
+    opened = {name: tuple(Prefix(*prefix) for prefix in values[name]) for name in ("open_before", "open_after")}
+    return Shard(**{**values, **heads, **opened})
+
+
 @dataclass(frozen=True)
 class Building:
     """An index that is built in a folder, shard by shard.
@@ -167,59 +247,45 @@ class Building:
     Parameters
     ----------
     folder : IndexFolder
+    place : OnDisk
     min_df, max_length : int
-    n_threads : int
-    empty : callable
-        Gives memory for what is not kept.
-    done : callable, optional
     """
 
     folder: IndexFolder
+    place: OnDisk
     min_df: int
     max_length: int
-    n_threads: int
-    empty: Callable[[Any, Any], np.ndarray]
-    done: ShardsDone | None = None
 
     def build(self, stream: Stream) -> None:
         """Write the files of the index. Shards that an earlier process has written are taken as they are."""
         require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
-        shards_folder = self.folder.path / SHARDS
-        shards_folder.mkdir(exist_ok=True)
-        text = RankedText.of_stream(stream, self.min_df, self.empty)
-        suffixes = Suffixes(text.symbols, empty=self.empty)
-        n_shards = max(-(-len(text.symbols) // SHARD_SIZE), 1)
-        shards = cuts(text, suffixes, n_shards, self.min_df, self.max_length)
-        work = [
-            ShardWork(self, text, suffixes, shard, shards_folder / f"{s:06d}.npz") for s, shard in enumerate(shards)
-        ]
-        made: list[None] = []
-        for begin in range(0, len(work), self.n_threads):
-            made += in_threads([one.make for one in work[begin : begin + self.n_threads]], self.n_threads)
-            if self.done is not None:
-                self.done(len(made), len(work))
-        arrays = self._assembled(text.n_documents, work, suffixes.dtype)
-        arrays |= self._compared(arrays, text.n_documents)
-        arrays |= {name: self.folder.saved(name, getattr(text, name)) for name in ("symbols", "alphabet")}
-        self.folder.close(arrays, text.n_documents)
-        rmtree(shards_folder)
+        path = self.folder.path / SHARDS
+        made = ShardFolder.planned(path, stream, self.min_df, self.max_length, self.place.empty)
+        n_shards = len(made.shards)
+        for n_done, _ in enumerate(self.place.run(make_shard, [(path, s) for s in range(n_shards)]), start=1):
+            if self.place.done is not None:
+                self.place.done(n_done, n_shards)
+        arrays = self._assembled(made)
+        arrays |= self._compared(arrays, made.text.n_documents)
+        arrays |= {name: self.folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
+        self.folder.close(arrays, made.text.n_documents)
+        shard_folder.cache_clear()
+        rmtree(path)
 
-    def _assembled(
-        self, n_documents: int, work: Sequence[ShardWork], dtype: type[np.signedinteger]
-    ) -> dict[str, np.ndarray]:
+    def _assembled(self, made: ShardFolder) -> dict[str, np.ndarray]:
         """Put the nodes of all shards together, one after the other."""
-        assembly, n_events = Assembly(n_documents), 0
+        assembly, n_events = Assembly(made.text.n_documents), 0
         with ExitStack() as stack:
             files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in ShardNodes._fields}
-            for one in work:
-                part = assembly.whole(one.nodes(), one.shard)
+            for s, shard in enumerate(made.shards):
+                part = assembly.whole(made.nodes(s), shard)
                 for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
                     np.ascontiguousarray(array).tofile(files[name])
                 n_events += len(part.events)
             np.array([n_events]).tofile(files["bounds"])
         n_nodes = assembly.n_nodes
         shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}
-        dtypes: dict[str, Any] = {"places": dtype, "bounds": np.int64}
+        dtypes: dict[str, Any] = {"places": made.suffixes.dtype, "bounds": np.int64}
         arrays = {
             name: array_in_file(
                 self.folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c"
@@ -237,7 +303,7 @@ class Building:
         """Which nodes have equal columns."""
         nodes, shortest = arrays["nodes"], arrays["shortest"]
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
-        keys = RangedTree.of(tree).keys(column_numbers(n_documents), self.empty)
+        keys = RangedTree.of(tree).keys(column_numbers(n_documents), self.place.empty)
         distinct = self.folder.empty("distinct", (len(nodes),), np.bool_)
         longest_node = self.folder.empty("longest_node", (len(nodes),), np.int32)
         for begin in range(0, len(nodes), COMPARED):
@@ -249,36 +315,6 @@ class Building:
         for p in range(n_parts):
             kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, p, n_parts)
         return {"distinct": distinct, "longest_node": longest_node}
-
-
-@dataclass(frozen=True)
-class ShardWork:
-    """One shard of a building, in a file."""
-
-    building: Building
-    text: RankedText
-    suffixes: Suffixes
-    shard: Shard
-    path: Path
-
-    def make(self) -> None:
-        """Write the nodes, if they are not there."""
-        if self.path.is_file():
-            return
-        building = self.building
-        part = nodes_of_shard(self.text, self.suffixes, self.shard, building.min_df, building.max_length)
-        with writing(self.path) as file:
-            np.savez(file, **part._asdict())
-
-    def nodes(self) -> ShardNodes:
-        """The nodes that have been written; made again if the file is damaged."""
-        try:
-            with self.path.open("rb") as file, np.load(file) as arrays:
-                return ShardNodes(**arrays)
-        except (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
-            self.path.unlink(missing_ok=True)
-            self.make()
-            return self.nodes()
 
 
 def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..extract.streams import Stream
 from ..options import LARGEST_COUNT, is_count
 from ..registry import graft_shards, register_call
-from ..threads import n_cores
+from ..threads import map_in_threads, n_cores
 
 if TYPE_CHECKING:
     from .ngrams import NgramIndex
+
+T = TypeVar("T")
 
 #: Fewer threads than this build an index in one piece: cut up, its suffixes take up to three times as long to sort.
 THREADS_FOR_SHARDS = 4
@@ -39,9 +41,6 @@ class InMemory:
     """
 
     threads: int = 0
-
-    #: Whether indexes are larger than memory: searches then read what they must.
-    in_files: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not is_count(self.threads, least=0):
@@ -100,8 +99,6 @@ class OnDisk(InMemory):
         If an option has no such value.
     """
 
-    in_files: ClassVar[bool] = True
-
     folder: str = ""
     done: Callable[[int, int], None] | None = field(default=None, repr=False, compare=False)
 
@@ -122,6 +119,10 @@ class OnDisk(InMemory):
         symbols[:] = stream.symbols
         return Stream(symbols, stream.starts)
 
+    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """What a function gives back for each of the arguments, in their order."""
+        return map_in_threads(function, given, self.n_threads)
+
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index that is in the folder, or one that is built there.
 
@@ -133,3 +134,43 @@ class OnDisk(InMemory):
         from .on_disk import index_in_folder
 
         return index_in_folder(self, stream, min_df, max_length)
+
+
+@register_call(graft_shards, "spacy_graft.Dask.v1")
+@dataclass(frozen=True)
+class Dask(OnDisk):
+    """Indexes in files, built and searched by the workers of a Dask cluster.
+
+    What the workers do are pure functions of files in the folder, which all of them must see under the same path. What
+    a lost worker was doing is done by another one. If the cluster is lost, the same command goes on from the shards
+    that are done. The model is the same, to the last bit.
+
+    Parameters
+    ----------
+    threads : int
+        Of this process and, without a scheduler, the number of workers on this machine; 0: as many as there are cores.
+    folder : str
+        A folder that this process and all workers share.
+    done : callable, optional
+    scheduler : str
+        The address of a scheduler; empty: a cluster of processes on this machine.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    scheduler: str = ""
+
+    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """What a function gives back for each of the arguments, in their order.
+
+        Raises
+        ------
+        ValueError
+            If the cluster cannot be reached or is lost, or a worker has another version of the package.
+        """
+        from .on_cluster import map_on_cluster
+
+        return map_on_cluster(self.scheduler, self.n_threads, function, given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from itertools import accumulate, chain, repeat
 
@@ -48,21 +48,21 @@ class Suffixes:
     ----------
     symbols : uint8, uint16 or uint32
         Ranks; 0 is a break, and the last symbol is one.
+    given : Packed, optional
+        The same in as few bits as its symbols need.
     cover_size : int, optional
         Suffixes that agree for :func:`difference_cover`'s period are told apart by a sample, which is made if needed.
-    empty : callable
-        Gives memory for the text.
 
     Memory: 20 bytes a suffix that is sorted; a sample takes half a byte a symbol, and 2 while it is made, a quarter of
     that in large texts.
     """
 
     symbols: np.ndarray
+    given: InitVar[kernels.Packed | None] = None
     cover_size: int | None = None
-    empty: Empty = field(default=np.empty, repr=False)
 
-    def __post_init__(self) -> None:
-        self.text = packed_text(self.symbols, self.empty)
+    def __post_init__(self, given: kernels.Packed | None) -> None:
+        self.text = packed_text(self.symbols) if given is None else given
         size = COVER_SIZE if len(self.symbols) < LARGE else LARGE_COVER_SIZE
         self._cover, self._period = difference_cover(size if self.cover_size is None else self.cover_size)
 
@@ -113,10 +113,15 @@ class Suffixes:
 def packed_text(symbols: np.ndarray, empty: Empty = np.empty) -> kernels.Packed:
     """A text in as few bits as its symbols need, in memory that ``empty`` gives."""
     bits = max(int(symbols.max(initial=1)).bit_length(), 1)
-    n = 64 // bits
     words = empty(len(symbols) * bits // 64 + 2, np.uint64)
     words[:] = 0
     kernels.pack(symbols, bits, words)
+    return packed(words, bits)
+
+
+def packed(words: np.ndarray, bits: int) -> kernels.Packed:
+    """A text of packed symbols, and what its kernels need to know."""
+    n = 64 // bits
     low = sum(((1 << (bits - 1)) - 1) << (bits * place) for place in range(n))
     return kernels.Packed(words, bits, n, np.uint64(low), np.uint64((1 << (bits * n)) - 1))
 

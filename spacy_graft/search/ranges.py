@@ -7,8 +7,9 @@ df ‖Δ‖∞). So a range need not be read where the sum of both stays below w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from . import kernels
 from .full_pass import candidates_of
 from .request import SearchRequest
 from .search import Search
-from .violations import Candidates, Violations, best_of
+from .violations import Violations, best_of
 
 #: Classes of nodes: by the number of bits of their number of documents.
 N_CLASSES = 32
@@ -29,12 +30,27 @@ N_CLASSES = 32
 BOUND_ROUNDING = 1.0 + 1e-9
 
 
+class RangeFindings(NamedTuple):
+    """What a search finds in a range.
+
+    Attributes
+    ----------
+    found : NodeCandidates
+    peaks, inverses : float64 (N_CLASSES)
+        Of each class of its nodes, the largest |v| / λ of what was looked for, −∞ without nodes, and the largest 1 / λ.
+    """
+
+    found: kernels.NodeCandidates
+    peaks: np.ndarray
+    inverses: np.ndarray
+
+
 class RangedSearch(Search):
     """Searches by passes over the ranges that can hold a violation.
 
     The nodes that lie in several ranges are summed one by one, over their documents.
 
-    Memory: 256 bytes for each range of 262,144 nodes and eight labels, a copy of the residuals, and, where ``empty``
+    Memory: 512 bytes for each range and eight labels, a copy of the residuals, and, where ``empty``
     gives it, 4 bytes for each document of the nodes that lie in several ranges: some hundred at the most.
 
     Parameters
@@ -72,17 +88,25 @@ class RangedSearch(Search):
         query = request.query(self.inverse_weights, self.row_of_node)
         self._note_movement(request.residuals)
         self._note_active(query)
-        found: list[Candidates] = []
+        found: list[kernels.NodeCandidates] = []
         for group, (label, lanes) in enumerate(lanes_of(request.residuals)):
             sums = self.index.ranged.range_sums(lanes)
-            chosen = np.flatnonzero(self._bounds(group) > query.min_gradient)
+            chosen = np.flatnonzero(self._bounds(group) > query.min_gradient).tolist()
             self.n_read += len(chosen)
-            self._moved[group, chosen] = 0.0
-            self._peaks[group, chosen], self._inverses[group, chosen] = -np.inf, 0.0
-            work = [partial(self._of_range, sums, r, group, label, query) for r in chosen.tolist()]
-            found += in_threads(work, request.n_threads)
-            found.append(candidates_of(self._open_sums(sums), label, query, None))
+            of_ranges = self._search_ranges(chosen, sums, label, query, request.n_threads)
+            for r, of_range in zip(chosen, of_ranges, strict=True):
+                self._moved[group, r] = 0.0
+                self._peaks[group, r], self._inverses[group, r] = of_range.peaks, of_range.inverses
+                found.append(of_range.found)
+            found.append(candidates_of(self._open_sums(sums), label, query))
         return best_of(found, query)
+
+    def _search_ranges(
+        self, chosen: Sequence[int], sums: TreeSums, label: int, query: kernels.NodeQuery, n_threads: int
+    ) -> list[RangeFindings]:
+        """What some ranges have for the labels from ``label`` on."""
+        df = self.index.df
+        return in_threads([partial(findings_of_range, sums, r, label, query, df) for r in chosen], n_threads)
 
     def _note_movement(self, residuals: np.ndarray) -> None:
         """Add up how far residuals have moved since each range was read."""
@@ -114,18 +138,6 @@ class RangedSearch(Search):
         moved = np.minimum(total, np.minimum(np.sqrt(documents) * root, documents * largest))
         return BOUND_ROUNDING * (self._peaks[group] + self._inverses[group] * moved).max(axis=1, initial=-np.inf)
 
-    def _of_range(self, sums: TreeSums, r: int, group: int, label: int, query: kernels.NodeQuery) -> Candidates:
-        """The best pairs of a range; its bounds are those of now from here on."""
-        return candidates_of(self._noted(sums.of_range(r), r, group, label, query), label, query, None)
-
-    def _noted(
-        self, parts: Iterator[NodeSums], r: int, group: int, label: int, query: kernels.NodeQuery
-    ) -> Iterator[NodeSums]:
-        peaks, inverses = self._peaks[group, r], self._inverses[group, r]
-        for begin, end, sums in parts:
-            kernels.note_classes(sums, begin, end, label, query, self.index.df[begin:end], peaks, inverses)
-            yield begin, end, sums
-
     def _open_sums(self, sums: TreeSums) -> Iterator[NodeSums]:
         """Sums of the nodes that lie in several ranges."""
         lanes = sums.lanes.reshape(len(sums.lanes), -1)
@@ -133,3 +145,18 @@ class RangedSearch(Search):
         kernels.sum_documents(self._open_starts, self._open_documents, lanes, totals)
         for node, total in zip(self._open_nodes.tolist(), totals * sums.unit, strict=True):
             yield node, node + 1, total.reshape(1, -1)
+
+
+def findings_of_range(
+    sums: TreeSums, r: int, label: int, query: kernels.NodeQuery, df: np.ndarray, offset: int = 0
+) -> RangeFindings:
+    """What a range has for the labels from ``label`` on; the nodes of ``query`` and ``df`` begin with ``offset``."""
+    peaks, inverses = np.full(N_CLASSES, -np.inf), np.zeros(N_CLASSES)
+
+    def noted() -> Iterator[NodeSums]:
+        for begin, end, of_nodes in sums.of_range(r):
+            first, last = begin - offset, end - offset
+            kernels.note_classes(of_nodes, first, last, label, query, df[first:last], peaks, inverses)
+            yield first, last, of_nodes
+
+    return RangeFindings(candidates_of(noted(), label, query), peaks, inverses)

@@ -72,12 +72,12 @@ class Candidates:
 
     def violations(self) -> Violations:
         """The ``n_best`` best by (scaled gradient, then node and label)."""
-        return best_of([self], self.query)
+        return best_of([self.found], self.query)
 
 
-def best_of(candidates: Sequence[Candidates], query: NodeQuery) -> Violations:
+def best_of(found: Sequence[NodeCandidates], query: NodeQuery) -> Violations:
     """The ``n_best`` best by (scaled gradient, then node and label) of all."""
-    found = [part.found for part in candidates or [Candidates(query)]]
+    found = found or [Candidates(query).found]
     gradients = np.concatenate([part.scaled_gradients[: part.n_candidates[0]] for part in found])
     keys = np.concatenate([part.keys[: part.n_candidates[0]] for part in found])
     order = np.lexsort((keys, -gradients))[: query.n_best]
