@@ -179,7 +179,7 @@ def sampled(first_run: str, project: Path, tmp_path_factory: pytest.TempPathFact
     return folder
 
 
-@pytest.mark.parametrize("name", ["ngrams", "pairs", "network", "vectors"])
+@pytest.mark.parametrize("name", ["ngrams", "pairs", "network", "vectors", "large"])
 def test_each_config_trains_on_the_sample(name: str, sampled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of its workflow after those that all have, in this process."""
     monkeypatch.chdir(sampled)
@@ -213,6 +213,7 @@ def test_the_workflow_is_complete() -> None:
         "pairs": ["corpus", "unpack", "pairs-train", "pairs-evaluate"],
         "network": ["corpus", "network-train", "network-evaluate"],
         "vectors": ["corpus", "vectors-train", "vectors-evaluate"],
+        "large": ["corpus", "large-train", "large-evaluate"],
         "syntax": ["treebank", "syntax-train", "syntax-evaluate", "syntax-package"],
     }
     made = {path for command in COMMANDS.values() for path in command.get("outputs", [])}

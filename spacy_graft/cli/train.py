@@ -183,15 +183,18 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
 def check_files(config: Config, component: str, name: str) -> None:
     """Raise a CommandError if what the component is initialized with needs a file that is not given or not there."""
     for section in config.get("initialize", {}).get("components", {}).get(component, {}).values():
-        for value in section.values() if isinstance(section, dict) else ():
-            key = str(value).removeprefix("${paths.").removesuffix("}")
-            if value != f"${{paths.{key}}}" or key in OPTIONAL_PATHS:
-                continue
-            path = config["paths"].get(key)
-            if path is None:
-                raise CommandError(f"The config {name} needs a file: --paths.{key} FILE.")
-            if not Path(path).exists():
-                raise CommandError(f"There is no file or folder {path}, which --paths.{key} names.")
+        # Folders, such as that of an index, are made.
+        if not isinstance(section, dict) or "path" not in section:
+            continue
+        value = section["path"]
+        key = str(value).removeprefix("${paths.").removesuffix("}")
+        if value != f"${{paths.{key}}}" or key in OPTIONAL_PATHS:
+            continue
+        path = config["paths"].get(key)
+        if path is None:
+            raise CommandError(f"The config {name} needs a file: --paths.{key} FILE.")
+        if not Path(path).exists():
+            raise CommandError(f"There is no file or folder {path}, which --paths.{key} names.")
 
 
 def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
