@@ -34,7 +34,7 @@ def products(density: float) -> Iterator[dict[str, Any]]:
     totals = rng.normal(size=(1, DOCUMENTS))
     kinds = {}
     for kind, columns.DENSE in (("lists", 1.0), ("bits", 0.0)):
-        active = Active(columns.packed(lists, DOCUMENTS), rows, labels, np.ones(n_rows), weights)
+        active = Active(columns.packed_columns(lists, DOCUMENTS), rows, labels, np.ones(n_rows), weights)
         kinds[kind] = Design(active, 1, DOCUMENTS), active.columns.entries.nbytes / 1e6
     yield {}
     found: dict[str, Any] = {}

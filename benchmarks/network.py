@@ -34,7 +34,7 @@ from spacy_graft.graphs.sentiwordnet import SentiWordNet
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.solve.active import Active
-from spacy_graft.solve.columns import packed
+from spacy_graft.solve.columns import packed_columns
 from spacy_graft.solve.design import Design
 from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss
 
@@ -113,7 +113,7 @@ def our_evaluation(problem: Drawn, alpha: float, n_threads: int) -> Evaluation:
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
     lists = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), np.empty(0)
     none = np.zeros(len(features))
-    active = Active(packed(lists, len(loss.targets[0])), features, labels, none + 1.0, none)
+    active = Active(packed_columns(lists, len(loss.targets[0])), features, labels, none + 1.0, none)
     design = Design(active, *loss.targets.shape, n_threads)
     coupling = NetworkPenalty(problem.graph, learner(alpha), n_threads).coupling(features, labels, share)
 

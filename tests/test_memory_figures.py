@@ -41,7 +41,7 @@ from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.violations import Candidates
 from spacy_graft.solve.active import Active
-from spacy_graft.solve.columns import packed
+from spacy_graft.solve.columns import packed_columns
 from strategies import training_data
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -408,7 +408,7 @@ def bytes_of_an_entry_of_the_walk_with_a_value() -> float:
 def active(values: np.ndarray, n_documents: int = 1000) -> Active:
     starts, documents = np.array([0, 5, 10]), np.arange(10, dtype=np.int32)
     rows = np.zeros(6, np.int64)
-    return Active(packed((starts, documents, values), n_documents), rows, rows, np.ones(6), np.zeros(6))
+    return Active(packed_columns((starts, documents, values), n_documents), rows, rows, np.ones(6), np.zeros(6))
 
 
 def bytes_of_columns(chosen: Active) -> int:

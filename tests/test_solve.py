@@ -16,7 +16,7 @@ from spacy_graft.index.columns import concatenated, reordered
 from spacy_graft.solve import design as design_module
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
-from spacy_graft.solve.columns import PackedColumns, joined, packed
+from spacy_graft.solve.columns import PackedColumns, joined_columns, packed_columns
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
 from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
@@ -43,7 +43,7 @@ def random_problem(seed, n_labels=3, n=12, n_columns=6):
     documents = np.concatenate([np.flatnonzero(column) for column in matrix.T]).astype(np.int32)
     rows = np.tile(np.arange(n_columns), n_labels)
     labels = np.repeat(np.arange(n_labels), n_columns)
-    columns = packed((starts, documents, values), n)
+    columns = packed_columns((starts, documents, values), n)
     active = Active(columns, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
     logistic = n_labels == 1
     raw = rng.uniform(0.05, 1.0, (n_labels + logistic, n))
@@ -169,7 +169,7 @@ def of_random_pairs(columns, rng, n_labels):
 @given(seeds)
 def test_columns_of_bits_are_those_of_lists(seed):
     rng, parts, n = random_columns(seed)
-    lists, columns = concatenated(parts), joined([packed(part, n) for part in parts])
+    lists, columns = concatenated(parts), joined_columns([packed_columns(part, n) for part in parts])
     for found, expected in zip(columns.lists(), lists, strict=True):
         np.testing.assert_array_equal(found, expected, strict=True)
     assert columns.n_entries == len(lists[1])
@@ -188,7 +188,7 @@ def test_columns_of_bits_are_those_of_lists(seed):
 def test_products_of_bits_and_in_threads_are_the_same_bits(seed, n_labels):
     """As those of lists by one thread."""
     rng, parts, n = random_columns(seed)
-    columns = joined([packed(part, n) for part in parts])
+    columns = joined_columns([packed_columns(part, n) for part in parts])
     active = of_random_pairs(columns, rng, n_labels)
     lists = replace(active, columns=PackedColumns(*concatenated(parts), np.zeros(active.n_rows, np.bool_)))
     totals = rng.normal(size=(n_labels, n))
@@ -334,7 +334,7 @@ def test_objective_never_rises(seed):
 def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
     """At scores of 40 the loss has slope 1 and no curvature: plain Newton would go 10^17 far."""
     starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
-    columns = packed((starts, documents, np.empty(0)), 3)
+    columns = packed_columns((starts, documents, np.empty(0)), 3)
     active = Active(columns, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0]))
     loss = LogisticLoss(np.array([[0.0, 1.0, 0.0]]), np.ones(3))
     scores = np.array([[40.0, 40.0, 0.0]])
@@ -348,7 +348,7 @@ def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
 def test_zeros_leave_and_columns_are_renumbered():
     columns = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.arange(5.0)
     rows, labels = np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1])
-    active = Active(packed(columns, 5), rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
+    active = Active(packed_columns(columns, 5), rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
     left, used = active.without_zeros()
     np.testing.assert_array_equal(used, [False, False, True])
     documents, values = left.columns.column(0)

@@ -98,7 +98,7 @@ def model_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field
     if data is None:
         return spacy_graft.render(graft, style="global", page=True)
     with status_line("Classifying") as update:
-        examples = with_count(documents_of(nlp, graft, data, text_field, label_field), update, "documents")
+        examples = with_count(labelled_documents(nlp, graft, data, text_field, label_field), update, "documents")
         return spacy_graft.render(graft, style="global", examples=examples, page=True)
 
 
@@ -110,11 +110,11 @@ def card_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field:
     if data is None:
         return package_readme(nlp, graft, None, "")
     with status_line("Scoring") as update:
-        examples = list(with_count(documents_of(nlp, graft, data, text_field, label_field), update, "documents"))
+        examples = list(with_count(labelled_documents(nlp, graft, data, text_field, label_field), update, "documents"))
         return package_readme(nlp, graft, dataset_scores(graft, examples), data.name)
 
 
-def documents_of(
+def labelled_documents(
     nlp: Language, graft: TextCatGraft, data: Path, text_field: str, label_field: str
 ) -> Iterator[Example]:
     """Read labelled documents, with the annotation that the component needs."""

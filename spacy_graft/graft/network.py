@@ -149,7 +149,7 @@ class ClassEquations:
         return np.asarray(z)
 
 
-def rows_of(matrix: sparse.csr_array | sparse.csc_array) -> Matrix:
+def matrix_of_rows(matrix: sparse.csr_array | sparse.csc_array) -> Matrix:
     """The rows of a matrix, or the columns of one that is by columns."""
     return Matrix(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
 
@@ -176,7 +176,7 @@ class NetworkPenalty:
         #: What features that are no vertices pay, in units of w².
         self.outside = alpha if unlinked == "to_zero" else 0.0
         self.by_feature = sparse.csc_array(factor[:, np.flatnonzero(~graph.virtual)])
-        self.rows, self.columns = rows_of(sparse.csr_array(self.by_feature)), rows_of(self.by_feature)
+        self.rows, self.columns = matrix_of_rows(sparse.csr_array(self.by_feature)), matrix_of_rows(self.by_feature)
         self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
         self.classes = ClassEquations(self.of_classes) if self.of_classes.shape[1] else None
         self.n_threads = n_threads

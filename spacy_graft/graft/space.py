@@ -12,7 +12,7 @@ from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
 from ..solve.active import Active
-from ..solve.columns import PackedColumns, joined, packed
+from ..solve.columns import PackedColumns, joined_columns, packed_columns
 from .parts import Part, VertexPart
 from .steering import LockedPairs
 
@@ -116,7 +116,7 @@ class FeatureSpace:
             self.blocks = np.concatenate([self.blocks, np.full(len(new), b)])
             self.nodes = np.concatenate([self.nodes, new])
         self.set_rows(self.blocks, self.nodes)
-        return joined(columns)
+        return joined_columns(columns)
 
     def entered(self, active: Active, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> Active:
         """The active set with more pairs at weight zero, which are not in it yet."""
@@ -136,14 +136,16 @@ class FeatureSpace:
 
     def columns(self) -> PackedColumns:
         """The columns of all rows."""
-        by_part = joined([self._columns_of(part, self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)])
+        by_part = joined_columns(
+            [self._columns_of(part, self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)]
+        )
         return by_part.reordered(np.argsort(np.argsort(self.blocks, kind="stable")))
 
     def _columns_of(self, part: Part, nodes: np.ndarray) -> PackedColumns:
         """The columns of nodes, of which only so many are lists at a time."""
         at_once = LISTED // max(self.n_documents, 1) + 1
         chunks = range(0, len(nodes), at_once)
-        return joined([packed(part.columns(nodes[k : k + at_once]), self.n_documents) for k in chunks])
+        return joined_columns([packed_columns(part.columns(nodes[k : k + at_once]), self.n_documents) for k in chunks])
 
     def locked_rows(self) -> np.ndarray:
         """The rows of the locked pairs: int64 (pairs)."""

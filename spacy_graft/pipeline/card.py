@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .dataset_scores import DatasetScores, Estimate
 
 #: Labels whose features and scores are listed, and features for and against each.
-MAX_LABELS, MAX_FEATURES = 30, 5
+SHOWN_LABELS, SHOWN_FEATURES = 30, 5
 FOR_TEXTS_LIKE_THESE = """\
 It is meant for texts like those that it was trained on, in their language. Its probabilities say little about other
 texts: score it on a sample of your own before you use it. It does not see what its features do not name, such as the
@@ -63,7 +63,7 @@ def model_card(component: TextCatGraft) -> str:
     """What is known of a trained component without further documents."""
     sections = {
         "Intended use": intended_use(component),
-        "Training data": training_data(component),
+        "Training data": training_section(component),
         "Features": features_section(component),
         "Certificate": certificate(component),
         "Calibration": calibration(component),
@@ -74,12 +74,12 @@ def model_card(component: TextCatGraft) -> str:
 
 def intended_use(component: TextCatGraft) -> str:
     """What the component says of a text."""
-    labels, count = shortened(component.labels), len(component.labels)
+    labels, count = listed_first(component.labels), len(component.labels)
     says = f"one of {count} labels" if component.exclusive else f"any number of {count} labels"
     return f"A sparse linear classifier that gives each text {says}: {labels}.\n\n{FOR_TEXTS_LIKE_THESE}"
 
 
-def training_data(component: TextCatGraft) -> str:
+def training_section(component: TextCatGraft) -> str:
     """Numbers of documents."""
     report = component.report
     if report is None:
@@ -99,10 +99,10 @@ def features_section(component: TextCatGraft) -> str:
         return "The model has no features: it predicts the same for all texts."
     of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
     left_out = report.left_out if report is not None else []
-    without = f" Blocks that held-out documents did not need: {shortened(left_out)}." if left_out else ""
+    without = f" Blocks that held-out documents did not need: {listed_first(left_out)}." if left_out else ""
     rows = [
         (code(label), named(features, label, 1.0), named(features, label, -1.0))
-        for label in component.labels[:MAX_LABELS]
+        for label in component.labels[:SHOWN_LABELS]
     ]
     table = markdown_table(("Label", "Features for it", "Features against it"), rows)
     return (
@@ -113,7 +113,7 @@ def features_section(component: TextCatGraft) -> str:
 def named(features: Sequence[Feature], label: str, sign: float) -> str:
     """The features with weights of a sign that have the largest effects on a label."""
     found = sorted((f for f in features if sign * f.weights[label] > 0.0), key=lambda f: -f.effects[label])
-    return ", ".join(f"{code(f.text)} {f.weights[label]:+.2f}" for f in found[:MAX_FEATURES])
+    return ", ".join(f"{code(f.text)} {f.weights[label]:+.2f}" for f in found[:SHOWN_FEATURES])
 
 
 def certificate(component: TextCatGraft) -> str:
@@ -141,7 +141,7 @@ def calibration(component: TextCatGraft) -> str:
         parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on these documents.")
     if isinstance(component, TextCatGraftMultilabel):
         thresholds = ", ".join(
-            f"{code(label)} {component.thresholds[label]:.2f}" for label in component.labels[:MAX_LABELS]
+            f"{code(label)} {component.thresholds[label]:.2f}" for label in component.labels[:SHOWN_LABELS]
         )
         parts.append(f"A label is predicted from its threshold: {thresholds}.")
     return " ".join(parts) or "Not known: no documents were held out."
@@ -164,7 +164,7 @@ def scores_section(scores: DatasetScores, source: str) -> str:
         ("Label", "Documents", "Precision", "95% interval", "Recall", "95% interval"),
         [
             (code(label), f"{found.n_documents:,}", *percentages(found.precision), *percentages(found.recall))
-            for label, found in list(scores.labels.items())[:MAX_LABELS]
+            for label, found in list(scores.labels.items())[:SHOWN_LABELS]
         ],
     )
     return f"#### Scores on {code(source)}, {scores.n_documents:,} documents\n\n{total}\n\n{by_label}"
@@ -182,10 +182,10 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     return "\n".join(f"| {' | '.join(row)} |" for row in [columns, ["---"] * len(columns), *rows])
 
 
-def shortened(names: Sequence[str]) -> str:
+def listed_first(names: Sequence[str]) -> str:
     """Names, of many the first ones."""
-    more = f" and {len(names) - MAX_LABELS:,} more" if len(names) > MAX_LABELS else ""
-    return ", ".join(map(code, names[:MAX_LABELS])) + more
+    more = f" and {len(names) - SHOWN_LABELS:,} more" if len(names) > SHOWN_LABELS else ""
+    return ", ".join(map(code, names[:SHOWN_LABELS])) + more
 
 
 def code(text: str) -> str:

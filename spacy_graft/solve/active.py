@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .columns import PackedColumns, joined
+from .columns import PackedColumns, joined_columns
 from .kernels import Pairs
 
 
@@ -36,7 +36,7 @@ class Active:
     @classmethod
     def empty(cls) -> Active:
         none = np.empty(0, np.int64)
-        return cls(joined([]), none, none, np.empty(0), np.empty(0))
+        return cls(joined_columns([]), none, none, np.empty(0), np.empty(0))
 
     @property
     def n_rows(self) -> int:
@@ -71,7 +71,7 @@ class Active:
 
     def with_columns(self, columns: PackedColumns) -> Active:
         """More columns after those that are here, without pairs yet."""
-        return replace(self, columns=joined([self.columns, columns]))
+        return replace(self, columns=joined_columns([self.columns, columns]))
 
     def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty_weights: np.ndarray) -> Active:
         """More pairs, at weight zero."""

@@ -17,7 +17,7 @@ WORD = 32
 
 
 class PackedColumns(NamedTuple):
-    """Columns; kernels read them by :func:`.kernels.documents_of`.
+    """Columns; kernels read them by :func:`.kernels.column_documents`.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class PackedColumns(NamedTuple):
         return PackedColumns(*reordered(self[:3], order), self.are_bits[order])
 
 
-def packed(columns: Columns, n_documents: int) -> PackedColumns:
+def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
     """Lists as bits where they are dense."""
     starts, documents, values = columns
     lengths, n_words = np.diff(starts), -(-n_documents // WORD)
@@ -92,7 +92,7 @@ def packed(columns: Columns, n_documents: int) -> PackedColumns:
     return PackedColumns(new_starts, entries, values, are_bits)
 
 
-def joined(parts: Sequence[PackedColumns]) -> PackedColumns:
+def joined_columns(parts: Sequence[PackedColumns]) -> PackedColumns:
     """Columns one after the other."""
     are_bits = [np.empty(0, np.bool_), *(part.are_bits for part in parts)]
     return PackedColumns(*concatenated([part[:3] for part in parts]), np.concatenate(are_bits))

@@ -15,7 +15,7 @@ import numpy as np
 from .._numba import inlined, njit
 from .columns import PackedColumns
 from .vector_kernels import (
-    COUNTS,
+    BIT_COUNTS,
     PLACES,
     add_where,
     places_of_bits,
@@ -28,7 +28,7 @@ from .vector_kernels import (
 )
 
 #: Rows whose sums are in the processor's cache while they are written column by column.
-ROWS_AT_ONCE = 256
+ROWS_OF_LANES = 256
 
 
 class Pairs(NamedTuple):
@@ -82,18 +82,18 @@ class Quadratic(NamedTuple):
 
 
 @inlined
-def documents_of(starts, entries, are_bits, row, room):
+def column_documents(starts, entries, are_bits, row, room):
     """Write the documents of a column, ascending, into ``room``, int32 with 8 more than there are; returns how many."""
     begin, end = starts[row], starts[row + 1]
     if are_bits[row]:
-        return places_of_bits(entries, begin, end, PLACES, COUNTS, room)
+        return places_of_bits(entries, begin, end, PLACES, BIT_COUNTS, room)
     for e in range(begin, end):
         room[e - begin] = entries[e]
     return end - begin
 
 
 @inlined
-def place_of(documents, begin, end, document):
+def place_of_document(documents, begin, end, document):
     """The first place from ``begin`` on whose document is not before ``document``; ``end`` if there is none."""
     while begin < end:
         middle = (begin + end) // 2
@@ -122,8 +122,8 @@ def spread(pairs, weights, sums, first, last):
                     if entries[begin + i // 32] >> (i % 32) & 1:
                         out[i] += weight
             else:
-                begin = place_of(entries, begin, end, first) if first > 0 else begin
-                end = place_of(entries, begin, end, last) if last < out.shape[0] else end
+                begin = place_of_document(entries, begin, end, first) if first > 0 else begin
+                end = place_of_document(entries, begin, end, last) if last < out.shape[0] else end
                 for e in range(begin, end):
                     out[entries[e]] += weight * values[e] if values.shape[0] else weight
 
@@ -170,7 +170,7 @@ def collect_columns(pairs, totals, sums, squared):
     (starts, entries, values, are_bits), rows, labels = pairs
     room = np.empty(totals.shape[1] + 8, np.int32)
     for j in range(rows.shape[0]):
-        begin, n = starts[rows[j]], documents_of(starts, entries, are_bits, rows[j], room)
+        begin, n = starts[rows[j]], column_documents(starts, entries, are_bits, rows[j], room)
         if values.shape[0]:
             has_values = not are_bits[rows[j]]
             sums[j] = weighted_column_sum(totals[labels[j]], room, n, values, begin, has_values, squared)
@@ -185,7 +185,7 @@ def fill(pairs, totals, dense):
     room = np.empty(totals.shape[0] + 8, np.int32)
     for j in range(rows.shape[0]):
         begin, has_values = starts[rows[j]], values.shape[0] > 0 and not are_bits[rows[j]]
-        for e in range(documents_of(starts, entries, are_bits, rows[j], room)):
+        for e in range(column_documents(starts, entries, are_bits, rows[j], room)):
             i = room[e]
             dense[j, i] = totals[i]
             if has_values:
@@ -221,9 +221,9 @@ def sums_of_rows(starts, entries, values, lanes, sums):
 @njit
 def products_of_rows(starts, entries, values, lanes, products, begin, end):
     """Write the same of the rows ``begin .. end``, each column of ``lanes`` for itself: into ``products`` (n, rows)."""
-    sums = np.empty((ROWS_AT_ONCE, lanes.shape[1]))
-    for first in range(begin, end, ROWS_AT_ONCE):
-        last = min(first + ROWS_AT_ONCE, end)
+    sums = np.empty((ROWS_OF_LANES, lanes.shape[1]))
+    for first in range(begin, end, ROWS_OF_LANES):
+        last = min(first + ROWS_OF_LANES, end)
         sums_of_rows(starts[first : last + 1], entries, values, lanes, sums)
         for column in range(products.shape[0]):
             for k in range(first, last):
@@ -261,7 +261,7 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
     largest = 0.0
     for j in order:
         y = labels[j]
-        begin, n = starts[rows[j]], documents_of(starts, entries, are_bits, rows[j], room)
+        begin, n = starts[rows[j]], column_documents(starts, entries, are_bits, rows[j], room)
         has_values = values.shape[0] > 0 and not are_bits[rows[j]]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
         v = model.gradient[j] - 2.0 * model.quadratic[j] * weights[j] - network_gradient[j]

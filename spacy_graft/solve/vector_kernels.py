@@ -48,7 +48,7 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
             row = builder.load(columns(lanes, i), align=8)
             if valued:
                 value = builder.load(builder.gep(values.data, [e]))
-                row = builder.fmul(repeated(builder, value, ir.DoubleType(), size), row)
+                row = builder.fmul(lanes_with(builder, value, ir.DoubleType(), size), row)
             builder.store(builder.fadd(builder.load(total), row), total)
         builder.store(builder.load(total), columns(sums, k), align=8)
 
@@ -63,17 +63,17 @@ weighted_sum_one, weighted_sum_four, weighted_sum_eight = (row_sum(size, valued=
 PLACES = np.array(
     [[*(j for j in range(8) if byte >> j & 1), *(0,) * (8 - byte.bit_count())] for byte in range(256)], np.uint8
 )
-COUNTS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
+BIT_COUNTS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
-def repeated(builder, value, type_, size):
+def lanes_with(builder, value, type_, size):
     """A vector of one value."""
     lane = ir.IntType(32)
     one = builder.insert_element(ir.Constant(ir.VectorType(type_, size), ir.Undefined), value, lane(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(lane, size), [0] * size))
 
 
-def bytes_of(builder, entries, begin):
+def pointer_to_bytes(builder, entries, begin):
     """Where the bytes of int32 ``entries`` are from entry ``begin`` on."""
     return builder.bitcast(builder.gep(entries.data, [begin]), ir.IntType(8).as_pointer())
 
@@ -89,7 +89,7 @@ def add_typed(_, sums, entries, begin, first, last, value):
         sums, entries = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1))
         _, _, begin, first, last, value = arguments
         integer, number = context.get_value_type(types.intp), ir.DoubleType()
-        bits, values = bytes_of(builder, entries, begin), repeated(builder, value, number, 8)
+        bits, values = pointer_to_bytes(builder, entries, begin), lanes_with(builder, value, number, 8)
         with cgutils.for_range_slice(builder, first, last, integer(1), integer) as (k, _):
             there = builder.bitcast(builder.load(builder.gep(bits, [k])), ir.VectorType(ir.IntType(1), 8))
             place = builder.gep(sums.data, [builder.mul(k, integer(8))])
@@ -114,13 +114,13 @@ def places_typed(_, entries, begin, end, places, counts, out):
         )
         _, begin, end = arguments[:3]
         integer, number, byte = context.get_value_type(types.intp), ir.IntType(32), ir.IntType(8)
-        bits, n_bytes = bytes_of(builder, entries, begin), builder.mul(builder.sub(end, begin), integer(4))
+        bits, n_bytes = pointer_to_bytes(builder, entries, begin), builder.mul(builder.sub(end, begin), integer(4))
         n_found = cgutils.alloca_once_value(builder, integer(0))
         with cgutils.for_range_slice(builder, integer(0), n_bytes, integer(1), integer) as (k, _):
             value = builder.zext(builder.load(builder.gep(bits, [k])), integer)
             of_value = builder.gep(places.data, [builder.mul(value, integer(8))])
             offsets = builder.load(builder.bitcast(of_value, ir.VectorType(byte, 8).as_pointer()), align=1)
-            base = repeated(builder, builder.trunc(builder.mul(k, integer(8)), number), number, 8)
+            base = lanes_with(builder, builder.trunc(builder.mul(k, integer(8)), number), number, 8)
             found = builder.add(builder.zext(offsets, ir.VectorType(number, 8)), base)
             n_before = builder.load(n_found)
             target = builder.bitcast(builder.gep(out.data, [n_before]), ir.VectorType(number, 8).as_pointer())
