@@ -105,7 +105,9 @@ def features_section(component: TextCatGraft) -> str:
         for label in component.labels[:MAX_LABELS]
     ]
     table = markdown_table(("Label", "Features for it", "Features against it"), rows)
-    return f"{len(features):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n{table}"
+    return (
+        f"{len(features):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n{table}"
+    )
 
 
 def named(features: Sequence[Feature], label: str, sign: float) -> str:
