@@ -3,20 +3,19 @@
     python -m pip install spacy-graft fastapi uvicorn
     MODEL=training/model-best uvicorn --factory service:app_of_environment --workers 2
 
-``POST /classify`` takes ``{"text": "..."}``. ``POST /stream`` takes JSON lines of the same form, as many as you like,
-and answers with a line for each while others are still being sent.
+``POST /classify`` takes ``{"text": "..."}``. ``POST /stream`` takes JSON lines of the same form, and answers with a
+line for each: the first answers are sent while later texts are classified.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
 
 import spacy
 from fastapi import FastAPI, HTTPException, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from spacy.language import Language
@@ -25,8 +24,8 @@ from spacy_graft.pipeline.components import graft_component
 
 #: Characters of a text and of a word: spaCy's tokenizer is quadratic in the length of a word without white space.
 MAX_CHARACTERS, MAX_WORD = 20_000, 100
-#: Bytes of a line of a stream, which may be escaped; texts that are classified together.
-MAX_LINE, BATCH = 12 * MAX_CHARACTERS + 1_000, 32
+#: Bytes of the lines of a stream; texts that are classified together.
+MAX_BODY, BATCH = 8_000_000, 32
 #: Words and phrases of an explanation.
 TOP = 5
 
@@ -83,42 +82,29 @@ def answers(nlp: Language, questions: list[Question]) -> list[Answer]:
     return found
 
 
-async def lines_of(request: Request) -> AsyncIterator[bytes]:
-    """The lines of a body as they arrive; a line that is too long ends the stream."""
-    rest = b""
+async def bounded_body(request: Request) -> bytes:
+    """Read a body; one that is too large is refused before it is read to its end."""
+    body = bytearray()
     async for chunk in request.stream():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line
-        if len(rest) > MAX_LINE:
-            yield rest
-            return
-    if rest:
-        yield rest
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at a time.")
+    return bytes(body)
 
 
 def parsed(number: int, line: bytes) -> Question | Problem:
     """Read a line of a stream."""
-    if len(line) > MAX_LINE:
-        return Problem(line=number, error=f"the line has more than {MAX_LINE} bytes")
     try:
         return Question.model_validate_json(line)
     except ValidationError as error:
         return Problem(line=number, error=error.errors()[0]["msg"])
 
 
-async def answered(nlp: Language, request: Request) -> AsyncIterator[str]:
-    """A line for each line of the body, in batches: never more than one batch is in memory."""
-    number, batch = 0, list[Question | Problem]()
-    async for line in lines_of(request):
-        number += 1
-        if line.strip():
-            batch.append(parsed(number, line))
-        if len(batch) == BATCH:
-            yield await run_in_threadpool(text_of_batch, nlp, batch)
-            batch = []
-    if batch:
-        yield await run_in_threadpool(text_of_batch, nlp, batch)
+def answered(nlp: Language, body: bytes) -> Iterator[str]:
+    """Answer the lines of a body, in batches that are sent as soon as they are classified."""
+    numbered = ((number, line) for number, line in enumerate(body.splitlines(), start=1) if line.strip())
+    while batch := [parsed(number, line) for number, line in islice(numbered, BATCH)]:
+        yield text_of_batch(nlp, batch)
 
 
 def text_of_batch(nlp: Language, batch: list[Question | Problem]) -> str:
@@ -143,7 +129,9 @@ def make_app(nlp: Language) -> FastAPI:
     async def stream(request: Request) -> StreamingResponse:
         if request.headers.get("content-type", "").partition(";")[0] != "application/x-ndjson":
             raise HTTPException(415, "Send JSON lines, with the content type application/x-ndjson.")
-        return StreamingResponse(answered(nlp, request), media_type="application/x-ndjson")
+        body = await bounded_body(request)
+        # An ordinary iterator: it is run in threads.
+        return StreamingResponse(answered(nlp, body), media_type="application/x-ndjson")
 
     @app.get("/health")
     def health() -> dict[str, list[str]]:
