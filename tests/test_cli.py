@@ -33,6 +33,9 @@ from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
 COMMANDS = [
+    "train",
+    "evaluate",
+    "convert",
     "explain",
     "classify",
     "features",
