@@ -130,7 +130,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
-    vectors_ridge: float = 0.3
+    vectors_ridge: float = 0.1
     constraints: Constraints | None = None
     stability: float | bool = False
     stability_pairs: int = 25
