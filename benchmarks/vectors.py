@@ -66,7 +66,7 @@ BATCH = 256
 #: Columns of word vectors; they are the principal axes of the most frequent words.
 COLUMNS, FREQUENT = 300, 20_000
 #: a of the mean of word vectors, as in ``spacy_graft.Vectors.v1``.
-SMOOTHING = 0.03
+SMOOTHING = 0.01
 Result = dict[str, Any]
 
 INTRODUCTION = f"""# Word vectors
