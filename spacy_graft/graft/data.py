@@ -11,6 +11,7 @@ import numpy as np
 from ..extract.bags import Bags
 from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
+from ..index.places import InMemory
 
 if TYPE_CHECKING:
     from ..index.items import ItemIndex
@@ -57,6 +58,8 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
+    place : InMemory
+        Where indexes are made and kept.
     names : FeatureNames, optional
         Where the learner has constraints: how features are named.
     vectors : DocumentVectors, optional
@@ -79,6 +82,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
+    place: InMemory = field(default_factory=InMemory)
     names: FeatureNames | None = None
     vectors: DocumentVectors | None = None
     indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None

@@ -97,5 +97,5 @@ class Refits:
         if not objective.settings.length_normalisation or not active.n_rows:
             return objective.mean_scale, objective.scale, np.empty(0)
         shares = length_shares(self._state.space.df(), objective.data.n_documents)
-        lengths = bounded_lengths(row_totals(active.columns, shares, objective.data.n_documents))
+        lengths = bounded_lengths(row_totals(active.columns.lists(), shares, objective.data.n_documents))
         return *document_weights(lengths, True), shares

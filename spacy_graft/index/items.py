@@ -12,7 +12,10 @@ from ..extract.bags import Bags
 from . import item_kernels, kernels
 from .columns import Columns, concatenated
 from .fingerprints import column_numbers
-from .sums import lanes_of, room_for
+from .sums import NodeSums, passes, room_for
+
+#: For a thread to work on by itself.
+ITEMS_OF_RANGE = 64 * kernels.CHUNK
 
 
 @dataclass(frozen=True)
@@ -117,15 +120,13 @@ class ItemIndex:
         """An index of the chosen nodes."""
         return ItemIndex(self.symbols[chosen], *self.columns(chosen), self.n_documents)
 
+    def range_sums(self, lanes: np.ndarray) -> ItemSums:
+        """Sums of float64 lanes, times the values of the items, over each column (see :mod:`.sums`)."""
+        return ItemSums(self, lanes)
+
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
         """Sum ``values`` (n_documents, k), times those of the items, over each column: as :meth:`NgramIndex.passes`."""
-        for column, lanes in lanes_of(values):
-            add_up = item_kernels.column_sums_of_one if lanes.ndim == 1 else item_kernels.column_sums
-            sums = room_for(lanes)
-            for begin in range(0, self.n_nodes, kernels.CHUNK):
-                end = min(begin + kernels.CHUNK, self.n_nodes)
-                add_up(self.starts, self.documents, self.values, lanes, begin, end, sums)
-                yield column, begin, end, sums
+        return passes(self, values)
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the documents of each node: ``dtype`` (n_nodes, k)."""
@@ -138,3 +139,25 @@ class ItemIndex:
         return list(map(np.atleast_1d, self.symbols[np.asarray(nodes, np.int64)]))
 
     longest_ngrams = ngrams
+
+
+class ItemSums:
+    """Sums of lanes, float64 (documents) or (documents, LANES), over columns of items."""
+
+    def __init__(self, index: ItemIndex, lanes: np.ndarray) -> None:
+        self.index = index
+        self.lanes = lanes
+        self.n_ranges = -(-index.n_nodes // ITEMS_OF_RANGE)
+
+    def of_range(self, r: int) -> Iterator[NodeSums]:
+        index, lanes = self.index, self.lanes
+        add_up = item_kernels.column_sums_of_one if lanes.ndim == 1 else item_kernels.column_sums
+        sums = room_for(lanes)
+        end_of_range = min((r + 1) * ITEMS_OF_RANGE, index.n_nodes)
+        for begin in range(r * ITEMS_OF_RANGE, end_of_range, kernels.CHUNK):
+            end = min(begin + kernels.CHUNK, end_of_range)
+            add_up(index.starts, index.documents, index.values, lanes, begin, end, sums)
+            yield begin, end, sums
+
+    def of_open_nodes(self) -> Iterator[NodeSums]:
+        return iter(())

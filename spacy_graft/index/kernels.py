@@ -89,6 +89,18 @@ def equal_runs(codes, one, other, length):
 
 
 @njit
+def table_of_runs(codes, places, lengths, n_runs, size):
+    """The numbers of runs by their hashes, -1 where a slot is empty: int32 (size)."""
+    table = np.full(size, -1, np.int32)
+    for run in range(n_runs):
+        slot = run_hash(codes, places[run], places[run] + lengths[run]) & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = run
+    return table
+
+
+@njit
 def distinct_runs(codes, starts, has_breaks, most):
     """Find the distinct runs of a stream, in the order in which they first stand in it.
 
@@ -115,9 +127,7 @@ def distinct_runs(codes, starts, has_breaks, most):
     places, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
     last_document, n_documents = np.empty(most, np.int32), np.empty(most, np.int32)
     of_document, run_of_document = np.empty(most, np.int32), np.empty(most, np.int32)
-    size = 16
-    while size < 2 * most:
-        size *= 2
+    size = 2**16
     table = np.full(size, -1, np.int32)
     n_runs = n_pairs = 0
     for document in range(starts.shape[0] - 1):
@@ -137,6 +147,9 @@ def distinct_runs(codes, starts, has_breaks, most):
                     places[run], lengths[run] = begin, end - begin
                     last_document[run], n_documents[run] = -1, 0
                     n_runs += 1
+                    if 2 * n_runs > size:
+                        size *= 4
+                        table = table_of_runs(codes, places, lengths, n_runs, size)
                 if last_document[run] != document:
                     last_document[run] = document
                     n_documents[run] += 1
@@ -156,88 +169,49 @@ def distinct_runs(codes, starts, has_breaks, most):
 
 
 @njit
-def joined_runs(codes, new_ranks, places, lengths):
-    """Write runs one after the other, a break after each.
-
-    Returns
-    -------
-    symbols : uint32
-        ``new_ranks`` of their codes.
-    run_of : int32
-        The run of each symbol.
-    """
-    n_symbols = lengths.shape[0]
-    for length in lengths:
-        n_symbols += length
-    symbols, run_of = np.zeros(n_symbols, np.uint32), np.empty(n_symbols, np.int32)
+def join_runs(codes, new_ranks, places, lengths, symbols):
+    """Write ``new_ranks`` of the codes of runs into ``symbols`` one after the other, a break (0) after each."""
     place = 0
     for run in range(lengths.shape[0]):
         for i in range(places[run], places[run] + lengths[run]):
             symbols[place] = new_ranks[codes[i]]
-            run_of[place] = run
             place += 1
-        run_of[place] = run
+        symbols[place] = 0
         place += 1
-    return symbols, run_of
 
 
 @njit
-def leaves(suffixes, lcp, run_of, run_lengths, bounds, documents):
+def leaves(lcp, runs, run_lengths, bounds, documents):
     """Repeat suffixes for each document of their run.
 
     Parameters
     ----------
-    run_lengths : int32 (symbols)
-        Symbols from each position to the next break, cut at the longest n-gram.
+    lcp : int32 (suffixes + 1)
+    runs : int32 (suffixes)
+    run_lengths : int32 (suffixes)
+        Symbols from each suffix to the next break, cut at the longest n-gram.
     bounds, documents
         As of :func:`distinct_runs`.
 
     Returns
     -------
     suffixes, lcp, documents : int32
-        Of the leaves.
+        Of the leaves; a suffix is its number among these.
     """
     n_leaves = 0
-    for suffix in suffixes:
-        n_leaves += bounds[run_of[suffix] + 1] - bounds[run_of[suffix]]
+    for run in runs:
+        n_leaves += bounds[run + 1] - bounds[run]
     suffix_of, document_of = np.empty(n_leaves, np.int32), np.empty(n_leaves, np.int32)
-    prefixes = np.zeros(n_leaves + 1, np.int32)
+    prefixes = np.empty(n_leaves + 1, np.int32)
     leaf = 0
-    for i in range(suffixes.shape[0]):
-        suffix = suffixes[i]
+    for i in range(runs.shape[0]):
         prefix = lcp[i]
-        for e in range(bounds[run_of[suffix]], bounds[run_of[suffix] + 1]):
-            suffix_of[leaf], prefixes[leaf], document_of[leaf] = suffix, prefix, documents[e]
-            prefix = run_lengths[suffix]
+        for e in range(bounds[runs[i]], bounds[runs[i] + 1]):
+            suffix_of[leaf], prefixes[leaf], document_of[leaf] = i, prefix, documents[e]
+            prefix = run_lengths[i]
             leaf += 1
+    prefixes[leaf] = lcp[runs.shape[0]]
     return suffix_of, prefixes, document_of
-
-
-@njit
-def common_prefixes(symbols, suffixes, max_length):
-    """LCP array, by way of the permuted one (Kärkkäinen, Manzini & Puglisi, CPM 2009), cut at breaks.
-
-    Cutting keeps the method's invariant (dropping the first symbol shortens a common prefix by one at the most),
-    since suffixes that agree up to a break are neighbours. One entry, 0, more than there are suffixes.
-    """
-    plcp = np.full(symbols.shape[0], -1, np.int32)
-    for i in range(1, suffixes.shape[0]):
-        plcp[suffixes[i]] = suffixes[i - 1]
-    length = 0
-    for i in range(symbols.shape[0]):
-        j = plcp[i]
-        if j < 0:
-            length = 0
-            continue
-        while symbols[i + length] == symbols[j + length] and symbols[i + length] != 0:
-            length += 1
-        plcp[i] = length
-        if length > 0:
-            length -= 1
-    lcp = np.zeros(suffixes.shape[0] + 1, np.int32)
-    for i in range(1, suffixes.shape[0]):
-        lcp[i] = min(plcp[suffixes[i]], max_length)
-    return lcp
 
 
 @inlined
@@ -314,7 +288,21 @@ def net_events(adds, chain, cancelled, documents, net, events, n_events):
 
 
 @njit
-def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_df, stack, nodes, bounds, events):
+def fill_interval_nodes(
+    suffixes,
+    lcp,
+    documents,
+    run_lengths,
+    n_documents,
+    min_df,
+    open_before,
+    open_after,
+    stack,
+    nodes,
+    places,
+    bounds,
+    events,
+):
     """Fill the nodes and their events, in one pass over the leaves with a stack of open intervals.
 
     The stack is that of Abouelhoda, Kurtz & Ohlebusch (2004); distinct documents are counted by the colour-set-size
@@ -324,22 +312,27 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
 
     Parameters
     ----------
-    suffixes, lcp, documents : int32
-        Of the leaves.
+    suffixes : int32 or int64, lcp : int32, documents : int32
+        Of the leaves. The first and the last entry of ``lcp`` are what the first leaf shares with the one before it,
+        and the last with the one after it, where these are some of all leaves; 0 else.
     run_lengths : int32
         Longest n-gram that begins at each leaf. Looked at only if ``min_df`` is 1, where a leaf by itself is a
         node of one document; may be empty otherwise.
+    open_before, open_after : int32
+        Depths, ascending, of the intervals that hold the first leaf and the one before it, and of those that hold the
+        last one and the one after it. These are nodes, whatever the number of their documents here.
     stack : int32 (largest of ``lcp`` + 3, 7)
         Room for the open intervals.
-    nodes : int32 (capacity, 4), bounds : int64 (2 * capacity + 1), events : int32 (2 * leaves)
-        Filled here; a row of ``nodes`` is (first, longest, df, place), ``place`` a position in ``symbols`` where the
-        n-grams stand. The caller gives a capacity of one node a leaf (two if ``min_df`` is 1); pages that are
-        never touched cost nothing.
+    nodes : int32 (capacity, 3), places : int32 or int64 (capacity), bounds : int64 (2 * capacity + 1)
+    events : int32 (2 * leaves)
+        Filled here; a row of ``nodes`` is (first, longest, df), ``places`` are positions in ``symbols`` where the
+        n-grams stand. The caller gives a capacity of one node a leaf (two if ``min_df`` is 1), and one for each open
+        interval; pages that are never touched cost nothing.
 
     Returns
     -------
     int
-        The number of nodes.
+        The number of nodes, those that are open after the last leaf among them: the last ones.
     """
     chain = np.empty(suffixes.shape[0], np.int32)
     waiting = np.empty(suffixes.shape[0], np.int32)
@@ -348,9 +341,14 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
     net = np.zeros(n_documents, np.int32)
     top = 0
     open_interval(stack, top, 0, 0, 0, 0)
+    for depth in open_before:
+        top += 1
+        open_interval(stack, top, depth, 0, 0, 0)
+    n_before = top
     k = 0
     bounds[0] = 0
 
+    ending = False
     for leaf in range(suffixes.shape[0]):
         ahead = lcp[leaf + 1]
         document = documents[leaf]
@@ -358,7 +356,7 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
             top += 1
             open_interval(stack, top, ahead, leaf, k, n_waiting)
         if min_df == 1 and run_lengths[leaf] > max(lcp[leaf], ahead):
-            nodes[k, 0], nodes[k, 1], nodes[k, 2], nodes[k, 3] = k, run_lengths[leaf], 1, suffixes[leaf]
+            nodes[k, 0], nodes[k, 1], nodes[k, 2], places[k] = k, run_lengths[leaf], 1, suffixes[leaf]
             events[bounds[2 * k]] = document
             bounds[2 * k + 1] = bounds[2 * k + 2] = bounds[2 * k] + 1
             k += 1
@@ -369,24 +367,50 @@ def fill_interval_nodes(suffixes, lcp, documents, run_lengths, n_documents, min_
             add_cancel(stack, top, chain, leaf, previous[document])
         previous[document] = leaf
 
-        while stack[top, DEPTH] > ahead:
-            df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
-            if df >= min_df:
-                nodes[k, 0], nodes[k, 1] = stack[top, FIRST], stack[top, DEPTH]
-                nodes[k, 2], nodes[k, 3] = df, suffixes[leaf]
-                adds = waiting[stack[top, WAITING] : n_waiting]
-                bounds[2 * k + 1], bounds[2 * k + 2] = net_events(
-                    adds, chain, stack[top, HEAD], documents, net, events, bounds[2 * k]
-                )
-                n_waiting = stack[top, WAITING]
-                stack[top, HEAD] = stack[top, TAIL] = -1
-                k += 1
-            if stack[top - 1, DEPTH] < ahead:
-                stack[top, DEPTH] = ahead
-            else:
-                hand_down(stack, top, chain)
-                top -= 1
+        while True:
+            while stack[top, DEPTH] > ahead:
+                df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
+                if df >= min_df or top <= n_before or (ending and is_one_of(stack[top, DEPTH], open_after)):
+                    nodes[k, 0], nodes[k, 1], nodes[k, 2] = stack[top, FIRST], stack[top, DEPTH], df
+                    places[k] = suffixes[leaf]
+                    adds = waiting[stack[top, WAITING] : n_waiting]
+                    bounds[2 * k + 1], bounds[2 * k + 2] = net_events(
+                        adds, chain, stack[top, HEAD], documents, net, events, bounds[2 * k]
+                    )
+                    n_waiting = stack[top, WAITING]
+                    stack[top, HEAD] = stack[top, TAIL] = -1
+                    k += 1
+                if stack[top - 1, DEPTH] < ahead:
+                    stack[top, DEPTH] = ahead
+                else:
+                    hand_down(stack, top, chain)
+                    top -= 1
+                    n_before = min(n_before, top)
+            if leaf < suffixes.shape[0] - 1 or ahead == 0:
+                break
+            # After the last leaf, what goes on is closed, from the deepest interval up.
+            ending = True
+            ahead = largest_below(ahead, open_after)
     return k
+
+
+@inlined
+def is_one_of(depth, depths):
+    """Whether it is one of them."""
+    found = False
+    for other in depths:
+        found |= other == depth
+    return found
+
+
+@inlined
+def largest_below(depth, depths):
+    """The last of ascending depths that is smaller, or 0."""
+    largest = 0
+    for other in depths:
+        if other < depth:
+            largest = other
+    return largest
 
 
 @njit
@@ -428,8 +452,8 @@ def columns(first, bounds, events, chosen, starts, n_documents):
 
 
 @njit
-def equal_columns(keys, df, shortest, longest, simplest, longest_node):
-    """Group nodes of equal documents.
+def equal_columns(keys, df, shortest, longest, simplest, longest_node, part, n_parts):
+    """Group nodes of equal documents, those of one part of the keys.
 
     Parameters
     ----------
@@ -439,14 +463,21 @@ def equal_columns(keys, df, shortest, longest, simplest, longest_node):
         Becomes true for the one node of each group with the shortest n-gram, the first of them; all false before.
     longest_node : int32 (nodes)
         Becomes, of such a node, the node of its group with the longest n-gram, the first of them; itself before.
+    part, n_parts : int
+        Which of how many parts; their number is a power of two.
 
     Open addressing, at least half of the table empty.
     """
+    n_keys = 0
+    for key in keys:
+        n_keys += (key >> 32) & (n_parts - 1) == part
     size = 16
-    while size < 2 * keys.shape[0]:
+    while size < 2 * n_keys:
         size *= 2
     table = np.full(size, -1, np.int32)
     for k in range(keys.shape[0]):
+        if (keys[k] >> 32) & (n_parts - 1) != part:
+            continue
         slot = keys[k] & (size - 1)
         while table[slot] >= 0:
             other = table[slot]
@@ -466,13 +497,22 @@ def equal_columns(keys, df, shortest, longest, simplest, longest_node):
 
 
 @njit
-def node_sums(level, bounds, events, lanes, carried, sums):
+def node_sums(level, bounds, events, lanes, units, carried, sums):
     """Sums over the distinct documents of consecutive nodes into ``sums``, in post-order.
 
-    ``level`` and ``bounds`` are those of these nodes, ``events`` those of all.
+    Parameters
+    ----------
+    level, bounds
+        Those of these nodes.
+    events
+        Those of all nodes.
+    lanes : int64 (documents, LANES)
+        What is summed, in units of ``units``, float64 (LANES); modulo 2⁶⁴, so that the order does not matter.
+    carried : int64 (levels + 1, LANES)
+        Between calls, what the finished nodes of each level give to their parent: all zero before the first call.
+    sums : float64 (nodes, LANES)
 
-    ``carried`` (levels + 1, LANES) holds, between calls, what the finished nodes of each level give to their parent:
-    all zero before the first call. Costs one row of ``lanes`` an event.
+    Costs one row of ``lanes`` an event.
     """
     for k in range(level.shape[0]):
         # Rows are indexed and never sliced: a slice would count references, once an event.
@@ -480,7 +520,7 @@ def node_sums(level, bounds, events, lanes, carried, sums):
         a0, a1, a2, a3 = carried[below, 0], carried[below, 1], carried[below, 2], carried[below, 3]
         a4, a5, a6, a7 = carried[below, 4], carried[below, 5], carried[below, 6], carried[below, 7]
         for j in range(LANES):
-            carried[below, j] = 0.0
+            carried[below, j] = 0
         for e in range(bounds[2 * k], bounds[2 * k + 1]):
             i = events[e]
             a0 += lanes[i, 0]
@@ -501,17 +541,23 @@ def node_sums(level, bounds, events, lanes, carried, sums):
             a5 -= lanes[i, 5]
             a6 -= lanes[i, 6]
             a7 -= lanes[i, 7]
-        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0, a1, a2, a3
-        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4, a5, a6, a7
-        for j in range(LANES):
-            carried[above, j] += sums[k, j]
+        sums[k, 0], sums[k, 1], sums[k, 2], sums[k, 3] = a0 * units[0], a1 * units[1], a2 * units[2], a3 * units[3]
+        sums[k, 4], sums[k, 5], sums[k, 6], sums[k, 7] = a4 * units[4], a5 * units[5], a6 * units[6], a7 * units[7]
+        carried[above, 0] += a0
+        carried[above, 1] += a1
+        carried[above, 2] += a2
+        carried[above, 3] += a3
+        carried[above, 4] += a4
+        carried[above, 5] += a5
+        carried[above, 6] += a6
+        carried[above, 7] += a7
 
 
 @njit
-def node_sums_of_one(level, bounds, events, lane, carried, sums):
-    """The same of one lane (documents), in the same order, with ``carried`` (levels + 1) and ``sums`` (nodes, 1).
+def node_sums_of_one(level, bounds, events, lane, unit, carried, sums):
+    """The same of one lane, int64 (documents), with ``carried`` (levels + 1) and ``sums`` (nodes, 1).
 
-    All three are float64, or int64 for sums modulo 2⁶⁴.
+    ``unit`` and ``sums`` are float64, or int64 for the sums themselves.
     """
     for k in range(level.shape[0]):
         total = carried[level[k] + 1]
@@ -520,5 +566,5 @@ def node_sums_of_one(level, bounds, events, lane, carried, sums):
             total += lane[events[e]]
         for e in range(bounds[2 * k + 1], bounds[2 * k + 2]):
             total -= lane[events[e]]
-        sums[k, 0] = total
+        sums[k, 0] = total * unit
         carried[level[k]] += total

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
+from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .sums import keys_by_node, passes, sums_by_node
+from .shards import Assembly, Shard, ShardNodes, cuts, nodes_of_shard, nodes_of_shards, nodes_of_suffixes
+from .suffixes import Suffixes
+from .sums import RangedTree, TreeSums, passes, sums_by_node
+from .texts import RankedText
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
@@ -31,8 +37,10 @@ class NgramIndex:
         Ranks, see :mod:`spacy_graft.index.kernels`.
     alphabet : uint32 or uint64
         The stream's symbol of each rank; entry 0 (the break) is unused.
-    nodes : int32 (n_nodes, 4)
-        Columns first, longest, df, place.
+    nodes : int32 (n_nodes, 3)
+        Columns first, longest, df.
+    places : int32 or int64 (n_nodes)
+        Where in ``symbols`` the n-grams stand.
     level, shortest : int32 (n_nodes)
     bounds : int32 or int64 (2 * n_nodes + 1)
     events : int32
@@ -42,11 +50,14 @@ class NgramIndex:
     longest_node : int32 (n_nodes)
         Of a distinct node, the node with its documents that has the longest n-gram.
     n_documents : int
+    folder : Path, optional
+        Where its files are, if it has any.
     """
 
     symbols: np.ndarray
     alphabet: np.ndarray
     nodes: np.ndarray
+    places: np.ndarray
     level: np.ndarray
     shortest: np.ndarray
     bounds: np.ndarray
@@ -54,9 +65,17 @@ class NgramIndex:
     distinct: np.ndarray
     longest_node: np.ndarray
     n_documents: int
+    folder: Path | None = None
 
     @classmethod
-    def build(cls, stream: Stream, min_df: int = 1, max_length: int | None = None) -> NgramIndex:
+    def build(
+        cls,
+        stream: Stream,
+        min_df: int = 1,
+        max_length: int | None = None,
+        n_shards: int = 1,
+        n_threads: int = 1,
+    ) -> NgramIndex:
         """Index a stream in time linear in its length.
 
         Parameters
@@ -66,6 +85,10 @@ class NgramIndex:
             Least number of documents of a feature, at least 1.
         max_length : int, optional
             Longest n-gram in symbols; any length if None.
+        n_shards : int
+            In how many parts to build it (:mod:`.shards`): the index is the same.
+        n_threads : int
+            How many parts are built at a time.
 
         Raises
         ------
@@ -73,35 +96,39 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
-        symbols, alphabet, run_of, of_runs = ranked(stream, min_df)
-        lengths = run_lengths(symbols, limit)
-        suffixes = suffix_array(symbols)
-        # So that alphabets of letters or tags share what is compiled for those of words.
-        wide = symbols.astype(np.uint16) if symbols.dtype == np.uint8 else symbols
-        lcp = kernels.common_prefixes(wide, suffixes, limit)
-        del wide
-        suffixes, lcp, documents = kernels.leaves(suffixes, lcp, run_of, lengths, *of_runs)
-        del run_of, of_runs
-        runs = lengths[suffixes] if min_df == 1 else np.empty(0, np.int32)
-        del lengths
-        nodes, bounds, events = interval_nodes(suffixes, lcp, documents, runs, stream.n_documents, min_df)
-        del suffixes, lcp, documents, runs
-        level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
+        if n_shards == 1 and len(stream.symbols) + stream.n_documents >= 2**31:
+            raise ValueError(
+                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index in one "
+                "piece holds at most 2,147,483,647."
+            )
+        text = RankedText.of_stream(stream, min_df)
+        if n_shards == 1:
+            part = in_one_piece(text, min_df, limit)
+        else:
+            part = in_shards(text, n_shards, n_threads, min_df, limit)
+        return cls.of_part(text, part)
+
+    @classmethod
+    def of_part(cls, text: RankedText, part: ShardNodes) -> NgramIndex:
+        """The index of all nodes of a text."""
+        nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        keys = keys_by_node(tree, column_numbers(stream.n_documents))
+        keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
+        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, 0, 1)
         return cls(
-            symbols=symbols,
-            alphabet=alphabet,
+            symbols=text.symbols,
+            alphabet=text.alphabet,
             nodes=nodes,
+            places=part.places,
             level=level,
             shortest=shortest,
-            bounds=bounds,
+            # Half the memory traffic of a search, where it is enough.
+            bounds=bounds.astype(np.int32) if len(events) < 2**31 else bounds,
             events=events,
             distinct=distinct,
             longest_node=longest_node,
-            n_documents=stream.n_documents,
+            n_documents=text.n_documents,
         )
 
     @property
@@ -134,13 +161,22 @@ class NgramIndex:
             documents[start:stop].sort()
         return starts, documents, np.empty(0)
 
+    @cached_property
+    def ranged(self) -> RangedTree:
+        """The nodes in ranges."""
+        return RangedTree.of(self.tree)
+
+    def range_sums(self, lanes: np.ndarray) -> TreeSums:
+        """Sums of float64 lanes over each node's documents (see :mod:`.sums`)."""
+        return self.ranged.range_sums(lanes)
+
     def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
-        """Sum ``values`` (n_documents, k) over each node's documents, chunk by chunk (see :mod:`.sums`)."""
-        return passes(self.tree, values)
+        """Sum ``values`` (n_documents, k) over each node's documents, some nodes at a time (see :mod:`.sums`)."""
+        return passes(self, values)
 
     def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-        return sums_by_node(self.tree, values, dtype)
+        return sums_by_node(self, self.n_nodes, values, dtype)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
@@ -152,7 +188,7 @@ class NgramIndex:
 
         They are summed anew, for a hundredth of the time of building; keeping them would cost 8 bytes a node.
         """
-        return keys_by_node(self.tree, column_numbers(self.n_documents))
+        return self.ranged.keys(column_numbers(self.n_documents))
 
     def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The shortest n-gram of each node, in the stream's own symbols."""
@@ -173,37 +209,16 @@ class NgramIndex:
         ends = np.cumsum(lengths, dtype=np.int64)
         begins = ends - lengths
         total = int(ends[-1]) if len(ends) else 0
-        places = np.arange(total) + np.repeat(self.nodes[nodes, 3] - begins, lengths)
+        places = np.arange(total) + np.repeat(self.places[nodes] - begins, lengths)
         symbols = self.alphabet[self.symbols[places]]
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def ranked(stream: Stream, min_df: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Dense ranks of distinct runs with breaks, the alphabet, the run of each position, and the documents of the runs.
-
-    The code point 0 is a break. Symbols of fewer than ``min_df`` documents become breaks: no feature can hold them.
-    """
-    n = stream.n_documents
-    if len(stream.symbols) + n >= 2**31:
-        raise ValueError(
-            f"The stream has {len(stream.symbols):,} symbols in {n:,} documents; an index holds at most 2,147,483,647. "
-            "Train on fewer documents, or give the block a max_length and split the texts."
-        )
-    if stream.symbols.dtype == np.uint32:
-        # Code points are small numbers as they are.
-        codes, has_breaks = stream.symbols, True
-        alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
-        most = n + len(codes) - int(np.count_nonzero(codes))
-    else:
-        (alphabet, codes), has_breaks, most = np.unique(stream.symbols, return_inverse=True), False, n
-        codes = codes.astype(np.uint32)
-    frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
-    frequent[:1] &= not has_breaks
-    new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
-    places, lengths, *of_runs = kernels.distinct_runs(codes, stream.starts, has_breaks, most)
-    symbols, run_of = kernels.joined_runs(codes, new_ranks, places, lengths)
-    symbols = symbols.astype(np.min_scalar_type(int(frequent.sum())))
-    return symbols, np.concatenate([alphabet[:1], alphabet[frequent]]), run_of, tuple(of_runs)
+def in_one_piece(text: RankedText, min_df: int, max_length: int) -> ShardNodes:
+    """All nodes of a text."""
+    positions = np.arange(len(text.symbols), dtype=np.int32)
+    everything = Shard(np.uint64(0), np.uint64(0), len(positions))
+    return nodes_of_suffixes(text, positions, suffix_array(text.symbols), everything, min_df, max_length)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
@@ -213,28 +228,10 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
     return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
 
 
-def run_lengths(symbols: np.ndarray, max_length: int) -> np.ndarray:
-    """Symbols from each position to the next break, at most ``max_length`` (int32)."""
-    positions = np.arange(len(symbols), dtype=np.int32)
-    next_break = np.where(symbols == 0, positions, np.int32(len(symbols)))
-    next_break = np.minimum.accumulate(next_break[::-1])[::-1]
-    return np.minimum(next_break - positions, max_length).astype(np.int32)
-
-
-def interval_nodes(
-    suffixes: np.ndarray, lcp: np.ndarray, documents: np.ndarray, runs: np.ndarray, n_documents: int, min_df: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, bounds and events of leaves (see the kernel), given back to the system down to what they hold."""
-    capacity = len(suffixes) * (2 if min_df == 1 else 1)
-    nodes = np.empty((capacity, 4), np.int32)
-    bounds = np.empty(2 * capacity + 1, np.int64)
-    events = np.empty(2 * len(suffixes), np.int32)
-    stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
-    n_nodes = kernels.fill_interval_nodes(
-        suffixes, lcp, documents, runs, n_documents, min_df, stack, nodes, bounds, events
-    )
-    nodes.resize((n_nodes, 4), refcheck=False)
-    bounds.resize(2 * n_nodes + 1, refcheck=False)
-    events.resize(int(bounds[-1]), refcheck=False)
-    # Half the memory traffic of a search, where it is enough.
-    return nodes, bounds.astype(np.int32) if len(events) < 2**31 else bounds, events
+def in_shards(text: RankedText, n_shards: int, n_threads: int, min_df: int, max_length: int) -> ShardNodes:
+    """The same nodes from shards."""
+    suffixes, assembly = Suffixes(text.symbols), Assembly(text.n_documents)
+    shards = cuts(text, suffixes, n_shards, min_df, max_length)
+    work = [partial(nodes_of_shard, text, suffixes, shard, min_df, max_length) for shard in shards]
+    parts = in_threads(work, n_threads)
+    return nodes_of_shards([assembly.whole(part, shard) for part, shard in zip(parts, shards, strict=True)])

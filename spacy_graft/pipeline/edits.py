@@ -21,6 +21,7 @@ from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from .corpus import ExtractedCorpus
+from .notes import forget_card
 from .targets import TargetReader
 from .training import Model, ResumedTraining, annotated_before
 
@@ -77,6 +78,7 @@ def edited(
         component.training = training if was_training else None
     if nlp is not None:
         write_to_config(nlp, component, constraints)
+        forget_card(nlp)
     assert component.report is not None
     return compared(features, component.features(), component.report)
 

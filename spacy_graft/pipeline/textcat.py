@@ -31,6 +31,7 @@ from ..graft.memory import require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
+from ..index.places import InMemory
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
@@ -38,6 +39,7 @@ from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from . import history, saving
 from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
+from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
@@ -49,6 +51,16 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
+#: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
+NOTHING_TO_SCORE = (
+    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
+    "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
+    "make such a file by spacy-graft convert DATA test.spacy."
+)
+UNLABELLED = (
+    "[{name}] None of the {n} documents has an annotation in doc.cats: there is nothing to score the component by. "
+    "Annotate them, or use spacy-graft evaluate for texts with labels in JSON lines or CSV."
+)
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
 
@@ -289,6 +301,7 @@ class TextCatGraft(TrainablePipe):
         unlabelled: Callable[..., Any] | None = None,
         vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
+        shards: Callable[..., Any] | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
 
@@ -317,6 +330,9 @@ class TextCatGraft(TrainablePipe):
             A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
             that was interrupted goes on from the last one when the same command is run again, to the same model. You
             can delete the folder when training has ended.
+        shards : callable, optional
+            From ``@graft_shards``: where the symbols and the indexes of the corpus are, and how many threads search. By
+            default in memory, and as many threads as there are cores.
 
         Raises
         ------
@@ -330,6 +346,8 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        if nlp is not None and is_loop_of_spacy(get_examples):
+            suit_loop(nlp, self)
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
@@ -342,6 +360,7 @@ class TextCatGraft(TrainablePipe):
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         vectors_source = self._vectors_source(vectors)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
+        place = self._place(shards)
         # Until here nothing has changed.
         self.cfg["labels"] = []
         if self.exclusive:
@@ -353,7 +372,7 @@ class TextCatGraft(TrainablePipe):
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         self.training = self._new_training(
-            source if corpus.names else None, network_source, checkpoint_folder, vectors_source
+            source if corpus.names else None, network_source, checkpoint_folder, vectors_source, place
         )
 
     def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
@@ -440,12 +459,23 @@ class TextCatGraft(TrainablePipe):
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
         vectors: VectorsSource | None = None,
+        place: InMemory | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        corpus = ExtractedCorpus(self.blocks, reader)
+        corpus = ExtractedCorpus(self.blocks, reader, place)
         return Training(
             corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
         )
+
+    def _place(self, shards: Callable[..., Any] | None) -> InMemory:
+        """Where the symbols and the indexes of the corpus are."""
+        place = InMemory() if shards is None else shards()
+        if not isinstance(place, InMemory):
+            raise ValueError(
+                f"[{self.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "
+                f"{type(place).__name__}. Correct it in [initialize.components.{self.name}]."
+            )
+        return place
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         is_path = isinstance(self.learner, GraftingPath)
@@ -615,14 +645,21 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         dict
-            The scores; empty without a scorer.
+            The scores; empty without a scorer, or if no example has an annotation.
+
+        Raises
+        ------
+        ValueError
+            If there are no examples.
 
         Warns
         -----
         UserWarning
-            If these should choose the model, and none has a label of the component.
+            If no example has an annotation; or if these should choose the model, and none has a label of the component.
         """
         examples = list(examples)
+        if not examples:
+            raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
         if self.training is not None and self.training.takes_held_out:
             known = self.training.held_out
             held_out = known if known is not None and known.are(examples) else self.held_out(examples)
@@ -634,6 +671,9 @@ class TextCatGraft(TrainablePipe):
                 f"the component: {listed(self.labels)}.",
                 stacklevel=2,
             )
+        if not any(example.reference.cats for example in examples):
+            warnings.warn(UNLABELLED.format(name=self.name, n=len(examples)), stacklevel=2)
+            return {}
         scores = self._scores(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores
@@ -994,6 +1034,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         unlabelled: Callable[..., Any] | None = None,
         vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
+        shards: Callable[..., Any] | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
         super().initialize(
@@ -1005,6 +1046,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             unlabelled=unlabelled,
             vectors=vectors,
             checkpoints=checkpoints,
+            shards=shards,
         )
 
     @property

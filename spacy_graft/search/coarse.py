@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..index.kernels import Tree
 from ..index.ngrams import NgramIndex
-from ..index.sums import passes
+from ..index.sums import RangedTree, TreeSums
 from . import kernels
 
 
@@ -27,14 +26,14 @@ class CoarseTree:
     min_df : int
     nodes : int64
         Which nodes of the index these are, ascending.
-    tree : Tree
+    ranged : RangedTree
     inverse_weights : float32 (nodes, 0, 1 or labels)
         1 / λ_ky, which a fit does not change.
     """
 
     min_df: int
     nodes: np.ndarray
-    tree: Tree
+    ranged: RangedTree
     inverse_weights: np.ndarray
 
     @classmethod
@@ -51,11 +50,11 @@ class CoarseTree:
         rank: np.ndarray = np.cumsum(kept) - kept
         bounds, events = kernels.moved_events(index.tree, kept, rank, index.n_documents)
         tree = Tree(rank[index.first[kept]], index.df[kept], index.level[kept], bounds, events)
-        return cls(min_df, np.flatnonzero(kept), tree, inverse_weights[kept])
+        return cls(min_df, np.flatnonzero(kept), RangedTree.of(tree), inverse_weights[kept])
 
-    def passes(self, values: np.ndarray) -> Iterator[tuple[int, int, int, np.ndarray]]:
-        """As :meth:`NgramIndex.passes`."""
-        return passes(self.tree, values)
+    def range_sums(self, lanes: np.ndarray) -> TreeSums:
+        """As :meth:`NgramIndex.range_sums`."""
+        return self.ranged.range_sums(lanes)
 
     def renumbered(self, query: kernels.NodeQuery) -> kernels.NodeQuery:
         """The query in the numbers of these nodes."""

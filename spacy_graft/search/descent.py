@@ -15,7 +15,6 @@ import numpy as np
 
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
-from ..index.sums import passes
 from . import kernels
 from .request import SearchRequest
 from .search import Search
@@ -52,7 +51,7 @@ class Descent:
             Only its penalty weights matter: active pairs are remembered as well.
         """
         self.peaks = np.zeros(self.index.n_nodes, np.float32)
-        for label, begin, end, sums in passes(self.index.tree, residuals):
+        for label, begin, end, sums in self.index.passes(residuals):
             kernels.note_peaks(sums, begin, end, label, query, self.peaks)
         self.peaks_below = kernels.peaks_below(self.index.level, self.peaks)
         self.residuals = residuals.copy()

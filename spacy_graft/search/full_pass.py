@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 import numpy as np
 
-from ..index.items import ItemIndex
-from ..index.ngrams import NgramIndex
+from ..index.sums import NodeSums, Summable, lanes_of
+from ..threads import in_threads
 from . import kernels
-from .coarse import CoarseTree
-from .violations import Candidates, Violations
+from .violations import Candidates, Violations, best_of
 
 
 def best_by_pass(
-    index: NgramIndex | ItemIndex | CoarseTree,
+    index: Summable,
     residuals: np.ndarray,
     query: kernels.NodeQuery,
     network_gradient: np.ndarray | None = None,
+    n_threads: int = 1,
 ) -> Violations:
     """The ``n_best`` pairs with the largest scaled gradients above ``min_gradient``, exactly.
+
+    What is found does not depend on the number of threads, to the last bit.
 
     Parameters
     ----------
@@ -27,13 +32,31 @@ def best_by_pass(
     query : NodeQuery
     network_gradient : float64 (nodes, labels), optional
         What is taken from the gradient of each pair: that of a network.
+    n_threads : int
     """
+
+    def best(label: int, sums: Iterable[NodeSums]) -> kernels.NodeCandidates:
+        return candidates_of(sums, label, query, network_gradient)
+
+    found: list[kernels.NodeCandidates] = []
+    for label, lanes in lanes_of(residuals):
+        sums = index.range_sums(lanes)
+        work = [partial(best, label, sums.of_range(r)) for r in range(sums.n_ranges)]
+        found += in_threads(work, n_threads)
+        found.append(best(label, sums.of_open_nodes()))
+    return best_of(found, query)
+
+
+def candidates_of(
+    parts: Iterable[NodeSums], label: int, query: kernels.NodeQuery, network_gradient: np.ndarray | None = None
+) -> kernels.NodeCandidates:
+    """The best pairs of some nodes with the labels from ``label`` on."""
     candidates = Candidates(query)
-    for label, begin, end, sums in index.passes(residuals):
+    for begin, end, sums in parts:
         if network_gradient is not None:
             of_network = network_gradient[begin:end, label : label + sums.shape[1]]
             sums[: end - begin, : of_network.shape[1]] -= of_network
         place = begin
         while (place := kernels.select(sums, begin, place, end, label, query, candidates.found)) < end:
             candidates.keep_best()
-    return candidates.violations()
+    return candidates.found

@@ -30,6 +30,8 @@ class SearchRequest:
         and its sum of squares may be infinite.
     sign_factors : tuple of float, or float64 (2, labels)
         Of positive and of negative weights, at least 1: what v is divided by besides. Infinite: no pair gets this sign.
+    n_threads : int
+        How many search; what is found is the same.
     """
 
     residuals: np.ndarray
@@ -39,6 +41,7 @@ class SearchRequest:
     degree: int
     count_all: bool
     sign_factors: tuple[float, float] | np.ndarray = (1.0, 1.0)
+    n_threads: int = 1
 
     @property
     def n_labels(self) -> int:

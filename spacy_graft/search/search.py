@@ -43,29 +43,23 @@ class Search:
         self.coarse: CoarseTree | None = None
         self.n_passes = 0
 
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Passes so far, and the smallest frequency of the coarse tree (0 without one): how later searches sum."""
-        return self.n_passes, self.coarse.min_df if self.coarse is not None else 0
-
-    def resume(self, n_passes: int, coarse_min_df: int) -> None:
-        """Go on as another search over the same index would whose :attr:`progress` this is."""
-        self.n_passes = n_passes
-        self.coarse = self._coarse(coarse_min_df) if coarse_min_df else None
+    def note_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        """Learn which nodes are active, and their rows."""
 
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients."""
-        return self.by_pass(request.residuals, request.query(self.inverse_weights, self.row_of_node))
+        query = request.query(self.inverse_weights, self.row_of_node)
+        return self.by_pass(request.residuals, query, request.n_threads)
 
-    def by_pass(self, residuals: np.ndarray, query: NodeQuery) -> Violations:
+    def by_pass(self, residuals: np.ndarray, query: NodeQuery, n_threads: int = 1) -> Violations:
         """A pass over all nodes; or, from some pass on, over those that can be found."""
         self.n_passes += 1
         if self.n_passes <= PASSES_BEFORE_COARSE:
-            return best_by_pass(self.index, residuals, query)
+            return best_by_pass(self.index, residuals, query, n_threads=n_threads)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
             self.coarse = self._coarse(max(int(RESERVE * cut), 1))
-        found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query))
+        found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query), n_threads=n_threads)
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 
     def _coarse(self, min_df: int) -> CoarseTree:

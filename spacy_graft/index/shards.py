@@ -1,0 +1,295 @@
+"""An index in parts: a shard holds the suffixes of all documents whose first symbols lie in a range.
+
+A node is a set of suffixes with a common prefix. So nearly every node is whole in one shard, with the same documents
+as in one index; those that a cut goes through, two a cut at the most, are put together from their parts. What comes out
+is the index that is built in one piece, node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from . import kernels, suffix_kernels
+from .suffixes import Suffixes
+from .texts import RankedText
+
+#: Symbols by which a text is cut.
+CUT_SYMBOLS = 3
+#: Suffixes that are looked at to make shards of like sizes.
+CUT_SAMPLE = 2**20
+
+
+class Prefix(NamedTuple):
+    """An n-gram at which a text is cut, as the number of its symbols and their key."""
+
+    length: int
+    key: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A range of suffixes.
+
+    Attributes
+    ----------
+    smallest, largest : uint64
+        Heads of its first and its last suffix.
+    n_suffixes : int
+    shared_before, shared_after : int
+        Symbols that its first suffix shares with the one before it, and its last one with the one after it.
+    open_before, open_after : tuple of Prefix
+        The nodes that hold both of these, by length.
+    """
+
+    smallest: np.uint64
+    largest: np.uint64
+    n_suffixes: int
+    shared_before: int = 0
+    shared_after: int = 0
+    open_before: tuple[Prefix, ...] = ()
+    open_after: tuple[Prefix, ...] = ()
+
+
+class ShardNodes(NamedTuple):
+    """The nodes of some suffixes, in post-order.
+
+    Attributes
+    ----------
+    nodes : int32 (n, 3)
+        Columns first, longest, df.
+    places : int32 or int64 (n)
+        Where in the text the n-grams stand.
+    level, shortest : int32 (n)
+    bounds : int32 or int64 (2 n + 1)
+    events : int32
+    """
+
+    nodes: np.ndarray
+    places: np.ndarray
+    level: np.ndarray
+    shortest: np.ndarray
+    bounds: np.ndarray
+    events: np.ndarray
+
+
+def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_length: int) -> list[Shard]:
+    """Shards of about the same number of suffixes: ``n_shards``, or fewer where many suffixes begin alike."""
+    packed, symbols = suffixes.text, text.symbols
+    n = min(CUT_SYMBOLS, packed.n)
+    looked_at = np.arange(0, len(symbols), max(len(symbols) // CUT_SAMPLE, 1))
+    heads = np.sort(suffix_kernels.heads(packed, symbols, looked_at, n))
+    begins = np.unique(heads[np.arange(1, n_shards) * len(heads) // n_shards]) if len(heads) else heads
+    begins = np.concatenate([np.zeros(1, np.uint64), begins[begins > 0]])
+    counts, largest = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.uint64)
+    smallest = np.full(len(begins), np.iinfo(np.uint64).max)
+    suffix_kernels.heads_by_range(packed, symbols, n, begins, counts, smallest, largest)
+    if not counts.any():
+        return [Shard(begins[0], begins[0], 0)]
+    full = np.flatnonzero(counts)
+    shared = [
+        min(common_symbols(int(largest[a]), int(smallest[b]), n, packed.bits), max_length) for a, b in pairwise(full)
+    ]
+    prefixes = [
+        prefixes_of(int(smallest[b]), length, n, packed.bits) for b, length in zip(full[1:], shared, strict=True)
+    ]
+    nodes = open_nodes(text, suffixes, prefixes, min_df)
+    shared, nodes = [0, *shared, 0], [(), *nodes, ()]
+    return [
+        Shard(smallest[r], largest[r], int(counts[r]), shared[s], shared[s + 1], nodes[s], nodes[s + 1])
+        for s, r in enumerate(full)
+    ]
+
+
+def common_symbols(head: int, other: int, n: int, bits: int) -> int:
+    """Symbols that two heads share, before a break."""
+    shared = 0
+    while shared < n and (symbol := head >> bits * (n - 1 - shared)) and symbol == other >> bits * (n - 1 - shared):
+        if not symbol & ((1 << bits) - 1):
+            break
+        shared += 1
+    return shared
+
+
+def prefixes_of(head: int, length: int, n: int, bits: int) -> list[Prefix]:
+    """Those of a head up to a length."""
+    return [Prefix(k, head >> bits * (n - k)) for k in range(1, length + 1)]
+
+
+def open_nodes(
+    text: RankedText, suffixes: Suffixes, prefixes: list[list[Prefix]], min_df: int
+) -> list[tuple[Prefix, ...]]:
+    """Which prefixes at each cut are nodes: those of ``min_df`` documents that stand elsewhere than in the next one."""
+    every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
+    occurrences, df = np.zeros(len(every), np.int64), np.zeros(len(every), np.int64)
+    keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
+    of_runs = text.ends, text.bounds, text.documents, text.n_documents
+    suffix_kernels.prefix_frequencies(suffixes.text, text.symbols, *of_runs, keys, lengths, occurrences, df)
+    frequency = {prefix: (int(o), int(d)) for prefix, o, d in zip(every, occurrences, df, strict=True)}
+    return [
+        tuple(
+            prefix for prefix, longer in zip_longest(at_cut, at_cut[1:])
+            if frequency[prefix][1] >= min_df and (longer is None or frequency[longer][0] < frequency[prefix][0])
+        )
+        for at_cut in prefixes
+    ]  # fmt: skip
+
+
+def nodes_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> ShardNodes:
+    """The nodes of one shard, those last that go on after it."""
+    n = min(CUT_SYMBOLS, suffixes.text.n)
+    positions = np.empty(shard.n_suffixes, suffixes.dtype)
+    suffix_kernels.select_range(suffixes.text, text.symbols, n, shard.smallest, shard.largest, positions)
+    return nodes_of_suffixes(text, positions, suffixes.order(positions), shard, min_df, max_length)
+
+
+def nodes_of_suffixes(
+    text: RankedText, positions: np.ndarray, order: np.ndarray, shard: Shard, min_df: int, max_length: int
+) -> ShardNodes:
+    """The nodes of some suffixes.
+
+    Parameters
+    ----------
+    text : RankedText
+    positions : int32 or int64
+        Positions in the text, ascending, of the suffixes and maybe others.
+    order : int32
+        The number of each suffix in ``positions``, in the order of the suffixes.
+    shard : Shard
+        What lies before and after these suffixes.
+    min_df, max_length : int
+    """
+    lcp = suffix_kernels.common_prefixes(text.symbols, positions, order, max_length)
+    lcp[0], lcp[-1] = shard.shared_before, shard.shared_after
+    lengths = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order]
+    runs = suffix_kernels.runs_in_order(positions, order, text.ends)
+    suffixes, lcp, documents = kernels.leaves(lcp, runs, lengths, text.bounds, text.documents)
+    lengths = lengths[suffixes] if min_df == 1 else lengths[:0]
+    before, after = (
+        np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after)
+    )
+    capacity = len(documents) * (2 if min_df == 1 else 1) + len(before) + len(after)
+    nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, positions.dtype)
+    bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(documents), np.int32)
+    stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
+    n_nodes = kernels.fill_interval_nodes(
+        positions[order[suffixes]], lcp, documents, lengths, text.n_documents, min_df, before, after,
+        stack, nodes, places, bounds, events,
+    )  # fmt: skip
+    # What is not used goes back to the system.
+    nodes.resize((n_nodes, 3), refcheck=False)
+    places.resize(n_nodes, refcheck=False)
+    bounds.resize(2 * n_nodes + 1, refcheck=False)
+    events.resize(int(bounds[-1]), refcheck=False)
+    level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
+    return ShardNodes(nodes, places, level, shortest, bounds, events)
+
+
+@dataclass
+class OpenNode:
+    """A node that a cut goes through, as far as it is known.
+
+    Attributes
+    ----------
+    first : int
+        The first node of its subtree.
+    columns : list of int32
+        Its documents in each shard.
+    own : list of (int32, int)
+        Documents that its own events add, with 1, or take away, with -1; and what is to be added for nodes below it
+        that a cut goes through as well.
+    """
+
+    first: int
+    columns: list[np.ndarray] = field(default_factory=list)
+    own: list[tuple[np.ndarray, int]] = field(default_factory=list)
+
+    def note(self, part: ShardNodes, k: int, n_documents: int) -> None:
+        """Take in what a shard has of it, as its node ``k``."""
+        starts = np.array([0, part.nodes[k, 2]], np.int64)
+        first, chosen = part.nodes[:, 0], np.array([k])
+        self.columns.append(kernels.columns(first, part.bounds, part.events, chosen, starts, n_documents))
+        begin, middle, end = part.bounds[2 * k : 2 * k + 3]
+        self.own += [(part.events[begin:middle], 1), (part.events[middle:end], -1)]
+
+
+class Assembly:
+    """Puts the parts of consecutive shards together, one after the other.
+
+    Parameters
+    ----------
+    n_documents : int
+    """
+
+    def __init__(self, n_documents: int) -> None:
+        self.n_documents = n_documents
+        self.n_nodes = 0
+        self._open: dict[Prefix, OpenNode] = {}
+
+    def whole(self, part: ShardNodes, shard: Shard) -> ShardNodes:
+        """The nodes that are complete with this shard, as they are in the whole index; ``bounds`` from 0 on."""
+        closing = [prefix for prefix in shard.open_before if prefix not in shard.open_after]
+        # A node that begins before the shard is the only one of its length without a node before it.
+        from_start = np.flatnonzero(part.nodes[:, 0] == 0)
+        node_of = {prefix: int(from_start[part.nodes[from_start, 1] == prefix.length][0]) for prefix in closing}
+        node_of |= {prefix: len(part.nodes) - 1 - k for k, prefix in enumerate(shard.open_after)}
+        for prefix, k in node_of.items():
+            if prefix not in self._open:
+                self._open[prefix] = OpenNode(int(part.nodes[k, 0]) + self.n_nodes)
+            self._open[prefix].note(part, k, self.n_documents)
+        part = without_last(part, len(shard.open_after))
+        part.nodes[:, 0] += self.n_nodes
+        for prefix in reversed(closing):
+            around = shard.open_before[: shard.open_before.index(prefix)]
+            part = self._closed(part, node_of[prefix], prefix, around[-1] if around else None)
+        self.n_nodes += len(part.nodes)
+        return part
+
+    def _closed(self, part: ShardNodes, k: int, prefix: Prefix, around: Prefix | None) -> ShardNodes:
+        """The part with all that its node ``k`` is in the whole index."""
+        node = self._open.pop(prefix)
+        held = np.bincount(np.concatenate(node.columns), minlength=self.n_documents)
+        balance = (held > 0) - held
+        for documents, sign in node.own:
+            balance += sign * np.bincount(documents, minlength=self.n_documents)
+        if around is not None:
+            self._open[around].own.append((np.repeat(np.arange(self.n_documents), np.maximum(held - 1, 0)), 1))
+        part.nodes[k, 0], part.nodes[k, 2] = node.first, np.count_nonzero(held)
+        added = np.flatnonzero(balance > 0)
+        taken = np.repeat(np.arange(self.n_documents), np.maximum(-balance, 0))
+        return with_events(part, k, added.astype(np.int32), taken.astype(np.int32))
+
+
+def nodes_of_shards(parts: Sequence[ShardNodes]) -> ShardNodes:
+    """All nodes of consecutive parts."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *(len(part.events) for part in parts)])
+    bounds = [part.bounds[:-1] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    nodes, places, level, shortest = (
+        np.concatenate(arrays) for arrays in zip(*(part[:4] for part in parts), strict=True)
+    )
+    events = np.concatenate([part.events for part in parts])
+    return ShardNodes(nodes, places, level, shortest, np.concatenate([*bounds, offsets[-1:]]), events)
+
+
+def without_last(part: ShardNodes, n: int) -> ShardNodes:
+    """The part without its last nodes."""
+    n_left = len(part.nodes) - n
+    bounds = part.bounds[: 2 * n_left + 1]
+    nodes, places, level, shortest = (array[:n_left] for array in part[:4])
+    return ShardNodes(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
+
+
+def with_events(part: ShardNodes, k: int, added: np.ndarray, taken: np.ndarray) -> ShardNodes:
+    """The part with other events of node ``k``."""
+    begin, end = part.bounds[2 * k], part.bounds[2 * k + 2]
+    events = np.concatenate([part.events[:begin], added, taken, part.events[end:]])
+    bounds = part.bounds.copy()
+    bounds[2 * k + 1] = begin + len(added)
+    bounds[2 * k + 2 :] += len(added) + len(taken) - (end - begin)
+    return part._replace(bounds=bounds, events=events)

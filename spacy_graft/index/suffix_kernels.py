@@ -1,0 +1,401 @@
+"""Kernels that sort suffixes of a text: all, or those of a shard, without the order of the others.
+
+A suffix ends at the first break. Suffixes are compared by *keys*: as many symbols as 64 bits hold, those after a break
+being 0. Suffixes that are equal up to their break stand in the order of the text.
+
+What is sorted is the numbers of suffixes in the order of the text (``positions``, ascending): ``order`` holds them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._numba import inlined, njit
+
+#: Bits of the first key by which suffixes are dealt out before they are sorted.
+DEALT_BITS = 16
+#: Groups of no more are sorted by insertion.
+FEW = 12
+
+
+class Packed(NamedTuple):
+    """A text whose symbols follow each other bit by bit.
+
+    Attributes
+    ----------
+    words : uint64
+        64 bits each, the first symbol in the highest bits; one word more than the text fills.
+    bits, n : int
+        Bits of a symbol, and symbols of a key.
+    low, used : uint64
+        Of a key, all bits but the highest of each symbol, and all.
+    """
+
+    words: np.ndarray
+    bits: int
+    n: int
+    low: np.uint64
+    used: np.uint64
+
+
+@njit
+def pack(symbols, bits, words):
+    """Fill ``words``, all zero before, with symbols of so many bits."""
+    for i in range(symbols.shape[0]):
+        place = i * bits
+        word, room = place >> 6, 64 - (place & 63)
+        symbol = np.uint64(symbols[i])
+        if room >= bits:
+            words[word] |= symbol << np.uint64(room - bits)
+        else:
+            words[word] |= symbol >> np.uint64(bits - room)
+            words[word + 1] |= symbol << np.uint64(64 - bits + room)
+
+
+@inlined
+def key_at(text, position):
+    """The next symbols as one number, those from a break on 0."""
+    place = np.int64(position) * text.bits
+    word, skipped = place >> 6, np.uint64(place & 63)
+    ahead = text.words[word] << skipped | (text.words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - skipped)
+    key = (ahead >> np.uint64(64 - text.bits * text.n)) & text.used
+    # The highest bit of every symbol that is 0.
+    breaks = ~(((key & text.low) + text.low) | key | text.low) & text.used
+    if breaks:
+        for shift in (1, 2, 4, 8, 16, 32):
+            breaks |= breaks >> np.uint64(shift)
+        key &= ~breaks
+    return key
+
+
+@inlined
+def has_break(key, text):
+    """Whether a key ends in a break."""
+    return key & ((np.uint64(1) << np.uint64(text.bits)) - np.uint64(1)) == 0
+
+
+@njit
+def deal(text, positions, order, counts):
+    """Fill ``order`` by the highest bits of the first keys; ``counts`` (2 ** DEALT_BITS + 1) says where each begins."""
+    unused = text.bits * text.n - DEALT_BITS
+    shift = np.uint64(max(unused, 0))
+    counts[:] = 0
+    for i in range(positions.shape[0]):
+        counts[np.int64(key_at(text, positions[i]) >> shift) + 1] += 1
+    for c in range(counts.shape[0] - 1):
+        counts[c + 1] += counts[c]
+    for i in range(positions.shape[0]):
+        bucket = np.int64(key_at(text, positions[i]) >> shift)
+        order[counts[bucket]] = i
+        counts[bucket] += 1
+    for c in range(counts.shape[0] - 1, 0, -1):
+        counts[c] = counts[c - 1]
+    counts[0] = 0
+
+
+@inlined
+def insert_by_key(keys, order, begin, end):
+    for i in range(begin + 1, end):
+        key, number = keys[i], order[i]
+        j = i
+        while j > begin and keys[j - 1] > key:
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, number
+
+
+@inlined
+def median_of_three(a, b, c):
+    return max(min(a, b), min(max(a, b), c))
+
+
+@njit
+def sort_by_key(keys, order, begin, end, ranges):
+    """Sort both by ``keys``, from ``begin`` to ``end``; ``ranges`` (128, 2) is room. Quicksort in three parts."""
+    ranges[0, 0], ranges[0, 1] = begin, end
+    top = 1
+    while top > 0:
+        top -= 1
+        low, high = ranges[top, 0], ranges[top, 1]
+        while high - low > FEW:
+            pivot = median_of_three(keys[low], keys[(low + high) // 2], keys[high - 1])
+            less, greater, i = low, high, low
+            while i < greater:
+                key = keys[i]
+                if key < pivot:
+                    keys[i], order[i], keys[less], order[less] = keys[less], order[less], keys[i], order[i]
+                    less += 1
+                    i += 1
+                elif key > pivot:
+                    greater -= 1
+                    keys[i], order[i], keys[greater], order[greater] = keys[greater], order[greater], keys[i], order[i]
+                else:
+                    i += 1
+            # The larger part waits, so that there is room for it.
+            if less - low < high - greater:
+                ranges[top, 0], ranges[top, 1] = greater, high
+                high = less
+            else:
+                ranges[top, 0], ranges[top, 1] = low, less
+                low = greater
+            top += 1
+        insert_by_key(keys, order, low, high)
+
+
+@inlined
+def comes_first(a, b, cover, ranks, slots, shifts):
+    """Whether suffix ``a`` comes before ``b``, which agrees with it for a period, by the sample."""
+    period = shifts.shape[0]
+    shift = shifts[(b - a) % period]
+    shift = (shift - a) % period
+    return ranks[sample_number(a + shift, cover, slots)] < ranks[sample_number(b + shift, cover, slots)]
+
+
+@inlined
+def sample_number(position, cover, slots):
+    """The number of a position of the sample among them all."""
+    period = slots.shape[0]
+    return (position // period) * cover.shape[0] + slots[position % period]
+
+
+@njit
+def sort_ties(positions, order, ties, cover, ranks, slots, shifts):
+    """Sort ``order`` within each tie (begin, end) of suffixes that agree for a period. Heapsort."""
+    for tie in range(ties.shape[0]):
+        begin, n = ties[tie, 0], ties[tie, 1] - ties[tie, 0]
+        for start in range(n // 2 - 1, -1, -1):
+            sift_down(positions, order, begin, start, n, cover, ranks, slots, shifts)
+        for last in range(n - 1, 0, -1):
+            order[begin], order[begin + last] = order[begin + last], order[begin]
+            sift_down(positions, order, begin, 0, last, cover, ranks, slots, shifts)
+
+
+@inlined
+def sift_down(positions, order, begin, start, n, cover, ranks, slots, shifts):
+    number = order[begin + start]
+    place = start
+    while 2 * place + 1 < n:
+        child = 2 * place + 1
+        if child + 1 < n and comes_first(
+            positions[order[begin + child]], positions[order[begin + child + 1]], cover, ranks, slots, shifts
+        ):
+            child += 1
+        if not comes_first(positions[number], positions[order[begin + child]], cover, ranks, slots, shifts):
+            break
+        order[begin + place] = order[begin + child]
+        place = child
+    order[begin + place] = number
+
+
+@njit
+def sort_suffixes(text, positions, begins, order, keys, period):
+    """Sort the dealt-out suffixes, each group by the keys of its next symbols, and again what agrees in these.
+
+    Parameters
+    ----------
+    text : Packed
+    positions : int32 or int64 (m), order : int32 (m)
+    begins : int64
+        Where each group of ``order`` begins (see :func:`deal`), and the end.
+    keys : uint64 (m)
+        Room.
+    period : int
+        Suffixes that agree for so many symbols are left as they are.
+
+    Returns
+    -------
+    int64 (n, 2)
+        Where the groups of these begin and end.
+    """
+    ties = np.empty((16, 2), np.int64)
+    n_ties = 0
+    ranges = np.empty((128, 2), np.int64)
+    waiting = np.empty((1024, 3), np.int64)
+    for group in range(begins.shape[0] - 1):
+        waiting[0, 0], waiting[0, 1], waiting[0, 2] = begins[group], begins[group + 1], 0
+        top = 1 if begins[group + 1] - begins[group] > 1 else 0
+        while top > 0:
+            top -= 1
+            begin, end, depth = waiting[top, 0], waiting[top, 1], waiting[top, 2]
+            if depth >= period:
+                if n_ties == ties.shape[0]:
+                    ties = larger(ties)
+                ties[n_ties, 0], ties[n_ties, 1] = begin, end
+                n_ties += 1
+                continue
+            for i in range(begin, end):
+                keys[i] = key_at(text, positions[order[i]] + depth)
+            sort_by_key(keys, order, begin, end, ranges)
+            first = begin
+            for i in range(begin + 1, end + 1):
+                if i < end and keys[i] == keys[first]:
+                    continue
+                if i - first > 1:
+                    if has_break(keys[first], text):
+                        order[first:i].sort()
+                    else:
+                        if top == waiting.shape[0]:
+                            waiting = larger(waiting)
+                        waiting[top, 0], waiting[top, 1], waiting[top, 2] = first, i, depth + text.n
+                        top += 1
+                first = i
+    return ties[:n_ties].copy()
+
+
+@inlined
+def larger(table):
+    doubled = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
+    doubled[: table.shape[0]] = table
+    return doubled
+
+
+@njit
+def double_ranks(order, ranks, ties, keys, step):
+    """Order of samples that agree for a period: by the ranks of what comes after, twice as far each time.
+
+    Larsson & Sadakane (2007). ``ranks`` are the places of the samples in ``order``, those of a tie its first place.
+    """
+    ranges = np.empty((128, 2), np.int64)
+    n_ties = ties.shape[0]
+    while n_ties > 0:
+        n_left = 0
+        left = np.empty_like(ties)
+        for tie in range(n_ties):
+            begin, end = ties[tie, 0], ties[tie, 1]
+            for i in range(begin, end):
+                keys[i] = np.uint64(ranks[order[i] + step])
+            sort_by_key(keys, order, begin, end, ranges)
+            first = begin
+            for i in range(begin + 1, end + 1):
+                if i < end and keys[i] == keys[first]:
+                    continue
+                if i - first > 1:
+                    if n_left == left.shape[0]:
+                        left = larger(left)
+                    left[n_left, 0], left[n_left, 1] = first, i
+                    n_left += 1
+                first = i
+            # Only now: the keys of a tie are those of before.
+            first = begin
+            for i in range(begin, end):
+                if keys[i] != keys[first]:
+                    first = i
+                ranks[order[i]] = first
+        ties, n_ties = left, n_left
+        step *= 2
+
+
+@inlined
+def head_at(text, position, n):
+    """The first ``n`` symbols as one number, those from a break on 0."""
+    return key_at(text, position) >> np.uint64(text.bits * (text.n - n))
+
+
+@njit
+def heads(text, symbols, positions, n):
+    """Of suffixes at ``positions``, those that begin with a break left out: uint64."""
+    found = np.empty(positions.shape[0], np.uint64)
+    n_found = 0
+    for i in range(positions.shape[0]):
+        if symbols[positions[i]] != 0:
+            found[n_found] = head_at(text, positions[i], n)
+            n_found += 1
+    return found[:n_found]
+
+
+@njit
+def heads_by_range(text, symbols, n, begins, counts, smallest, largest):
+    """Count the suffixes whose heads lie between the ``begins`` (uint64, from 0 on), and their heads' extremes."""
+    for i in range(symbols.shape[0]):
+        if symbols[i] != 0:
+            head = head_at(text, i, n)
+            r = np.searchsorted(begins, head, side="right") - 1
+            counts[r] += 1
+            smallest[r] = min(smallest[r], head)
+            largest[r] = max(largest[r], head)
+
+
+@njit
+def select_range(text, symbols, n, smallest, largest, positions):
+    """Fill in where suffixes begin with heads from ``smallest`` to ``largest``."""
+    n_found = 0
+    for i in range(symbols.shape[0]):
+        if symbols[i] != 0:
+            head = head_at(text, i, n)
+            if smallest <= head <= largest:
+                positions[n_found] = i
+                n_found += 1
+
+
+@njit
+def prefix_frequencies(text, symbols, ends, bounds, documents, n_documents, prefixes, lengths, occurrences, df):
+    """Occurrences of some prefixes, of keys ``prefixes`` (uint64) and ``lengths``, and the documents that have them."""
+    last_run = np.full(prefixes.shape[0], -1, np.int64)
+    seen = np.zeros((prefixes.shape[0], n_documents), np.bool_)
+    run = 0
+    for i in range(symbols.shape[0]):
+        while i >= ends[run]:
+            run += 1
+        if symbols[i] != 0:
+            key = key_at(text, i)
+            for p in range(prefixes.shape[0]):
+                if key >> np.uint64(text.bits * (text.n - lengths[p])) == prefixes[p]:
+                    occurrences[p] += 1
+                    if last_run[p] != run:
+                        last_run[p] = run
+                        for e in range(bounds[run], bounds[run + 1]):
+                            df[p] += not seen[p, documents[e]]
+                            seen[p, documents[e]] = True
+
+
+@njit
+def common_prefixes(symbols, positions, order, max_length):
+    """Symbols that each suffix shares with the one before it in ``order``, at most ``max_length``: int32 (m + 1).
+
+    By way of the text (Kärkkäinen, Manzini & Puglisi, CPM 2009): what the suffix of a position shares ends no earlier
+    than what that of an earlier one does, so that each symbol is looked at once, however long the repeats are. The
+    first entry and the last are 0.
+    """
+    before = np.full(positions.shape[0], -1, np.int32)
+    for i in range(1, order.shape[0]):
+        before[order[i]] = order[i - 1]
+    end = 0
+    for number in range(positions.shape[0]):
+        if before[number] < 0:
+            before[number] = 0
+            continue
+        place, other = positions[number], positions[before[number]]
+        length = max(end - place, 0)
+        while symbols[place + length] == symbols[other + length] and symbols[place + length] != 0:
+            length += 1
+        end = place + length
+        before[number] = min(length, max_length)
+    lcp = np.zeros(order.shape[0] + 1, np.int32)
+    for i in range(1, order.shape[0]):
+        lcp[i] = before[order[i]]
+    return lcp
+
+
+@njit
+def runs_in_order(positions, order, ends):
+    """The run of each suffix; ``ends`` are the positions after the runs' breaks."""
+    of_number = np.empty(positions.shape[0], np.int32)
+    run = 0
+    for number in range(positions.shape[0]):
+        while positions[number] >= ends[run]:
+            run += 1
+        of_number[number] = run
+    return of_number[order]
+
+
+@njit
+def run_lengths(symbols, positions, max_length):
+    """Symbols from each position, ascending ones, to the next break, at most ``max_length``: int32."""
+    lengths = np.empty(positions.shape[0], np.int32)
+    end = 0
+    for number in range(positions.shape[0]):
+        end = max(end, positions[number])
+        while symbols[end] != 0:
+            end += 1
+        lengths[number] = min(end - positions[number], max_length)
+    return lengths

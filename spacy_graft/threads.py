@@ -1,0 +1,38 @@
+"""Work in threads: kernels run without the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+ResultT = TypeVar("ResultT")
+
+
+def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[ResultT]:
+    """What each call gives back, in their order. The calling thread does it all where one is enough."""
+    if n_threads == 1 or len(work) < 2:
+        return [call() for call in work]
+    return list(pool(n_threads).map(lambda call: call(), work))
+
+
+def map_in_threads(
+    function: Callable[..., ResultT], given: Sequence[tuple[object, ...]], n_threads: int
+) -> Iterator[ResultT]:
+    """What a function gives back for each of the arguments, in their order, one after the other."""
+    if n_threads == 1 or len(given) < 2:
+        return (function(*arguments) for arguments in given)
+    return pool(n_threads).map(lambda arguments: function(*arguments), given)
+
+
+@cache
+def pool(n_threads: int) -> ThreadPoolExecutor:
+    """So many threads, kept for what comes."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="spacy-graft")
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,132 @@
+"""Suffixes of a part of a text; an index from shards; sums by ranges and by threads: the same bits as in one piece."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive import stream_of
+from spacy_graft.extract.streams import Stream
+from spacy_graft.graft import space
+from spacy_graft.graft.settings import Grafting
+from spacy_graft.graft.start import start
+from spacy_graft.index import on_disk, shards, sums
+from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.index.suffixes import Suffixes, difference_cover
+from spacy_graft.search.full_pass import best_by_pass
+from spacy_graft.search.kernels import FREE, NodeQuery
+from spacy_graft.solve import design
+from strategies import corpora, training_data
+
+min_dfs = st.integers(1, 4)
+
+
+def sorted_naively(symbols: list[int], positions: list[int]) -> list[int]:
+    """The numbers of the positions in the order of their suffixes up to the break, of equal ones in theirs."""
+    return sorted(range(len(positions)), key=lambda i: (symbols[positions[i] : symbols.index(0, positions[i])], i))
+
+
+@pytest.mark.parametrize("size", range(7))
+def test_every_difference_is_one_of_the_cover(size):
+    cover, period = difference_cover(size)
+    assert len(cover) == 6 * size + 4
+    assert set(((cover[:, None] - cover) % period).ravel()) == set(range(period))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("repeats", [1, 5])
+@pytest.mark.parametrize("size", [0, 1])
+def test_some_suffixes_are_sorted_as_all_of_them_are(dtype, repeats, size):
+    rng = np.random.default_rng([repeats, size])
+    for n_symbols in (1, 2, 3, 200):
+        piece = rng.integers(0 if size else 1, n_symbols + 1, 150)
+        symbols = np.append(np.tile(piece, repeats), 0).astype(dtype)
+        positions = np.flatnonzero(symbols)
+        chosen = positions[rng.random(len(positions)) < 0.6]
+        for some in (positions, chosen):
+            order = Suffixes(symbols, cover_size=size).order(some)
+            assert order.tolist() == sorted_naively(symbols.tolist(), some.tolist())
+
+
+@given(corpora(), min_dfs, st.none() | st.integers(1, 6), st.integers(2, 8), st.booleans())
+def test_an_index_from_shards_is_that_of_one_piece(texts, min_df, max_length, n_shards, one_symbol):
+    stream = stream_of(texts)
+    if one_symbol:  # Words: more bits a symbol.
+        stream = Stream(stream.symbols.astype(np.uint64) << np.uint64(20), stream.starts)
+    assert_same(
+        NgramIndex.build(stream, min_df, max_length),
+        NgramIndex.build(stream, min_df, max_length, n_shards, n_threads=2),
+    )
+
+
+@pytest.mark.parametrize("n_shards", [2, 4, 16])
+def test_nodes_that_a_cut_goes_through_are_put_together(n_shards):
+    rng = np.random.default_rng(n_shards)
+    for min_df in (1, 2, 5):
+        documents = [rng.integers(1, 4, rng.integers(0, 200)).astype(np.uint32) for _ in range(20)]
+        stream = Stream.join([*documents, *documents[:3]], np.uint32)
+        assert_same(NgramIndex.build(stream, min_df), NgramIndex.build(stream, min_df, n_shards=n_shards))
+
+
+def assert_same(index: NgramIndex, other: NgramIndex) -> None:
+    """The same nodes with the same events, which may stand in another order."""
+    for name in ("nodes", "level", "shortest", "distinct", "longest_node", "bounds"):
+        np.testing.assert_array_equal(getattr(index, name), getattr(other, name))
+    runs = np.repeat(np.arange(len(index.bounds) - 1), np.diff(index.bounds))
+    for events, others in ((index.events, other.events),):
+        np.testing.assert_array_equal(events[np.lexsort((events, runs))], others[np.lexsort((others, runs))])
+    every = np.arange(index.n_nodes)
+    for ngram, another in zip(index.ngrams(every), other.ngrams(every), strict=True):
+        np.testing.assert_array_equal(ngram, another)
+
+
+def test_shards_are_of_like_sizes():
+    text = np.random.default_rng(0).integers(97, 123, 10_000).astype(np.uint32)
+    ranked = shards.RankedText.of_stream(Stream.join([text[:5_000], text[5_000:]], np.uint32), 1)
+    found = shards.cuts(ranked, Suffixes(ranked.symbols), 8, 1, 100)
+    assert len(found) == 8
+    assert sum(shard.n_suffixes for shard in found) == 10_000
+    assert max(shard.n_suffixes for shard in found) < 1_500
+
+
+@given(corpora(), min_dfs, st.integers(1, 11), st.integers(60, 600), st.integers(1, 3))
+def test_sums_by_ranges_and_threads_are_the_same_bits(texts, min_df, width, range_, n_threads):
+    index = NgramIndex.build(stream_of(texts), min_df)
+    values = np.random.default_rng(0).normal(size=(len(texts), width))
+    rows, weights = np.full(index.n_nodes, FREE, np.int32), np.empty((index.n_nodes, 0), np.float32)
+    query = NodeQuery(weights, rows, np.zeros((0, width), np.bool_), 0.1, 7, width, np.ones((2, width)))
+    in_one, found = index.sums(values), best_by_pass(index, values, query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "RANGE", range_)
+        ranged = replace(index)
+        np.testing.assert_array_equal(ranged.sums(values), in_one)
+        by_range = best_by_pass(ranged, values, query, n_threads=n_threads)
+    for name in ("nodes", "labels", "scaled_gradients", "count", "peaks", "squared_excess"):
+        np.testing.assert_array_equal(getattr(by_range, name), getattr(found, name))
+
+
+def test_a_fit_is_the_same_in_shards_threads_and_files(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abc "), 60)) for _ in range(60)]
+    data = training_data(texts, np.eye(3)[rng.integers(0, 3, 60)])
+    monkeypatch.setattr(on_disk, "SHARD_SIZE", 300)
+    monkeypatch.setattr(design, "THREADS_FROM", 0)
+    fits = []
+    for place in (InMemory(1), InMemory(5), OnDisk(2, str(tmp_path))):
+        monkeypatch.setattr(sums, "RANGE", 1000 * place.n_threads)
+        monkeypatch.setattr(space, "LISTED", 1000 // place.n_threads)
+        fit = start(Grafting(l1=0.5), replace(data, place=place))
+        while not fit.finished:
+            fit.step()
+        fits.append(fit)
+    for fit in fits[1:]:
+        assert fit.report.duality_gap == fits[0].report.duality_gap
+        np.testing.assert_array_equal(fit.rounds.state.active.weights, fits[0].rounds.state.active.weights)
+        np.testing.assert_array_equal(fit.rounds.state.space.nodes, fits[0].rounds.state.space.nodes)
+    assert len(fits[0].rounds.state.active) > 10
+    (part,) = fit.rounds.state.space.parts
+    n_ranges = len(part.index.ranged.open_nodes)
+    assert 0 < part.search.n_read < n_ranges * part.search.n_passes
