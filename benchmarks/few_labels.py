@@ -130,7 +130,7 @@ def ours(task: Task, drawn: np.ndarray, config: str) -> Result:
     train = [example for i, example in enumerate(labelled) if i % DEV_PART]
     component = task.nlp.add_pipe("textcat_graft", config=options)
     start = time.process_time()
-    report = spacy_graft.fit(task.nlp, train, labelled[::DEV_PART], **arguments)
+    report = spacy_graft.fit(task.nlp, train, dev=labelled[::DEV_PART], **arguments)
     seconds = time.process_time() - start
     probabilities = component.predict(task.tested_docs)
     predicted = np.array(component.labels)[probabilities.argmax(axis=1)]
