@@ -420,7 +420,7 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
             named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
         )
         scores = held_out.scores(snapshot)
-        tempered = fit.state.objective.network is not None
+        tempered = fit.report.network is not None
         return Trial(strength, snapshot, scores, *held_out.best_loss(scores, tempered))
 
     return trial_of

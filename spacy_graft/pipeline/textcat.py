@@ -35,6 +35,7 @@ from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
+from ..model.weights import with_column
 from . import history, saving
 from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
@@ -168,7 +169,7 @@ class TextCatGraft(TrainablePipe):
         intercept = NEVER if self.is_trained else 0.0
         self.model.attrs[SNAPSHOT] = replace(
             snapshot,
-            weights=np.pad(snapshot.weights, ((0, 0), (0, 1))),
+            weights=with_column(snapshot.weights, np.zeros(snapshot.features.n_features)),
             intercepts=np.append(snapshot.intercepts, intercept),
             word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
             stability=None,
