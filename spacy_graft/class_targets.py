@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,19 @@ class ClassTargets:
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
+
+    @property
+    def dense(self) -> np.ndarray:
+        """The values, not sparse: float64 (n_documents, n_labels)."""
+        return self.values if isinstance(self.values, np.ndarray) else self.values.toarray()
+
+    def keys(self) -> Iterator[bytes]:
+        """Yield what documents with the same labels share."""
+        values = self.values
+        if isinstance(values, np.ndarray):
+            yield from (row.tobytes() for row in values)
+        else:
+            yield from (values.indices[begin:end].tobytes() for begin, end in pairwise(values.indptr.tolist()))
 
     def some(self, rows: np.ndarray) -> ClassTargets:
         """The targets of some documents; labels that none of them has are left out, unless they are of a matrix."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
-from strategies import training_data
 
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graft import memory
@@ -13,6 +12,7 @@ from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
+from strategies import training_data
 
 WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oil", "gas", "gold", "tin")
 
@@ -75,3 +75,128 @@ def test_batches_are_fits_of_their_own(in_batches, monkeypatch):
         for name, row in weights.items():
             np.testing.assert_array_equal(row[labels_of], own.get(name, np.zeros(len(solution.intercepts))))
     assert fit.report.objective == pytest.approx(total, rel=1e-15)
+
+
+@pytest.mark.parametrize("options", [{}, {"penalty_weights": "ratio_idf", "length_normalisation": True}])
+def test_optimum_of_one_strength_is_that_of_all_labels_at_once(in_batches, monkeypatch, options):
+    texts, labels = corpus()
+    data = replace(data_of(texts, labels), lengths=np.array([len(text.split()) for text in texts], np.float64))
+    learner = Grafting(l1=1.0, tol=1e-9, ridge=0.1, **options)
+    batched = finished(learner, data)
+    monkeypatch.setattr(memory, "MOST_PAIRS", 10**9)
+    together = finished(learner, data)
+    report, other = batched.report, together.report
+    assert report.converged
+    assert report.relative_gap <= 1e-9
+    gap = report.duality_gap + other.duality_gap
+    assert report.objective == pytest.approx(other.objective, abs=gap)
+    assert (report.l1_max, report.n_columns, report.min_df) == (other.l1_max, other.n_columns, other.min_df)
+    ours, theirs = named_weights(batched.solution()), named_weights(together.solution())
+    for name in ours.keys() | theirs.keys():
+        none = np.zeros(20)
+        np.testing.assert_allclose(ours.get(name, none), theirs.get(name, none), atol=5e-3)
+    np.testing.assert_allclose(batched.solution().intercepts, together.solution().intercepts, atol=1e-3)
+    assert batched.solution().mean_scale == together.solution().mean_scale
+
+
+@pytest.mark.parametrize("refit", [None, 2.0])
+def test_points_of_a_path_are_those_of_all_labels_at_once(in_batches, monkeypatch, refit):
+    texts, labels = corpus()
+    data = replace(data_of(texts, labels), lengths=np.array([len(text.split()) for text in texts], np.float64))
+    learner = GraftingPath(steps=4, l1_min_ratio=0.1, tol=1e-8, refit=refit, ridge=1.0)
+    batched = start(learner, data)
+    assert isinstance(batched, BatchedPath)
+    monkeypatch.setattr(memory, "MOST_PAIRS", 10**9)
+    together = start(learner, data)
+    for _ in range(3):
+        batched.step()
+        together.step()
+        assert batched.report.l1 == together.report.l1
+        gap = batched.report.duality_gap + together.report.duality_gap
+        assert batched.report.objective == pytest.approx(together.report.objective, abs=gap + 1e-9)
+    ours, theirs = batched.solution(), together.solution()
+    assert named_weights(ours).keys() == named_weights(theirs).keys()
+    for name, row in named_weights(theirs).items():
+        np.testing.assert_allclose(named_weights(ours)[name], row, atol=2e-3)
+    assert ours.mean_scale == pytest.approx(theirs.mean_scale, rel=1e-12)
+    shares = dict(zip(named_weights(ours), ours.length_shares, strict=True)) if refit else {}
+    assert shares == (dict(zip(named_weights(theirs), theirs.length_shares, strict=True)) if refit else {})
+    assert not batched.finished
+    batched.step()
+    assert batched.finished
+
+
+def test_path_in_batches_ends_before_max_features(in_batches):
+    texts, labels = corpus()
+    fit = finished(GraftingPath(steps=8, max_features=60, tol=1e-3), data_of(texts, labels))
+    assert 0 < fit.report.n_active <= 60
+    assert fit.report.points < 8
+    assert fit.solution().weights.shape == (fit.report.n_active, 20)
+
+
+def test_labels_that_are_never_or_always_there(in_batches):
+    texts, labels = corpus()
+    targets = np.zeros((len(texts), 20))
+    targets[:, 3] = 1.0
+    targets[:, 10] = [float("ship0" in row) for row in labels]
+    data = training_data(texts, targets, exclusive=False)
+    solution = finished(Grafting(l1=1.0), data).solution()
+    assert set(np.nonzero(sparse_weights.rows_of(solution.weights, np.arange(len(solution.terms))))[1]) == {10}
+    n = len(texts)
+    np.testing.assert_allclose(solution.intercepts[[0, 3]], [np.log(0.5 / (n + 0.5)), np.log((n + 0.5) / 0.5)])
+    nothing = finished(Grafting(l1=1.0), replace(data, targets=np.zeros((n, 20))))
+    assert nothing.solution().weights.shape == (0, 20)
+    assert nothing.report.n_active == 0
+
+
+def test_unknown_labels_are_masked(in_batches, monkeypatch):
+    texts, labels = corpus()
+    data = data_of(texts, labels)
+    known = np.random.default_rng(0).random((len(texts), 20)) < 0.7
+    data = replace(data, known=known, targets=scipy.sparse.csc_array(data.targets.toarray() * known))
+    learner = Grafting(l1=1.0, tol=1e-9)
+    batched = finished(learner, data)
+    monkeypatch.setattr(memory, "MOST_PAIRS", 10**9)
+    together = finished(learner, data)
+    gap = batched.report.duality_gap + together.report.duality_gap
+    assert batched.report.objective == pytest.approx(together.report.objective, abs=gap)
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=1.0), GraftingPath(steps=3, l1_min_ratio=0.05)], ids=["one", "path"])
+def test_classifier_of_texts(in_batches, tmp_path, learner):
+    texts, labels = corpus()
+    model = GraftTextClassifier(learner, analyzer="word", multilabel=True).fit(texts, labels)
+    snapshot = model._model.snapshot
+    assert sparse_weights.is_sparse(snapshot.weights)
+    dense = replace(snapshot, weights=snapshot.weights.toarray())
+    streams = {"word": model._space.readers["word"].stream(texts, model._model._words, False)}
+    lengths = np.array([len(text.split()) for text in texts], np.float64)
+    scores = [one.scores_of_streams(streams, lengths, model._model._words) for one in (snapshot, dense)]
+    np.testing.assert_array_equal(*scores)
+    probabilities = model.predict_proba(texts)
+    assert model.predict(texts) == [
+        [label for label, p in zip(model.classes_, row, strict=True) if p >= 0.5] for row in probabilities.tolist()
+    ]
+    model.save(tmp_path / "model")
+    loaded = GraftTextClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), probabilities)
+    assert (loaded.coef_ != model.coef_).nnz == 0
+    features = model.features()
+    assert [feature.text for feature in loaded.features()] == [feature.text for feature in features]
+    assert all(feature.weights and all(feature.weights.values()) for feature in features)
+    assert features[0].weights["no label"] == 0.0
+    explanation = model.explain(texts[:1])[0]
+    for label, score in zip(model.classes_, scores[0][0], strict=True):
+        assert explanation[label].score == pytest.approx(score, abs=1e-9)
+
+
+def test_indicator_matrix_stays_sparse(in_batches):
+    texts, labels = corpus()
+    names = sorted(all_labels(20))
+    y = scipy.sparse.csr_matrix([[int(label in row) for label in names] for row in labels])
+    model = GraftTextClassifier(Grafting(l1=1.0), analyzer="word").fit(texts, y)
+    lists = GraftTextClassifier(Grafting(l1=1.0), analyzer="word", multilabel=True).fit(texts, labels)
+    assert lists.classes_.tolist() == names
+    assert model.predict(texts).dtype == y.dtype
+    np.testing.assert_array_equal(model.predict_proba(texts), lists.predict_proba(texts))
+    assert model.score(texts, y) == lists.score(texts, labels)

@@ -44,7 +44,7 @@ def best_by_pass(
         work = [partial(best, label, sums.of_range(r)) for r in range(sums.n_ranges)]
         found += in_threads(work, n_threads)
         found.append(best(label, sums.of_open_nodes()))
-    return best_of(found, query)
+    return best_of(found or [Candidates(query)], query)
 
 
 def candidates_of(
