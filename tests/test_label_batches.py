@@ -19,6 +19,7 @@ WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oi
 
 @pytest.fixture
 def in_batches(monkeypatch):
+    monkeypatch.setattr(memory, "MANY_LABELS", 1)
     monkeypatch.setattr(memory, "MOST_PAIRS", 0)
 
 

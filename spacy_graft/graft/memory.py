@@ -17,13 +17,14 @@ from .data import TrainingData
 LEAST_BYTES_EXCLUSIVE, LEAST_BYTES = 60, 48
 #: Bytes of :class:`TrainingData` a document and label.
 BYTES_OF_DATA = 9
-#: Independent labels that have more pairs with documents than this are fitted in batches: a gigabyte at once.
-MOST_PAIRS = 2**24
+#: Independent labels are fitted in batches if there are at least so many, with more pairs with documents than this:
+#: all at once they would take more time and memory.
+MANY_LABELS, MOST_PAIRS = 64, 2**20
 
 
 def has_many_labels(n_documents: int, n_labels: int, exclusive: bool) -> bool:
     """Return whether labels are independent and too many to be fitted at once."""
-    return not exclusive and n_documents * n_labels > MOST_PAIRS
+    return not exclusive and n_labels >= MANY_LABELS and n_documents * n_labels > MOST_PAIRS
 
 
 def require_memory(data: TrainingData) -> None:
