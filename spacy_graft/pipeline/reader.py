@@ -18,7 +18,7 @@ from ..files import BadLineError, json_kind, json_object, numbered_lines
 from ..messages import listed
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
-from .targets import ID_KEY, WEIGHT_KEY
+from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from .tokenizer import Chunks
 
 #: The number of a line, and its object.
@@ -53,6 +53,10 @@ class JsonlCorpus:
         The key of the example weight, a positive number.
     limit : int
         Number of documents to read from the beginning of the file; 0 reads all.
+    sparse : bool
+        Whether labels of 0 are not written into ``doc.cats``. ``user_data["graft_complete"]`` then says that all others
+        are 0, for graft components and their scorers alone. With thousands of labels, a dictionary of all of them for
+        each document would take gigabytes.
     lazy : bool
         Whether documents have no tokens, for ``spacy train`` with no other trained component. Graft components read
         the texts themselves: those that they predict once, together with what the components before them annotate.
@@ -77,6 +81,7 @@ class JsonlCorpus:
         weight_field: str | None = None,
         limit: int = 0,
         lazy: bool = False,
+        sparse: bool = False,
     ) -> None:
         if path is None:
             wanted = "--paths.train train.jsonl --paths.dev dev.jsonl"
@@ -90,7 +95,7 @@ class JsonlCorpus:
                 f"spacy_graft.JsonlCorpus.v1: limit must be an integer of at least 0, but is {limit!r}. The largest is "
                 f"{LARGEST_COUNT:,}."
             )
-        check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy)
+        check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy, sparse=sparse)
         self.path = Path(path)
         self.text_field = text_field
         self.label_field = label_field
@@ -98,6 +103,7 @@ class JsonlCorpus:
         self.weight_field = weight_field
         self.limit = limit
         self.lazy = lazy
+        self.sparse = sparse
         self._read: dict[int, LazyBatch] = {}
         self._chunks = Chunks()
 
@@ -160,6 +166,8 @@ class JsonlCorpus:
 
     def _annotated(self, reference: Doc, number: int, record: dict[str, Any], labels: list[str]) -> Doc:
         reference.cats = self._cats(number, record, labels)
+        if self.sparse and not isinstance(record.get(self.label_field or ""), dict):
+            reference.user_data[COMPLETE_KEY] = True
         if self.id_field is not None:
             reference.user_data[ID_KEY] = self._id(number, record)
         if self.weight_field is not None:
@@ -186,6 +194,8 @@ class JsonlCorpus:
         value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
             return {label: self._probability(number, label, item) for label, item in value.items()}
+        if self.sparse:
+            return dict.fromkeys(sorted(positive), 1.0)
         return {label: float(label in positive) for label in labels}
 
     def _probability(self, number: int, label: str, value: Any) -> float:
