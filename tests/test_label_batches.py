@@ -1,17 +1,29 @@
 """Very many independent labels: fitted in batches, the model is that of one fit of all labels."""
 
+from __future__ import annotations
+
+import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
+import spacy
+from spacy.language import Language
+from spacy.training import Example
 
+import spacy_graft
+from conftest import make_example, make_nlp
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graft import memory
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
+from spacy_graft.pipeline import scorer, targets
+from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.pipeline.reader import JsonlCorpus
 from strategies import training_data
 
 WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oil", "gas", "gold", "tin")
@@ -201,3 +213,136 @@ def test_indicator_matrix_stays_sparse(in_batches):
     assert model.predict(texts).dtype == y.dtype
     np.testing.assert_array_equal(model.predict_proba(texts), lists.predict_proba(texts))
     assert model.score(texts, y) == lists.score(texts, labels)
+
+
+@pytest.fixture
+def many_in_components(in_batches, monkeypatch):
+    for module in (targets, scorer):
+        monkeypatch.setattr(module, "MANY_LABELS", 1)
+
+
+ONE = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+
+
+def multilabel_nlp(learner: dict[str, Any] = ONE) -> Language:
+    return make_nlp("textcat_graft_multilabel", learner=learner)
+
+
+def examples_of(nlp: Language, complete: bool) -> list[Example]:
+    examples = []
+    for text, row in zip(*corpus(), strict=True):
+        cats = dict.fromkeys(row, 1.0) if complete else {label: float(label in row) for label in all_labels(20)}
+        examples.append(make_example(nlp, text, cats))
+        if complete:
+            examples[-1].reference.user_data["graft_complete"] = True
+    return examples
+
+
+def test_labels_of_complete_documents_are_zero_where_they_are_not_mentioned():
+    models = []
+    for complete in (False, True):
+        nlp = multilabel_nlp()
+        nlp.get_pipe("textcat_graft_multilabel").cfg["labels"] = all_labels(20)
+        spacy_graft.fit(nlp, examples_of(nlp, complete))
+        models.append(nlp("ship grain wheat").cats)
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [ONE, {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 3, "l1_min_ratio": 0.05}],
+    ids=["one", "path"],
+)
+def test_component(many_in_components, tmp_path, learner):
+    nlp = multilabel_nlp(learner)
+    examples = examples_of(nlp, complete=True)
+    report = spacy_graft.fit(nlp, examples[:100], examples[100:])
+    component = nlp.get_pipe("textcat_graft_multilabel")
+    snapshot = component.model.attrs["snapshot"]
+    assert sparse_weights.is_sparse(snapshot.weights)
+    assert (report.n_active, report.n_pairs) == (snapshot.features.n_features, snapshot.weights.nnz)
+    scores = nlp.evaluate(examples_of(nlp, complete=True))
+    assert scores["cats_micro_f"] > 0.5
+    expected = nlp("ship grain wheat").cats
+    nlp.to_disk(tmp_path)
+    for loaded in (spacy.load(tmp_path), multilabel_nlp(learner).from_bytes(nlp.to_bytes())):
+        assert loaded("ship grain wheat").cats == expected
+        found = loaded.get_pipe("textcat_graft_multilabel")
+        assert [vars(feature) for feature in found.features()] == [vars(feature) for feature in component.features()]
+    label = max(expected, key=expected.get)
+    explained = component.explain(nlp("ship grain wheat"), label)[label]
+    assert 1.0 / (1.0 + np.exp(-explained.score)) == pytest.approx(expected[label])
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive")
+@pytest.mark.parametrize("complete", [False, True])
+def test_targets_of_many_labels_are_those_of_few(many_in_components, monkeypatch, complete):
+    nlp = multilabel_nlp()
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(targets, "MANY_LABELS", many)
+        monkeypatch.setattr(memory, "MANY_LABELS", many)
+        component = nlp.get_pipe("textcat_graft_multilabel")
+        documents = ExtractedCorpus(component.blocks, targets.TargetReader("name", all_labels(20), False))
+        documents.add(examples_of(nlp, complete))
+        extended = documents.with_labels(targets.TargetReader("name", [*all_labels(20), "new"], False))
+        for one in (documents, extended):
+            found.append((one.training_data(), one.targets(), one.documents().to_dict(one.reading, nlp.vocab.strings)))
+    for (data, of_many, saved), (other, of_few, same) in zip(found[:2], found[2:], strict=True):
+        assert isinstance(data.targets, scipy.sparse.csc_array)
+        assert isinstance(other.targets, np.ndarray)
+        for one, another in ((data.targets.toarray(), other.targets), (data.known, other.known)):
+            np.testing.assert_array_equal(one, another)
+        np.testing.assert_array_equal(of_many.values, of_few.values)
+        np.testing.assert_array_equal(of_many.known, of_few.known)
+        np.testing.assert_array_equal(saved["targets"], same["targets"])
+        np.testing.assert_array_equal(saved["seen"], same["seen"])
+
+
+def test_scores_of_many_labels_are_those_of_spacy(monkeypatch):
+    nlp, random = spacy.blank("xx"), np.random.default_rng(0)
+    labels = all_labels(20)
+    examples = []
+    for _ in range(60):
+        examples.append(make_example(nlp, "text", {}))
+        examples[-1].predicted.cats = dict(zip(labels, random.integers(0, 9, 20) / 8.0, strict=True))
+        known = random.random(20) < 0.8
+        gold = (random.random(20) < 0.3).astype(float)
+        examples[-1].reference.cats = {label: gold[y] for y, label in enumerate(labels) if known[y] or y == 3}
+        examples[-1].reference.cats[labels[3]] = 0.0
+    thresholds = {labels[0]: 0.2, labels[5]: 0.9}
+    for options in ({}, {"thresholds": thresholds}):
+        few = scorer.textcat_multilabel_score(examples, labels=labels, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(scorer, "MANY_LABELS", 1)
+            many = scorer.textcat_multilabel_score(examples, labels=labels, **options)
+        assert few.keys() == many.keys()
+        assert few["cats_auc_per_type"].pop(labels[3]) is many["cats_auc_per_type"].pop(labels[3]) is None
+        assert few.pop("cats_score_desc") == many.pop("cats_score_desc")
+        for of_label, others in zip(
+            few.pop("cats_f_per_type").items(), many.pop("cats_f_per_type").items(), strict=True
+        ):
+            assert of_label == others
+        for name, value in few.items():
+            assert many[name] == pytest.approx(value), name
+
+
+def test_sparse_reader(tmp_path):
+    path = tmp_path / "train.jsonl"
+    lines = [{"text": text, "label": row} for text, row in zip(*corpus(), strict=True)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    nlp = spacy.blank("xx")
+    full, sparse = (list(JsonlCorpus(path, sparse=sparse)(nlp)) for sparse in (False, True))
+    labels = sorted({label for line in lines for label in line["label"]})
+    for one, other, line in zip(full, sparse, lines, strict=True):
+        assert other.reference.cats == dict.fromkeys(line["label"], 1.0)
+        assert targets.is_complete(other.reference)
+        assert not targets.is_complete(one.reference)
+        of = targets.TargetReader("name", labels, False)
+        np.testing.assert_array_equal(of.read(one.reference).values, of.read(other.reference).values)
+        assert of.read(other.reference).known.all()
+    path.write_text('{"text": "a", "label": {"x": 0.5}}\n')
+    (example,) = JsonlCorpus(path, sparse=True)(nlp)
+    assert not targets.is_complete(example.reference)
+    with pytest.raises(ValueError, match="sparse"):
+        JsonlCorpus(path, sparse=1)

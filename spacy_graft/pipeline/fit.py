@@ -306,9 +306,8 @@ def cross_validated(
         for fold, (kept, part, also) in enumerate(splits, start=1):
             title = f"{name}fold {fold} of {n_folds}: "
             path = training_steps(component, kept, options, progress, title, also=also)
-            paths.append(
-                points_of_fold(scored_steps(component, path, component.held_out(part), tempered, n_folds == 1))
-            )
+            scored = scored_steps(component, path, component.held_out(part), tempered, alone=n_folds == 1)
+            paths.append(points_of_fold(scored))
         held_out = component.held_out([example for split in splits for example in split.held_out])
         chosen = chosen_of_folds(learner, held_out, paths, tempered)
         chosen = with_best_strengths(component, chosen, splits, held_out, options)

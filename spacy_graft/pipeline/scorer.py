@@ -136,14 +136,9 @@ def scores_of_many(columns: Columns, labels: Sequence[str], thresholds: np.ndarr
     spaCy's takes some milliseconds a document for each thousand labels.
     """
     predicted, right = columns.predicted >= thresholds, columns.right > 0.0
-    counted = zip(
-        *(
-            (columns.known & part).sum(axis=0).tolist()
-            for part in (predicted & right, predicted & ~right, ~predicted & right)
-        ),
-        strict=True,
-    )
-    by_label = {label: PRFScore(tp=tp, fp=fp, fn=fn) for label, (tp, fp, fn) in zip(labels, counted, strict=True)}
+    cases = predicted & right, predicted & ~right, ~predicted & right
+    counted = ((columns.known & case).sum(axis=0).tolist() for case in cases)
+    by_label = {label: PRFScore(tp=tp, fp=fp, fn=fn) for label, tp, fp, fn in zip(labels, *counted, strict=True)}
     areas = dict(zip(labels, map(area_under_curve, *(part.T for part in columns)), strict=True))
     macro_auc = sum(area or 0.0 for area in areas.values()) / len(labels) if labels else 0.0
     return {

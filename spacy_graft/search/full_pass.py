@@ -22,7 +22,8 @@ def best_by_pass(
 ) -> Violations:
     """The ``n_best`` pairs with the largest scaled gradients above ``min_gradient``, exactly.
 
-    With none, the largest of the peaks of labels is that of all pairs, and all else is unknown. What is found does not depend on the number of threads, to the last bit.
+    With none, the largest of the peaks of labels is that of all pairs, and all else is unknown. What is found does not
+    depend on the number of threads, to the last bit.
 
     Parameters
     ----------
