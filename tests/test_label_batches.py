@@ -21,7 +21,8 @@ from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
-from spacy_graft.pipeline import scorer, targets
+from spacy_graft.model.sparse_linear import snapshot_of
+from spacy_graft.pipeline import scorer, targets, textcat
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.reader import JsonlCorpus
 from strategies import training_data
@@ -325,6 +326,23 @@ def test_scores_of_many_labels_are_those_of_spacy(monkeypatch):
             assert of_label == others
         for name, value in few.items():
             assert many[name] == pytest.approx(value), name
+
+
+def test_annotations_of_many_labels_are_those_of_few(monkeypatch):
+    nlp, random = multilabel_nlp(), np.random.default_rng(0)
+    component = nlp.get_pipe("textcat_graft_multilabel")
+    component.initialize(lambda: [make_example(nlp, "text", dict.fromkeys(all_labels(20), 1.0))])
+    assert snapshot_of(component.model).intercepts.tolist() == [0.0] * 20
+    scores = np.where(random.random((30, 20)) < 0.2, random.random((30, 20)), 0.5)
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(textcat, "MANY_LABELS", many)
+        docs = [nlp.make_doc("text") for _ in range(30)]
+        docs[1].cats = {"other": 1.0, "ship0": 0.3}
+        component.set_annotations(docs, scores)
+        component.set_annotations([], np.empty((0, 20)))
+        found.append([doc.cats for doc in docs])
+    assert found[0] == found[1]
 
 
 def test_sparse_reader(tmp_path):
