@@ -364,3 +364,25 @@ def test_sparse_reader(tmp_path):
     assert not targets.is_complete(example.reference)
     with pytest.raises(ValueError, match="sparse"):
         JsonlCorpus(path, sparse=1)
+
+
+DAMAGED = [
+    ({"starts": np.array([0, 1], np.int64)}, "a row for each feature"),
+    ({"starts": np.array([0, 2, 1], np.int64)}, "a row for each feature"),
+    ({"labels": np.array([0, 5], np.int32)}, "labels that it does not have"),
+    ({"labels": np.array([-1, 1], np.int32)}, "labels that it does not have"),
+    ({"starts": np.array([0, 2, 2], np.int64), "labels": np.array([1, 1], np.int32)}, "a label twice"),
+    ({"values": np.array([1.0, 2.0], np.float32)}, "starts, labels and values"),
+    ({"values": np.array([[1.0], [2.0]])}, "starts, labels and values"),
+    ({"values": None}, "starts, labels and values"),
+    ({"more": np.zeros(1)}, "starts, labels and values"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), DAMAGED)
+def test_damaged_sparse_weights_are_refused(change, message):
+    weights = scipy.sparse.csr_array(np.array([[0.0, 1.5, 0.0], [-1.0, 0.0, 0.0]]))
+    saved = sparse_weights.packed(weights)
+    np.testing.assert_array_equal(sparse_weights.unpacked(saved, 2, 3).toarray(), weights.toarray())
+    with pytest.raises(ValueError, match=message):
+        sparse_weights.unpacked({**saved, **change}, 2, 3)
