@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .classifier import GraftClassifier
     from .graft.constraints import Constraints
     from .graft.settings import CoordinateAscent, Grafting, GraftingPath
+    from .index.places import Dask, InMemory, OnDisk
     from .pipeline.calibrate import calibrate
     from .pipeline.fit import fit
     from .pipeline.render import render
@@ -32,11 +33,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Constraints",
     "CoordinateAscent",
+    "Dask",
     "GraftClassifier",
     "GraftRanker",
     "GraftTextClassifier",
     "Grafting",
     "GraftingPath",
+    "InMemory",
+    "OnDisk",
     "OnnxEncoder",
     "WordVectors",
     "__version__",
@@ -72,6 +76,9 @@ MODULES = {
     "CoordinateAscent": ".graft.settings",
     "Grafting": ".graft.settings",
     "GraftingPath": ".graft.settings",
+    "Dask": ".index.places",
+    "InMemory": ".index.places",
+    "OnDisk": ".index.places",
     "WordVectors": ".vectors.word_vectors",
 }
 

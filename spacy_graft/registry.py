@@ -1,8 +1,9 @@
 """The registries behind ``@graft_features``, ``@graft_learners``, ``@graft_constraints`` and the like in configs.
 
 They include what other packages register under the entry points ``spacy_graft_features``, ``spacy_graft_learners``,
-``spacy_graft_constraints``, ``spacy_graft_graphs`` and ``spacy_graft_vectors``. This module does not import spaCy; the
-components add the registries to spaCy's (:func:`spacy_graft.pipeline.registration.register_with_spacy`).
+``spacy_graft_constraints``, ``spacy_graft_graphs``, ``spacy_graft_vectors`` and ``spacy_graft_shards``. This module
+does not import spaCy; the components add the registries to spaCy's
+(:func:`spacy_graft.pipeline.registration.register_with_spacy`).
 """
 
 from __future__ import annotations
@@ -30,15 +31,19 @@ graft_graphs = catalogue.create("spacy", "graft_graphs", entry_points=True)
 #: Sources of word vectors, see :mod:`spacy_graft.vectors`.
 graft_vectors = catalogue.create("spacy", "graft_vectors", entry_points=True)
 
+#: Where indexes are made and kept, see :mod:`spacy_graft.index.places`.
+graft_shards = catalogue.create("spacy", "graft_shards", entry_points=True)
 
-def graph_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
-    """Class decorator that registers a builder of feature graphs; configs get the ``__call__`` of an instance.
 
-    A function is registered because spaCy passes the arguments of ``initialize`` through a pydantic model, which turns
-    dataclasses into dicts. Entry points name the attribute ``registered`` of the class, which is that function.
+def register_call(registry: Any, name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
+    """Class decorator for what is an argument of ``initialize``; configs get the ``__call__`` of an instance.
+
+    A function is registered because spaCy passes these arguments through a pydantic model, which turns dataclasses into
+    dicts. Entry points name the attribute ``registered`` of the class, which is that function.
 
     Parameters
     ----------
+    registry : Registry
     name : str
         The registered name, such as ``spacy_graft.WordNet.v1``.
     """
@@ -50,7 +55,12 @@ def graph_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
             return builder.__call__
 
         cls.registered = staticmethod(registered)  # type: ignore[attr-defined]
-        graft_graphs(name, func=registered)
+        registry(name, func=registered)
         return cls
 
     return register
+
+
+def graph_builder(name: str) -> Callable[[type[BuilderT]], type[BuilderT]]:
+    """Class decorator that registers a builder of feature graphs (:func:`register_call`)."""
+    return register_call(graft_graphs, name)

@@ -32,6 +32,7 @@ from .held_out import (
     rows_of_splits,
     scored_points,
 )
+from .index.places import InMemory
 from .item_model import finished_fit, started_fit
 from .messages import listed
 from .options import check_flags
@@ -210,6 +211,7 @@ class GraftTextClassifier(LinearClassifier):
         sample_weight: Any = None,
         *,
         vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
+        shards: InMemory | None = None,
     ) -> GraftTextClassifier:
         """Train until the learner's tolerance is met.
 
@@ -226,6 +228,9 @@ class GraftTextClassifier(LinearClassifier):
             Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
             is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
             the analyzers. The learner has their ``vectors_ridge``.
+        shards : InMemory, OnDisk or Dask, optional
+            Where symbols and indexes are, and how many threads search; by default in memory, and as many threads as
+            there are cores. The model is the same.
 
         Returns
         -------
@@ -240,7 +245,7 @@ class GraftTextClassifier(LinearClassifier):
         """
         readers, X = self._readers(), documents_of(X)
         if vectors is None:
-            self._fit(TextSpace(readers), X, y, sample_weight)
+            self._fit(TextSpace(readers, shards), X, y, sample_weight)
             return self
         given = self._checked_vectors(vectors)
         reader = vectors_reader(readers)
@@ -250,7 +255,7 @@ class GraftTextClassifier(LinearClassifier):
             columns = (reader.keys(given.words), words.symbols, words.starts)
             return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
 
-        self._fit(TextSpace({**readers, VECTORS_READER: reader}), X, y, sample_weight, completed=with_vectors)
+        self._fit(TextSpace({**readers, VECTORS_READER: reader}, shards), X, y, sample_weight, completed=with_vectors)
         return self
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:

@@ -27,6 +27,7 @@ from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
 from .graft.solution import Solution
+from .index.places import InMemory
 from .item_model import ItemFeature
 from .messages import listed
 from .model.loading import WORD_SCORES
@@ -65,10 +66,13 @@ class TextSpace:
     Parameters
     ----------
     readers : mapping of str to SequenceReader
+    place : InMemory, optional
+        Where symbols and indexes are.
     """
 
-    def __init__(self, readers: Mapping[str, SequenceReader]) -> None:
+    def __init__(self, readers: Mapping[str, SequenceReader], place: InMemory | None = None) -> None:
         self.readers = dict(readers)
+        self.place = InMemory() if place is None else place
         self._words = Words()
 
     def learn(self, X: Iterable[Any], names: Sequence[str] | None = None) -> ReadTexts:
@@ -78,9 +82,12 @@ class TextSpace:
         for batch in document_batches(documents_of(X)):
             streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
             lengths += lengths_of(batch, next(iter(streams.values())))
-            parts.append(streams)
+            parts.append({name: self.place.kept(stream) for name, stream in streams.items()})
         empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
-        joined = {name: Stream.concatenated([part[name] for part in parts or [empty]]) for name in self.readers}
+        joined = {
+            name: Stream.concatenated([part[name] for part in parts or [empty]], self.place.empty)
+            for name in self.readers
+        }
         return ReadTexts(joined, np.array(lengths, np.float64))
 
     def read(self, X: Iterable[Any]) -> Iterable[Any]:
@@ -90,7 +97,7 @@ class TextSpace:
     def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
         """Return some of the documents that have been read."""
         streams = {
-            name: Stream.join(map(stream.document, rows.tolist()), self.readers[name].dtype)
+            name: Stream.join(map(stream.document, rows.tolist()), self.readers[name].dtype, empty=self.place.empty)
             for name, stream in documents.streams.items()
         }
         return ReadTexts(streams, documents.lengths[rows])
@@ -105,6 +112,7 @@ class TextSpace:
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
             names=FeatureNames(self._texts),
+            place=self.place,
             **of_documents,
         )
 

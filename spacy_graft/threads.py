@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
@@ -16,6 +16,15 @@ def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[Re
     if n_threads == 1 or len(work) < 2:
         return [call() for call in work]
     return list(pool(n_threads).map(lambda call: call(), work))
+
+
+def map_in_threads(
+    function: Callable[..., ResultT], given: Sequence[tuple[object, ...]], n_threads: int
+) -> Iterator[ResultT]:
+    """What a function gives back for each of the arguments, in their order, one after the other."""
+    if n_threads == 1 or len(given) < 2:
+        return (function(*arguments) for arguments in given)
+    return pool(n_threads).map(lambda arguments: function(*arguments), given)
 
 
 @cache

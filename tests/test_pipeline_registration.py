@@ -38,6 +38,7 @@ REGISTERED = {
     ],
     "graft_learners": ["spacy_graft.CoordinateAscent.v1", "spacy_graft.Grafting.v1", "spacy_graft.GraftingPath.v1"],
     "graft_constraints": ["spacy_graft.Constraints.v1"],
+    "graft_shards": ["spacy_graft.Dask.v1", "spacy_graft.InMemory.v1", "spacy_graft.OnDisk.v1"],
     "graft_graphs": [
         "spacy_graft.Cooccurrence.v1",
         "spacy_graft.EdgeList.v1",

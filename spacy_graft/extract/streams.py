@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .blocks import ReadingBlock, is_item_block
+
+#: Gives an array of a shape and a dtype, as :func:`numpy.empty` does; where it is, is the place's matter.
+Empty = Callable[[Any, Any], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -27,24 +31,38 @@ class Stream:
     starts: np.ndarray
 
     @classmethod
-    def join(cls, documents: Iterable[np.ndarray], dtype: type[np.unsignedinteger], width: int | None = None) -> Stream:
-        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width)."""
+    def join(
+        cls,
+        documents: Iterable[np.ndarray],
+        dtype: type[np.unsignedinteger],
+        width: int | None = None,
+        empty: Empty = np.empty,
+    ) -> Stream:
+        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width).
+
+        ``empty`` gives the memory.
+        """
         parts = list(documents)
         starts = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
-        symbols = np.concatenate([np.empty(0 if width is None else (0, width), dtype), *parts], dtype=dtype)
+        rows = () if width is None else (width,)
+        symbols = empty((int(starts[-1]), *rows), dtype)
+        np.concatenate([np.empty((0, *rows), dtype), *parts], out=symbols, casting="same_kind")
         return cls(symbols, starts)
 
     @classmethod
-    def concatenated(cls, streams: Sequence[Stream]) -> Stream:
-        """The documents of several streams of one block, at least one stream, in their order."""
+    def concatenated(cls, streams: Sequence[Stream], empty: Empty = np.empty) -> Stream:
+        """The documents of several streams of one block, at least one stream, in their order.
+
+        ``empty`` gives the memory.
+        """
         if len(streams) == 1:
             return streams[0]
         ends = np.cumsum([stream.starts[-1] for stream in streams])
         starts = [stream.starts[1:] + end - stream.starts[-1] for stream, end in zip(streams, ends, strict=True)]
-        return cls(
-            np.concatenate([stream.symbols for stream in streams]), np.concatenate([np.zeros(1, np.int64), *starts])
-        )
+        symbols = empty((int(ends[-1]), *streams[0].symbols.shape[1:]), streams[0].symbols.dtype)
+        np.concatenate([stream.symbols for stream in streams], out=symbols)
+        return cls(symbols, np.concatenate([np.zeros(1, np.int64), *starts]))
 
     @property
     def n_documents(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
@@ -11,12 +12,15 @@ from ..extract.bags import Bags
 from ..extract.blocks import CombinationBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
+from ..index.places import Dask, InMemory, OnDisk
 from ..search.combinations import CombinationSearch
+from ..search.on_cluster import ClusterSearch
+from ..search.ranges import RangedSearch
 from ..search.search import Search
 from .data import IndexKey, TrainingData
 from .network import Network
 from .objective import Objective
-from .parts import CombinationPart, IndexedPart, LockedPart, Part, VertexPart
+from .parts import CombinationPart, IndexedPart, LockedPart, Part, Searches, VertexPart
 from .penalty_weights import inverse_weights, label_weights
 from .space import FeatureSpace, distinct_columns
 from .steering import Index, Lock, LockedPairs, Steering
@@ -24,7 +28,7 @@ from .steering import Index, Lock, LockedPairs, Steering
 IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 
 
-def feature_space(objective: Objective, least_df: float = 0.0, search: type[Search] = Search) -> FeatureSpace:
+def feature_space(objective: Objective, least_df: float = 0.0, search: Searches | None = None) -> FeatureSpace:
     """Index all blocks.
 
     Parameters
@@ -32,10 +36,12 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     objective : Objective
     least_df : float
         Features of no more documents per unit of the block's penalty factor are left out, whatever its ``min_df``.
-    search : type
-        How n-grams are searched.
+    search : callable, optional
+        Makes what searches n-grams.
     """
     data = objective.data
+    if search is None:
+        search = searches_in(data.place)
     min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
     indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
     factors = [data.penalty_factors[name] for name in indexes]
@@ -51,7 +57,14 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     distinct = distinct_columns(list(indexes.values()), factors, taken, by_name)
     parts: list[Part] = [
         IndexedPart(
-            name, index, inverse, features, min_df[name], search, None if steering is None else steering.lengths(name)
+            name,
+            index,
+            inverse,
+            features,
+            min_df[name],
+            search,
+            None if steering is None else steering.lengths(name),
+            data.place.empty,
         )
         for (name, index), inverse, features in zip(indexes.items(), inverses, distinct, strict=True)
     ]
@@ -66,6 +79,13 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: type[Sear
     if steering is not None:
         space.found = found_nodes(steering, parts)
     return space
+
+
+def searches_in(place: InMemory) -> Searches:
+    """What searches the indexes of a place."""
+    if isinstance(place, Dask):
+        return partial(ClusterSearch, place=place)
+    return partial(RangedSearch, empty=place.empty) if isinstance(place, OnDisk) else Search
 
 
 def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, str], tuple[int, int]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
+from ..extract.streams import Empty
 from ..extract.terms import SymbolTerm, Term
 from ..index.columns import Columns
 from ..index.items import ItemIndex
@@ -18,6 +19,9 @@ from ..search.kernels import EQUAL, FREE
 from ..search.request import SearchRequest
 from ..search.search import Search
 from ..search.violations import Violations
+
+#: Makes searches of an index, of 1 / λ of its nodes, and of their rows.
+Searches = Callable[[NgramIndex, np.ndarray, np.ndarray], Search]
 
 
 class Part(Protocol):
@@ -80,10 +84,12 @@ class IndexedPart:
         Which nodes are features of their own.
     min_df : int, optional
         The least documents of a node of the index.
-    search : type
-        How n-grams are searched.
+    search : callable
+        Makes what searches n-grams.
     lengths : mapping of int to int, optional
         Of nodes that are not named by their shortest n-gram: the length of that which names them.
+    empty : callable
+        Gives memory for what is kept of each node.
     """
 
     degree = 1
@@ -95,8 +101,9 @@ class IndexedPart:
         inverse: np.ndarray,
         distinct: np.ndarray,
         min_df: int | None = None,
-        search: type[Search] = Search,
+        search: Searches = Search,
         lengths: Mapping[int, int] | None = None,
+        empty: Empty = np.empty,
     ) -> None:
         self.name = name
         self.lengths = lengths or {}
@@ -105,7 +112,9 @@ class IndexedPart:
         self.inverse = inverse
         self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
         self.n_columns = int(distinct.sum())
-        self.row_of_node = np.where(distinct, FREE, EQUAL).astype(np.int32)
+        self.row_of_node = empty(len(distinct), np.int32)
+        self.row_of_node[:] = EQUAL
+        self.row_of_node[distinct] = FREE
         self.nodes = np.empty(0, np.int64)
         self.search = search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
 
@@ -128,6 +137,8 @@ class IndexedPart:
         self.row_of_node[self.nodes] = FREE
         self.row_of_node[nodes] = rows
         self.nodes = nodes
+        if self.search is not None:
+            self.search.note_rows(nodes, rows)
 
     def rows_of(self, nodes: np.ndarray) -> np.ndarray:
         return self.row_of_node[nodes]

@@ -59,7 +59,6 @@ class PathFit(StateFit):
         return {
             "report": {**asdict(self.report), "network": None, "seconds": {}},
             "model": vars(self._kept),
-            "progress": self.rounds.state.space.progress,
         }
 
     def resume(self, saved: Mapping[str, Any]) -> None:
@@ -74,7 +73,7 @@ class PathFit(StateFit):
         self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
         self._kept = Checkpoint(**saved["model"])
         live_report = replace(self.report, refit=None, points=0, finished=False)
-        self.rounds.resume(self._kept, saved["progress"], live_report)
+        self.rounds.resume(self._kept, live_report)
         self._refits = None
 
     def _next_point(self, number: int) -> bool:

@@ -13,6 +13,8 @@ label and of the others. ``ratio_idf``: the ratio times log((1 + n) / (1 + df)),
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from ..index.items import ItemIndex
@@ -51,7 +53,7 @@ def weightings(
 
 
 def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex | ItemIndex) -> np.ndarray:
-    """1 / λ_ky of all nodes of an index."""
+    """1 / λ_ky of all nodes of an index, in memory of the place of the data."""
     settings, problems = objective.settings, objective.problems
     if (settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0) or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
@@ -60,14 +62,14 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     by_label = weightings(settings, block_factor, positives, known - positives)
     if not settings.penalty_weight_kind.by_label:
         return kernels.shared_inverse_weights(by_label[0], np.ascontiguousarray(index.df), *index.moments())
-    inside = index.sums(positives, np.float32)
-    present = index.df.astype(np.float32)[:, None] if known.all() else index.sums(known, np.float32)
-    inverse = np.empty(inside.shape, np.float32)
-    # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
-    df, of_column = np.ascontiguousarray(index.df), np.empty(len(inside), np.float32)
-    for label, weighting in enumerate(by_label):
-        of_label = np.ascontiguousarray(inside[:, label])
-        outside = present[:, min(label, present.shape[1] - 1)] - of_label
-        kernels.fill_inverse_weights(weighting, df, of_label, outside, of_column)
-        inverse[:, label] = of_column
+    inverse = problems.data.place.empty((index.n_nodes, positives.shape[1]), np.float32)
+    presence = repeat(None) if known.all() else (sums for *_, sums in index.passes(known))
+    for (label, begin, end, inside), present in zip(index.passes(positives), presence, strict=False):
+        # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
+        df, of_column = np.ascontiguousarray(index.df[begin:end]), np.empty(end - begin, np.float32)
+        for lane, weighting in enumerate(by_label[label : label + inside.shape[1]]):
+            of_label = inside[: end - begin, lane].astype(np.float32)
+            total = df if present is None else present[: end - begin, lane]
+            kernels.fill_inverse_weights(weighting, df, of_label, total.astype(np.float32) - of_label, of_column)
+            inverse[begin:end, label + lane] = of_column
     return inverse

@@ -127,19 +127,16 @@ class Rounds:
         """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
         self.state.restore(checkpoint)
 
-    def resume(self, checkpoint: Checkpoint, progress: np.ndarray, report: Report) -> None:
+    def resume(self, checkpoint: Checkpoint, report: Report) -> None:
         """Go on as other rounds over the same corpus would, from a point that they reached (:meth:`optimise`).
 
         Parameters
         ----------
         checkpoint : Checkpoint
-        progress : int64 (n, 2)
-            Of their space (:attr:`~spacy_graft.graft.space.FeatureSpace.progress`).
         report : Report
             At the point.
         """
         self.restore(checkpoint)
-        self.state.space.resume(progress)
         self.report = report
 
     def _n_added(self, n_best: int | None) -> int:

@@ -12,9 +12,8 @@ from ..index.columns import Columns, concatenated, reordered
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
-from ..search.search import Search
 from ..solve.active import Active
-from .parts import IndexedPart, Part, VertexPart
+from .parts import Part, VertexPart
 from .steering import LockedPairs
 
 
@@ -73,20 +72,6 @@ class FeatureSpace:
     def degree(self) -> int:
         """Of how many items the largest combination is made; 1 without combinations."""
         return max((part.degree for part in self.parts), default=1)
-
-    @property
-    def progress(self) -> np.ndarray:
-        """Of each search over n-grams, :attr:`~spacy_graft.search.search.Search.progress`: int64 (n, 2)."""
-        return np.array([search.progress for search in self._searches], np.int64).reshape(-1, 2)
-
-    def resume(self, progress: np.ndarray) -> None:
-        """Go on as another space over the same corpus would whose :attr:`progress` this is."""
-        for search, (n_passes, coarse_min_df) in zip(self._searches, progress.tolist(), strict=True):
-            search.resume(n_passes, coarse_min_df)
-
-    @property
-    def _searches(self) -> list[Search]:
-        return [part.search for part in self.parts if isinstance(part, IndexedPart) and part.search is not None]
 
     @property
     def largest_inverse_weight(self) -> float:

@@ -12,7 +12,10 @@ from ..extract.bags import Bags
 from . import item_kernels, kernels
 from .columns import Columns, concatenated
 from .fingerprints import column_numbers
-from .sums import RANGE, NodeSums, passes, room_for
+from .sums import NodeSums, passes, room_for
+
+#: For a thread to work on by itself.
+ITEMS_OF_RANGE = 64 * kernels.CHUNK
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,14 @@ class ItemSums:
     def __init__(self, index: ItemIndex, lanes: np.ndarray) -> None:
         self.index = index
         self.lanes = lanes
-        self.n_ranges = -(-index.n_nodes // RANGE)
+        self.n_ranges = -(-index.n_nodes // ITEMS_OF_RANGE)
 
     def of_range(self, r: int) -> Iterator[NodeSums]:
         index, lanes = self.index, self.lanes
         add_up = item_kernels.column_sums_of_one if lanes.ndim == 1 else item_kernels.column_sums
         sums = room_for(lanes)
-        end_of_range = min((r + 1) * RANGE, index.n_nodes)
-        for begin in range(r * RANGE, end_of_range, kernels.CHUNK):
+        end_of_range = min((r + 1) * ITEMS_OF_RANGE, index.n_nodes)
+        for begin in range(r * ITEMS_OF_RANGE, end_of_range, kernels.CHUNK):
             end = min(begin + kernels.CHUNK, end_of_range)
             add_up(index.starts, index.documents, index.values, lanes, begin, end, sums)
             yield begin, end, sums

@@ -89,6 +89,18 @@ def equal_runs(codes, one, other, length):
 
 
 @njit
+def table_of_runs(codes, places, lengths, n_runs, size):
+    """The numbers of runs by their hashes, -1 where a slot is empty: int32 (size)."""
+    table = np.full(size, -1, np.int32)
+    for run in range(n_runs):
+        slot = run_hash(codes, places[run], places[run] + lengths[run]) & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = run
+    return table
+
+
+@njit
 def distinct_runs(codes, starts, has_breaks, most):
     """Find the distinct runs of a stream, in the order in which they first stand in it.
 
@@ -115,9 +127,7 @@ def distinct_runs(codes, starts, has_breaks, most):
     places, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
     last_document, n_documents = np.empty(most, np.int32), np.empty(most, np.int32)
     of_document, run_of_document = np.empty(most, np.int32), np.empty(most, np.int32)
-    size = 16
-    while size < 2 * most:
-        size *= 2
+    size = 2**16
     table = np.full(size, -1, np.int32)
     n_runs = n_pairs = 0
     for document in range(starts.shape[0] - 1):
@@ -137,6 +147,9 @@ def distinct_runs(codes, starts, has_breaks, most):
                     places[run], lengths[run] = begin, end - begin
                     last_document[run], n_documents[run] = -1, 0
                     n_runs += 1
+                    if 2 * n_runs > size:
+                        size *= 4
+                        table = table_of_runs(codes, places, lengths, n_runs, size)
                 if last_document[run] != document:
                     last_document[run] = document
                     n_documents[run] += 1
@@ -156,19 +169,15 @@ def distinct_runs(codes, starts, has_breaks, most):
 
 
 @njit
-def joined_runs(codes, new_ranks, places, lengths):
-    """Write ``new_ranks`` of the codes of runs one after the other, a break after each: uint32."""
-    n_symbols = lengths.shape[0]
-    for length in lengths:
-        n_symbols += length
-    symbols = np.zeros(n_symbols, np.uint32)
+def join_runs(codes, new_ranks, places, lengths, symbols):
+    """Write ``new_ranks`` of the codes of runs into ``symbols`` one after the other, a break (0) after each."""
     place = 0
     for run in range(lengths.shape[0]):
         for i in range(places[run], places[run] + lengths[run]):
             symbols[place] = new_ranks[codes[i]]
             place += 1
+        symbols[place] = 0
         place += 1
-    return symbols
 
 
 @njit
@@ -361,7 +370,7 @@ def fill_interval_nodes(
         while True:
             while stack[top, DEPTH] > ahead:
                 df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
-                if df >= min_df or top <= n_before or (ending and is_in(stack[top, DEPTH], open_after)):
+                if df >= min_df or top <= n_before or (ending and is_one_of(stack[top, DEPTH], open_after)):
                     nodes[k, 0], nodes[k, 1], nodes[k, 2] = stack[top, FIRST], stack[top, DEPTH], df
                     places[k] = suffixes[leaf]
                     adds = waiting[stack[top, WAITING] : n_waiting]
@@ -386,7 +395,7 @@ def fill_interval_nodes(
 
 
 @inlined
-def is_in(depth, depths):
+def is_one_of(depth, depths):
     """Whether it is one of them."""
     found = False
     for other in depths:
@@ -443,8 +452,8 @@ def columns(first, bounds, events, chosen, starts, n_documents):
 
 
 @njit
-def equal_columns(keys, df, shortest, longest, simplest, longest_node):
-    """Group nodes of equal documents.
+def equal_columns(keys, df, shortest, longest, simplest, longest_node, part, n_parts):
+    """Group nodes of equal documents, those of one part of the keys.
 
     Parameters
     ----------
@@ -454,14 +463,21 @@ def equal_columns(keys, df, shortest, longest, simplest, longest_node):
         Becomes true for the one node of each group with the shortest n-gram, the first of them; all false before.
     longest_node : int32 (nodes)
         Becomes, of such a node, the node of its group with the longest n-gram, the first of them; itself before.
+    part, n_parts : int
+        Which of how many parts; their number is a power of two.
 
     Open addressing, at least half of the table empty.
     """
+    n_keys = 0
+    for key in keys:
+        n_keys += (key >> 32) & (n_parts - 1) == part
     size = 16
-    while size < 2 * keys.shape[0]:
+    while size < 2 * n_keys:
         size *= 2
     table = np.full(size, -1, np.int32)
     for k in range(keys.shape[0]):
+        if (keys[k] >> 32) & (n_parts - 1) != part:
+            continue
         slot = keys[k] & (size - 1)
         while table[slot] >= 0:
             other = table[slot]

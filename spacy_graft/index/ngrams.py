@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from pydivsufsort import divsufsort
@@ -49,6 +50,8 @@ class NgramIndex:
     longest_node : int32 (n_nodes)
         Of a distinct node, the node with its documents that has the longest n-gram.
     n_documents : int
+    folder : Path, optional
+        Where its files are, if it has any.
     """
 
     symbols: np.ndarray
@@ -62,6 +65,7 @@ class NgramIndex:
     distinct: np.ndarray
     longest_node: np.ndarray
     n_documents: int
+    folder: Path | None = None
 
     @classmethod
     def build(
@@ -111,7 +115,7 @@ class NgramIndex:
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
         keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node)
+        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, 0, 1)
         return cls(
             symbols=text.symbols,
             alphabet=text.alphabet,

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from ..extract.streams import Stream
 from ..options import LARGEST_COUNT, is_count
-from ..threads import n_cores
-from .ngrams import NgramIndex
+from ..registry import graft_shards, register_call
+from ..threads import map_in_threads, n_cores
+
+if TYPE_CHECKING:
+    from .ngrams import NgramIndex
+
+T = TypeVar("T")
 
 #: Fewer threads than this build an index in one piece: cut up, its suffixes take up to three times as long to sort.
 THREADS_FOR_SHARDS = 4
 
 
+@register_call(graft_shards, "spacy_graft.InMemory.v1")
 @dataclass(frozen=True)
 class InMemory:
     """Indexes in memory.
@@ -32,14 +43,133 @@ class InMemory:
 
     def __post_init__(self) -> None:
         if not is_count(self.threads, least=0):
-            raise ValueError(f"InMemory: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
+            name = type(self).__name__
+            raise ValueError(f"{name}: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
+
+    def __call__(self) -> InMemory:
+        """The place itself: what a config gives is called."""
+        return self
 
     @property
     def n_threads(self) -> int:
         """How many threads there are."""
         return self.threads or n_cores()
 
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray:
+        """Room for what has the size of an index, as :func:`numpy.empty` gives it."""
+        return np.empty(shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """A part of a stream that is being read, until all parts are joined."""
+        return stream
+
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
+        from .ngrams import NgramIndex  # with the compiler, which takes a second
+
         n_shards = self.n_threads if self.n_threads >= THREADS_FOR_SHARDS else 1
         return NgramIndex.build(stream, min_df, max_length, n_shards, self.n_threads)
+
+
+@register_call(graft_shards, "spacy_graft.OnDisk.v1")
+@dataclass(frozen=True)
+class OnDisk(InMemory):
+    """Indexes in files of a folder, which are mapped into memory and read where a search needs them.
+
+    An index is built shard by shard (:mod:`.on_disk`). If that is interrupted, the shards that are done are found
+    again. A second fit of the same texts with the same ``min_df`` and ``max_length`` opens the index that is there. The
+    model is the same as with indexes in memory, to the last bit.
+
+    Memory: 60 bytes for each of the 8 million suffixes of a shard, for each thread; and what a fit needs for each
+    document and each active feature. Files: 10 bytes a symbol and 37 a node, twice while shards are put together.
+
+    Parameters
+    ----------
+    threads : int
+        As of :class:`InMemory`.
+    folder : str
+        A folder for the files, on a local disk. You can delete it when training has ended.
+    done : callable, optional
+        Is told how many shards of how many are done.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    folder: str = ""
+    done: Callable[[int, int], None] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.folder:
+            raise ValueError(f"OnDisk: folder = {self.folder!r}, but it must be the path of a folder.")
+
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray:
+        """Room in a file without a name, which goes when the array goes."""
+        from .on_disk import scratch
+
+        return scratch(Path(self.folder), shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """The same part in a file without a name."""
+        symbols = self.empty(stream.symbols.shape, stream.symbols.dtype)
+        symbols[:] = stream.symbols
+        return Stream(symbols, stream.starts)
+
+    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """What a function gives back for each of the arguments, in their order."""
+        return map_in_threads(function, given, self.n_threads)
+
+    def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+        """The index that is in the folder, or one that is built there.
+
+        Raises
+        ------
+        ValueError
+            If the folder has no room, another process builds the same index there, or its files are damaged.
+        """
+        from .on_disk import index_in_folder
+
+        return index_in_folder(self, stream, min_df, max_length)
+
+
+@register_call(graft_shards, "spacy_graft.Dask.v1")
+@dataclass(frozen=True)
+class Dask(OnDisk):
+    """Indexes in files, built and searched by the workers of a Dask cluster.
+
+    What the workers do are pure functions of files in the folder, which all of them must see under the same path. What
+    a lost worker was doing is done by another one. If the cluster is lost, the same command goes on from the shards
+    that are done. The model is the same, to the last bit.
+
+    Parameters
+    ----------
+    threads : int
+        Of this process and, without a scheduler, the number of workers on this machine; 0: as many as there are cores.
+    folder : str
+        A folder that this process and all workers share.
+    done : callable, optional
+    scheduler : str
+        The address of a scheduler; empty: a cluster of processes on this machine.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    scheduler: str = ""
+
+    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+        """What a function gives back for each of the arguments, in their order.
+
+        Raises
+        ------
+        ValueError
+            If the cluster cannot be reached or is lost, or a worker has another version of the package.
+        """
+        from .on_cluster import map_on_cluster
+
+        return map_on_cluster(self.scheduler, self.n_threads, function, given)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from itertools import accumulate, chain, repeat
 
 import numpy as np
 
+from ..extract.streams import Empty
 from . import suffix_kernels as kernels
 
-#: Of :func:`difference_cover`: a sample of 16 positions in 181.
-COVER_SIZE = 2
+#: Of :func:`difference_cover`: a sample of 16 positions in 181; and of 64 in 2,773, in a text of so many symbols.
+COVER_SIZE, LARGE_COVER_SIZE, LARGE = 2, 10, 2**27
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,23 @@ class Suffixes:
     ----------
     symbols : uint8, uint16 or uint32
         Ranks; 0 is a break, and the last symbol is one.
-    cover_size : int
+    given : Packed, optional
+        The same in as few bits as its symbols need.
+    cover_size : int, optional
         Suffixes that agree for :func:`difference_cover`'s period are told apart by a sample, which is made if needed.
 
-    Memory: 20 bytes a suffix that is sorted; a sample takes half a byte a symbol, and 2 while it is made.
+    Memory: 20 bytes a suffix that is sorted; a sample takes half a byte a symbol, and 2 while it is made, a quarter of
+    that in large texts.
     """
 
     symbols: np.ndarray
-    cover_size: int = COVER_SIZE
+    given: InitVar[kernels.Packed | None] = None
+    cover_size: int | None = None
 
-    def __post_init__(self) -> None:
-        self.text = packed_text(self.symbols)
-        self._cover, self._period = difference_cover(self.cover_size)
+    def __post_init__(self, given: kernels.Packed | None) -> None:
+        self.text = packed_text(self.symbols) if given is None else given
+        size = COVER_SIZE if len(self.symbols) < LARGE else LARGE_COVER_SIZE
+        self._cover, self._period = difference_cover(size if self.cover_size is None else self.cover_size)
 
     @property
     def dtype(self) -> type[np.signedinteger]:
@@ -104,12 +110,18 @@ class Suffixes:
         return order, ties
 
 
-def packed_text(symbols: np.ndarray) -> kernels.Packed:
-    """A text in as few bits as its symbols need."""
+def packed_text(symbols: np.ndarray, empty: Empty = np.empty) -> kernels.Packed:
+    """A text in as few bits as its symbols need, in memory that ``empty`` gives."""
     bits = max(int(symbols.max(initial=1)).bit_length(), 1)
-    n = 64 // bits
-    words = np.zeros(len(symbols) * bits // 64 + 2, np.uint64)
+    words = empty(len(symbols) * bits // 64 + 2, np.uint64)
+    words[:] = 0
     kernels.pack(symbols, bits, words)
+    return packed(words, bits)
+
+
+def packed(words: np.ndarray, bits: int) -> kernels.Packed:
+    """A text of packed symbols, and what its kernels need to know."""
+    n = 64 // bits
     low = sum(((1 << (bits - 1)) - 1) << (bits * place) for place in range(n))
     return kernels.Packed(words, bits, n, np.uint64(low), np.uint64((1 << (bits * n)) - 1))
 

@@ -8,6 +8,7 @@ below half of a unit, which is less than the summation of float64 would lose.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,12 +16,16 @@ from typing import Protocol
 
 import numpy as np
 
+from ..extract.streams import Empty
 from . import kernels
 
 #: Sums are at most 2 to this power in units of their columns.
 UNITS_POWER = 62
-#: Nodes of a range: enough for a thread to work on by itself, few enough that threads end together.
-RANGE = 64 * kernels.CHUNK
+#: The smallest float64 above 0 is 2 to this power.
+SMALLEST_POWER = -1074
+#: Events of a range, a node counted as some: enough for a thread to work on by itself, few enough that threads end
+#: together, and that a search can leave much out.
+RANGE, EVENTS_OF_NODE = 2**22, 16
 
 #: A first node, the one after the last, and float64 sums (nodes, 1 or LANES), overwritten by what comes next.
 NodeSums = tuple[int, int, np.ndarray]
@@ -91,7 +96,7 @@ def whole_numbers(lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     totals = np.atleast_1d(np.abs(lanes).sum(axis=0))
     # The total is below 2 to this power.
     powers = np.frexp(totals)[1]
-    units = np.ldexp(1.0, powers - UNITS_POWER)
+    units = np.ldexp(1.0, np.maximum(powers - UNITS_POWER, SMALLEST_POWER))
     return np.rint(lanes / units).astype(np.int64), units
 
 
@@ -119,7 +124,11 @@ class RangedTree:
     def of(cls, tree: kernels.Tree) -> RangedTree:
         """Cut a tree where few subtrees are cut."""
         n = len(tree.level)
-        cuts = [shallow(tree.level, place) for place in range(RANGE, n - RANGE // 2, RANGE)]
+        places = even_places(tree)
+        cuts = [
+            shallow(tree.level, place, min(place - before, after - place) // 8)
+            for before, place, after in zip(places, places[1:], places[2:], strict=False)
+        ]
         starts = np.array([0, *cuts, n])
         open_nodes = [np.flatnonzero(tree.first[a:b] < a) + a for a, b in pairwise(starts.tolist())]
         return cls(tree, starts, tuple(open_nodes), int(tree.level.max(initial=0)) + 2)
@@ -128,10 +137,13 @@ class RangedTree:
         """Sums of float64 lanes over the distinct documents of each node."""
         return TreeSums(self, *whole_numbers(lanes))
 
-    def keys(self, numbers: np.ndarray) -> np.ndarray:
-        """Sum ``numbers``, int64 (n_documents), over each node's distinct documents, modulo 2⁶⁴: int64 (n_nodes)."""
+    def keys(self, numbers: np.ndarray, empty: Empty = np.empty) -> np.ndarray:
+        """Sum ``numbers``, int64 (n_documents), over each node's distinct documents, modulo 2⁶⁴: int64 (n_nodes).
+
+        ``empty`` gives the memory.
+        """
         bounds, events = unsigned_places(self.tree)
-        keys = np.empty((len(self.tree.level), 1), np.int64)
+        keys = empty((len(self.tree.level), 1), np.int64)
         carried = np.zeros(self.n_levels, np.int64)
         # The compiler wraps around without a word; NumPy, where there is no compiler, would warn.
         with np.errstate(over="ignore"):
@@ -198,10 +210,22 @@ class TreeSums:
             add_up(level, bounds[2 * begin : 2 * end + 1], events, self.lanes, self.unit, carried, sums)
 
 
-def shallow(level: np.ndarray, place: int) -> int:
+def even_places(tree: kernels.Tree) -> list[int]:
+    """Nodes that cut a tree into ranges of like size, the first node and the number of nodes among them."""
+    n = len(tree.level)
+
+    def cost(node: int) -> int:
+        return EVENTS_OF_NODE * node + int(tree.bounds[2 * node])
+
+    n_ranges = cost(n) // RANGE
+    inner = {bisect_left(range(n), r * (cost(n) // n_ranges), key=cost) for r in range(1, n_ranges)}
+    return [0, *sorted(inner - {0, n}), n]
+
+
+def shallow(level: np.ndarray, place: int, room: int) -> int:
     """Where to cut near a place: behind the node that has the fewest ancestors."""
-    begin = place - RANGE // 8
-    return begin + int(np.argmin(level[begin : place + RANGE // 8])) + 1
+    begin = place - room
+    return begin + int(np.argmin(level[begin : place + room])) + 1 if room else place
 
 
 def unsigned_places(tree: kernels.Tree) -> tuple[np.ndarray, np.ndarray]:

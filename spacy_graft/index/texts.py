@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..extract.streams import Stream
+from ..extract.streams import Empty, Stream
 from . import kernels
 
 
@@ -35,8 +35,11 @@ class RankedText:
     n_documents: int
 
     @classmethod
-    def of_stream(cls, stream: Stream, min_df: int) -> RankedText:
-        """The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them."""
+    def of_stream(cls, stream: Stream, min_df: int, empty: Empty = np.empty) -> RankedText:
+        """The text of a stream, in memory that ``empty`` gives.
+
+        The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them.
+        """
         if stream.symbols.dtype == np.uint32:
             # Code points are small numbers as they are.
             codes, has_breaks = stream.symbols, True
@@ -49,9 +52,10 @@ class RankedText:
         frequent[:1] &= not has_breaks
         new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
         places, lengths, bounds, documents = kernels.distinct_runs(codes, stream.starts, has_breaks, most)
-        symbols = kernels.joined_runs(codes, new_ranks, places, lengths)
+        symbols = empty(len(lengths) + int(lengths.sum(dtype=np.int64)), np.min_scalar_type(int(frequent.sum())))
+        kernels.join_runs(codes, new_ranks, places, lengths, symbols)
         return cls(
-            symbols=symbols.astype(np.min_scalar_type(int(frequent.sum()))),
+            symbols=symbols,
             alphabet=np.concatenate([alphabet[:1], alphabet[frequent]]),
             ends=np.cumsum(lengths + 1, dtype=np.int64),
             bounds=bounds,

@@ -15,6 +15,7 @@ from .. import __version__
 from ..digests import digest_of
 from ..files import reason_of, writing
 from ..graft.data import TrainingData
+from ..index.places import InMemory
 from ..model.table import unpack_message
 
 #: Packages whose version can change the last bits of a model.
@@ -104,7 +105,7 @@ class Checkpoints:
 
 def reportless(data: TrainingData) -> TrainingData:
     """The data without what follows from it, and what the builder of a network reports: times and paths, say."""
-    data = replace(data, indexes=None, names=None)
+    data = replace(data, indexes=None, names=None, place=InMemory(1))
     if data.network is None:
         return data
     return replace(data, network=replace(data.network, graph=replace(data.network.graph, report={})))

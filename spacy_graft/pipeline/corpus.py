@@ -29,6 +29,7 @@ from ..extract.streams import Stream
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.memory import has_many_labels
+from ..index.places import InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
 from .targets import Target, TargetReader, Targets
@@ -65,11 +66,14 @@ class ExtractedCorpus:
     ----------
     blocks : mapping of str to block
     reader : TargetReader
+    place : InMemory, optional
+        Where symbols and indexes are.
     """
 
-    def __init__(self, blocks: Mapping[str, Block], reader: TargetReader) -> None:
+    def __init__(self, blocks: Mapping[str, Block], reader: TargetReader, place: InMemory | None = None) -> None:
         self.blocks = blocks
         self.reader = reader
+        self.place = InMemory() if place is None else place
         self.reading = {name: block for name, block in blocks.items() if is_reading_block(block)}
         #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
@@ -106,8 +110,8 @@ class ExtractedCorpus:
         """All documents in one piece, in which the corpus keeps them from now on."""
         self._finish_part()
         if len(self._parts) != 1:
-            empty = Documents.of([], self.reading, len(self.reader.labels))
-            self._parts = [Documents.joined(self._parts or [empty])]
+            empty = Documents.of([], self.reading, len(self.reader.labels), self.place)
+            self._parts = [Documents.joined(self._parts or [empty], self.place)]
         return self._parts[0]
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
@@ -134,7 +138,7 @@ class ExtractedCorpus:
 
     def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
         """Other documents of the same blocks."""
-        corpus = ExtractedCorpus(self.blocks, self.reader)
+        corpus = ExtractedCorpus(self.blocks, self.reader, self.place)
         corpus._parts = parts
         return corpus
 
@@ -162,7 +166,7 @@ class ExtractedCorpus:
     def _finish_part(self) -> None:
         """Turn the last documents into columns."""
         if self._new:
-            self._parts.append(Documents.of(self._new, self.reading, len(self.reader.labels)))
+            self._parts.append(Documents.of(self._new, self.reading, len(self.reader.labels), self.place))
             self._new, self._new_keys = [], set()
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
@@ -228,6 +232,7 @@ class ExtractedCorpus:
             lengths=self.lengths(streams),
             labels=tuple(self.reader.labels),
             exclusive=self.reader.exclusive,
+            place=self.place,
         )
 
     def targets(self) -> Targets:

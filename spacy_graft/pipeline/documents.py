@@ -10,6 +10,7 @@ import numpy as np
 
 from ..extract.blocks import ReadingBlock, is_item_block
 from ..extract.streams import Stream, stream_of
+from ..index.places import InMemory
 from .targets import Target, Targets
 
 if TYPE_CHECKING:
@@ -58,22 +59,30 @@ class Documents:
         return len(self.keys)
 
     @classmethod
-    def of(cls, documents: Sequence[ReadDocument], blocks: Mapping[str, ReadingBlock], n_labels: int) -> Documents:
-        """The columns of documents of these blocks and labels."""
+    def of(
+        cls, documents: Sequence[ReadDocument], blocks: Mapping[str, ReadingBlock], n_labels: int, place: InMemory
+    ) -> Documents:
+        """The columns of documents of these blocks and labels, in a place."""
         return cls(
-            {name: stream_of(block, [one.symbols[name] for one in documents]) for name, block in blocks.items()},
+            {
+                name: place.kept(stream_of(block, [one.symbols[name] for one in documents]))
+                for name, block in blocks.items()
+            },
             Targets.of([one.target for one in documents], n_labels),
             np.array([one.length for one in documents], np.int64),
             np.array([one.key for one in documents], np.uint64),
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Documents]) -> Documents:
-        """All documents of parts with the same blocks and labels, at least one part."""
+    def joined(cls, parts: Sequence[Documents], place: InMemory) -> Documents:
+        """All documents of parts with the same blocks and labels, at least one part, in one place."""
         if len(parts) == 1:
             return parts[0]
         return cls(
-            {name: Stream.concatenated([part.streams[name] for part in parts]) for name in parts[0].streams},
+            {
+                name: Stream.concatenated([part.streams[name] for part in parts], place.empty)
+                for name in parts[0].streams
+            },
             Targets.joined([part.targets for part in parts]),
             np.concatenate([part.lengths for part in parts]),
             np.concatenate([part.keys for part in parts]),

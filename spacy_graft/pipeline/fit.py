@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -25,6 +25,7 @@ from ..held_out import (
     refit_grid,
     rows_of_splits,
 )
+from ..index.places import InMemory
 from .block_choice import leave_out
 from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
@@ -52,6 +53,7 @@ def fit(
     unlabelled: Iterable[Example] | None = None,
     vectors: VectorsReader | None = None,
     checkpoints: str | None = None,
+    shards: Callable[[], InMemory] | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
 
@@ -81,6 +83,8 @@ def fit(
         ``initialize``. It is called once.
     checkpoints : str, optional
         A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
+    shards : callable, optional
+        Where symbols and indexes are, such as ``OnDisk(folder="...")``, as for ``initialize``.
 
     Returns
     -------
@@ -112,6 +116,7 @@ def fit(
         "network": network,
         "network_max_length": network_max_length,
         "checkpoints": checkpoints,
+        "shards": shards,
         **given,
     }
     if unlabelled is not None:

@@ -157,7 +157,7 @@ def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:
 
 def ngrams_of(index: NgramIndex) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the node of each n-gram of an index, and the n-gram as ranks in the alphabet."""
-    shortest, longest, starts = index.shortest.tolist(), index.longest.tolist(), index.nodes[:, 3].tolist()
+    shortest, longest, starts = index.shortest.tolist(), index.longest.tolist(), index.places.tolist()
     for node, (low, high, start) in enumerate(zip(shortest, longest, starts, strict=True)):
         for length in range(low, high + 1):
             yield node, index.symbols[start : start + length]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from spacy.util import registry
 
-from ..registry import graft_constraints, graft_features, graft_graphs, graft_learners, graft_vectors
+from ..registry import (
+    graft_constraints,
+    graft_features,
+    graft_graphs,
+    graft_learners,
+    graft_shards,
+    graft_vectors,
+)
 
 
 def register_with_spacy() -> None:
@@ -12,5 +19,5 @@ def register_with_spacy() -> None:
 
     Importing the components does so. Call it to resolve a config that has none of them.
     """
-    for own in (graft_features, graft_learners, graft_constraints, graft_graphs, graft_vectors):
+    for own in (graft_features, graft_learners, graft_constraints, graft_graphs, graft_vectors, graft_shards):
         setattr(registry, own.namespace[-1], own)

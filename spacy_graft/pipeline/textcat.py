@@ -31,6 +31,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
+from ..index.places import InMemory
 from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
@@ -290,6 +291,7 @@ class TextCatGraft(TrainablePipe):
         unlabelled: Callable[..., Any] | None = None,
         vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
+        shards: Callable[..., Any] | None = None,
     ) -> None:
         """Set the labels and the source of the training corpus, which is read at the first update.
 
@@ -318,6 +320,9 @@ class TextCatGraft(TrainablePipe):
             A folder for checkpoints, for ``GraftingPath`` only. Each step of training is saved in it, and a training
             that was interrupted goes on from the last one when the same command is run again, to the same model. You
             can delete the folder when training has ended.
+        shards : callable, optional
+            From ``@graft_shards``: where the symbols and the indexes of the corpus are, and how many threads search. By
+            default in memory, and as many threads as there are cores.
 
         Raises
         ------
@@ -343,6 +348,7 @@ class TextCatGraft(TrainablePipe):
         network_source = self._network_source(network, network_max_length, unlabelled, nlp)
         vectors_source = self._vectors_source(vectors)
         checkpoint_folder = self._checkpoint_folder(checkpoints)
+        place = self._place(shards)
         # Until here nothing has changed.
         self.cfg["labels"] = []
         if self.exclusive:
@@ -354,7 +360,7 @@ class TextCatGraft(TrainablePipe):
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         self.training = self._new_training(
-            source if corpus.names else None, network_source, checkpoint_folder, vectors_source
+            source if corpus.names else None, network_source, checkpoint_folder, vectors_source, place
         )
 
     def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
@@ -441,12 +447,23 @@ class TextCatGraft(TrainablePipe):
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
         vectors: VectorsSource | None = None,
+        place: InMemory | None = None,
     ) -> Training:
         reader = TargetReader(self.name, self.labels, self.exclusive)
-        corpus = ExtractedCorpus(self.blocks, reader)
+        corpus = ExtractedCorpus(self.blocks, reader, place)
         return Training(
             corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
         )
+
+    def _place(self, shards: Callable[..., Any] | None) -> InMemory:
+        """Where the symbols and the indexes of the corpus are."""
+        place = InMemory() if shards is None else shards()
+        if not isinstance(place, InMemory):
+            raise ValueError(
+                f"[{self.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "
+                f"{type(place).__name__}. Correct it in [initialize.components.{self.name}]."
+            )
+        return place
 
     def _checkpoint_folder(self, folder: str | None) -> Path | None:
         is_path = isinstance(self.learner, GraftingPath)
@@ -1005,6 +1022,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         unlabelled: Callable[..., Any] | None = None,
         vectors: Callable[..., Any] | None = None,
         checkpoints: str | None = None,
+        shards: Callable[..., Any] | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
         super().initialize(
@@ -1016,6 +1034,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             unlabelled=unlabelled,
             vectors=vectors,
             checkpoints=checkpoints,
+            shards=shards,
         )
 
     @property

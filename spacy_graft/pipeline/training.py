@@ -23,6 +23,7 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
+from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
@@ -186,7 +187,7 @@ class Training:
     def _read_source(self) -> None:
         if self._source is None:
             return
-        corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader)
+        corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader, self.corpus.place)
         corpus.add(self._source())
         self.corpus, self._source = corpus, None
 
@@ -406,9 +407,21 @@ class Training:
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
         if getattr(learner, "constraints", None) is not None:
             data = replace(data, names=self.names)
-        fit = start(learner, data)
+        fit = self._indexed(learner, data)
         self._n_fitted = len(self.corpus)
         return fit
+
+    def _indexed(self, learner: Any, data: TrainingData) -> Fit:
+        """A fit before its first step, with a progress bar if its indexes are built in files."""
+        if not isinstance(data.place, OnDisk):
+            return start(learner, data)
+        with progress_bar(self.corpus.reader.component) as progress:
+            task = progress.add_task("shards", total=None)
+
+            def done(n_done: int, n_shards: int) -> None:
+                progress.update(task, completed=n_done, total=n_shards)
+
+            return start(learner, replace(data, place=replace(data.place, done=done)))
 
     def _has_vectors(self) -> bool:
         """Whether a fit that begins has word vectors."""

@@ -7,7 +7,8 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,8 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        nlp.to_disk(temporary, **options)
+        with without_places(nlp):
+            nlp.to_disk(temporary, **options)
         require_room(temporary, path)
         replace_folder(path, temporary)
     except OSError as error:
@@ -71,6 +73,18 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def without_places(nlp: Language) -> Iterator[None]:
+    """The pipeline, with a config that does not say where indexes are: no folder or address of a cluster is saved."""
+    options: dict[str, dict[str, Any]] = nlp.config.get("initialize", {}).get("components", {})
+    places = {name: options[name].pop("shards") for name in options if "shards" in options[name]}
+    try:
+        yield
+    finally:
+        for name, place in places.items():
+            options[name]["shards"] = place
 
 
 def require_room(written: Path, path: Path) -> None:

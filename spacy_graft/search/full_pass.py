@@ -36,21 +36,21 @@ def best_by_pass(
     n_threads : int
     """
 
-    def best(label: int, sums: Iterable[NodeSums]) -> Candidates:
+    def best(label: int, sums: Iterable[NodeSums]) -> kernels.NodeCandidates:
         return candidates_of(sums, label, query, network_gradient)
 
-    found: list[Candidates] = []
+    found: list[kernels.NodeCandidates] = []
     for label, lanes in lanes_of(residuals):
         sums = index.range_sums(lanes)
         work = [partial(best, label, sums.of_range(r)) for r in range(sums.n_ranges)]
         found += in_threads(work, n_threads)
         found.append(best(label, sums.of_open_nodes()))
-    return best_of(found or [Candidates(query)], query)
+    return best_of(found, query)
 
 
 def candidates_of(
-    parts: Iterable[NodeSums], label: int, query: kernels.NodeQuery, network_gradient: np.ndarray | None
-) -> Candidates:
+    parts: Iterable[NodeSums], label: int, query: kernels.NodeQuery, network_gradient: np.ndarray | None = None
+) -> kernels.NodeCandidates:
     """The best pairs of some nodes with the labels from ``label`` on."""
     candidates = Candidates(query)
     for begin, end, sums in parts:
@@ -63,4 +63,4 @@ def candidates_of(
         place = begin
         while (place := kernels.select(sums, begin, place, end, label, query, candidates.found)) < end:
             candidates.keep_best()
-    return candidates
+    return candidates.found

@@ -5,6 +5,7 @@ A pair may enter if its scaled gradient is above ``min_gradient``: v_ky / (λ_ky
 bounds it, and is it where both factors are 1. The nodes are those of :mod:`spacy_graft.index.kernels`.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,12 @@ from ..index.kernels import LANES
 
 #: What ``row_of_node`` says of a node that is in the model for no label, and of one that has another node's documents.
 FREE, EQUAL = -1, -2
+
+
+#: Exact sums: each slot takes values of so many powers of two, as integers of so many bits at the least.
+SLOT_POWERS, SLOT_BITS = 8, 24
+#: The power of the first slot, below that of every float64, and how many slots there are.
+FIRST_POWER, N_SLOTS = -1080, 264
 
 
 class NodeQuery(NamedTuple):
@@ -56,8 +63,10 @@ class NodeCandidates(NamedTuple):
         How many candidates there are, and how many violations have been met.
     floor : float64 (1)
         A scaled gradient below it is not among the best.
-    peaks, squared_excess : float64 (labels)
-        Largest scaled gradient of the violations, and the sum of squared excesses |v| / λ − κ min_gradient.
+    peaks : float64 (labels)
+        Largest scaled gradient of the violations.
+    squared_excess : int64 (labels, N_SLOTS)
+        The sum of squared excesses |v| / λ − κ min_gradient, see :func:`add_exactly`.
     """
 
     scaled_gradients: np.ndarray
@@ -110,13 +119,27 @@ def is_active(node, label, query):
 
 
 @inlined
+def add_exactly(value, slots):
+    """Add a value, at least 0, rounded up to 24 bits or more; the sum does not depend on the order."""
+    mantissa, power = math.frexp(min(value, 1.7e308))
+    slot = (power - FIRST_POWER) // SLOT_POWERS
+    slots[slot] += np.int64(math.ceil(math.ldexp(mantissa, SLOT_BITS + power - FIRST_POWER - SLOT_POWERS * slot)))
+
+
+def sum_of_slots(slots):
+    """What has been added: int64 (..., N_SLOTS) to float64."""
+    powers = FIRST_POWER + SLOT_POWERS * np.arange(N_SLOTS) - SLOT_BITS
+    return np.add.accumulate(np.ldexp(slots.astype(np.float64), powers), axis=-1)[..., -1]
+
+
+@inlined
 def offer(value, node, label, query, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
     scaled = scaled_gradient(value, node, label, query)
     if scaled > query.min_gradient and not is_active(node, label, query):
         found.n_violations[0] += 1
         sign_inverse = query.sign_inverses[0 if value > 0.0 else 1, label]
-        found.squared_excess[label] += ((scaled - query.min_gradient) / sign_inverse) ** 2
+        add_exactly(((scaled - query.min_gradient) / sign_inverse) ** 2, found.squared_excess[label])
         found.peaks[label] = max(found.peaks[label], scaled)
         if scaled >= found.floor[0]:
             count = found.n_candidates[0]
@@ -211,6 +234,34 @@ def note_peaks(sums, begin, end, label, query, peaks):
             peak = max(peak, weigh(sums[k - begin, j], query.inverse_weights, k, label + j))
         # One part in 2^23 is the distance of neighbours in float32; twice that is above any rounding.
         peaks[k] = max(peaks[k], np.float32(peak * (1.0 + 2.4e-7)))
+
+
+@njit
+def note_classes(sums, begin, end, label, query, df, peaks, inverses):
+    """Raise the peak of each class of nodes to its largest |v| / λ among the labels in ``sums``, and so its 1 / λ.
+
+    A class has the nodes whose numbers of documents, ``df``, have as many bits. Columns and pairs that are not looked
+    for are left out.
+    """
+    for k in range(begin, end):
+        row = query.row_of_node[k]
+        if row != EQUAL:
+            of_class = math.frexp(float(df[k - begin]))[1]
+            for j in range(min(sums.shape[1], query.n_labels - label)):
+                if not (row >= 0 and query.active[row, label + j]):
+                    peak = weigh(sums[k - begin, j], query.inverse_weights, k, label + j)
+                    peaks[of_class] = max(peaks[of_class], peak)
+                    inverse = weigh(1.0, query.inverse_weights, k, label + j)
+                    inverses[of_class] = max(inverses[of_class], inverse)
+
+
+@njit
+def sum_documents(starts, documents, lanes, totals):
+    """Add up the lanes of the documents of each column, modulo 2⁶⁴: int64 (columns, lanes)."""
+    for k in range(totals.shape[0]):
+        for e in range(starts[k], starts[k + 1]):
+            for j in range(lanes.shape[1]):
+                totals[k, j] += lanes[documents[e], j]
 
 
 def peaks_below(level, peaks):

@@ -43,15 +43,8 @@ class Search:
         self.coarse: CoarseTree | None = None
         self.n_passes = 0
 
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Passes so far, and the smallest frequency of the coarse tree (0 without one): how later searches sum."""
-        return self.n_passes, self.coarse.min_df if self.coarse is not None else 0
-
-    def resume(self, n_passes: int, coarse_min_df: int) -> None:
-        """Go on as another search over the same index would whose :attr:`progress` this is."""
-        self.n_passes = n_passes
-        self.coarse = self._coarse(coarse_min_df) if coarse_min_df else None
+    def note_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        """Learn which nodes are active, and their rows."""
 
     def best(self, request: SearchRequest) -> Violations:
         """The pairs with the largest scaled gradients."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kernels import NodeCandidates, NodeQuery
+from .kernels import N_SLOTS, NodeCandidates, NodeQuery, sum_of_slots
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Violations:
     peaks : float64 (labels)
         Largest scaled gradient of each label, 0 where none violates.
     squared_excess : float64 (labels)
-        Σ_k max(|v_ky| / λ_ky − κ min_gradient, 0)², with the factor κ of the sign of v_ky.
+        Σ_k max(|v_ky| / λ_ky − κ min_gradient, 0)², with the factor κ of the sign of v_ky, rounded up by less than
+        one part in a million.
     """
 
     nodes: np.ndarray
@@ -54,7 +55,7 @@ class Candidates:
             n_violations=np.zeros(1, np.int64),
             floor=np.zeros(1),
             peaks=np.zeros(query.n_labels),
-            squared_excess=np.zeros(query.n_labels),
+            squared_excess=np.zeros((query.n_labels, N_SLOTS), np.int64),
         )
 
     def keep_best(self) -> None:
@@ -71,18 +72,17 @@ class Candidates:
 
     def violations(self) -> Violations:
         """The ``n_best`` best by (scaled gradient, then node and label)."""
-        return best_of([self], self.query)
+        return best_of([self.found], self.query)
 
 
-def best_of(candidates: Sequence[Candidates], query: NodeQuery) -> Violations:
-    """The ``n_best`` best by (scaled gradient, then node and label) of all, at least one."""
-    found = [part.found for part in candidates]
+def best_of(found: Sequence[NodeCandidates], query: NodeQuery) -> Violations:
+    """The ``n_best`` best by (scaled gradient, then node and label) of all."""
+    found = found or [Candidates(query).found]
     gradients = np.concatenate([part.scaled_gradients[: part.n_candidates[0]] for part in found])
     keys = np.concatenate([part.keys[: part.n_candidates[0]] for part in found])
     order = np.lexsort((keys, -gradients))[: query.n_best]
     nodes, labels = np.divmod(keys[order], query.n_labels)
     peaks = np.max([part.peaks for part in found], axis=0)
     n_violations = sum(int(part.n_violations[0]) for part in found)
-    # One after the other, so that the last digit does not depend on how a sum is made.
-    squared_excess = np.add.accumulate([part.squared_excess for part in found])[-1]
+    squared_excess = sum_of_slots(np.sum([part.squared_excess for part in found], axis=0))
     return Violations(nodes, labels, gradients[order], n_violations, peaks, squared_excess)

@@ -1,0 +1,369 @@
+"""Indexes in files, for text that is larger than memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from shutil import disk_usage, rmtree
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..digests import digest_of
+from ..extract.streams import Empty, Stream
+from ..files import writing
+from . import kernels
+from .fingerprints import column_numbers
+from .ngrams import ANY_LENGTH, NgramIndex
+from .shards import Assembly, Prefix, Shard, ShardNodes, cuts, nodes_of_shard
+from .suffixes import Suffixes, packed, packed_text
+from .sums import RangedTree
+from .texts import RankedText
+
+if TYPE_CHECKING:
+    from .places import OnDisk
+
+#: Of the files: another format has folders of other names.
+FORMAT_OF_FILES = 1
+#: Suffixes of a shard.
+SHARD_SIZE = 2**23
+#: Nodes whose columns are compared at a time.
+COMPARED = 2**24
+#: Bytes that are read or copied at a time.
+READ_AT_A_TIME = 2**24
+#: What a symbol and a node take in the files; shards are there twice while they are put together.
+BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
+#: Of the text that shards are made of.
+TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
+MANIFEST, OWNER_FILE, SHARDS = "manifest.json", "owner.json", "shards"
+
+
+def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+    """The index of a stream that is in the folder of a place, or one that is built there."""
+    limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
+    digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
+    folder = IndexFolder(Path(place.folder) / f"index-{digest[:32]}")
+    if not (folder.path / MANIFEST).is_file():
+        with folder.owned():
+            Building(folder, place, min_df, limit).build(stream)
+    return folder.open()
+
+
+@dataclass(frozen=True)
+class IndexFolder:
+    """The files of one index.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    def open(self) -> NgramIndex:
+        """The index, its arrays mapped into memory; what is written to them does not reach the files.
+
+        All files are read once, to see whether they are what has been written.
+
+        Raises
+        ------
+        ValueError
+            If a file is missing or damaged.
+        """
+        try:
+            manifest = json.loads((self.path / MANIFEST).read_text("utf8"))
+            n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
+            arrays = {name: self._array(name, **entry) for name, entry in entries.items()}
+            return NgramIndex(**arrays, n_documents=n_documents, folder=self.path)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise ValueError(
+                f"The index in {self.path} is damaged: {error}. Delete this folder; the index is then built again."
+            ) from error
+
+    def _array(self, name: str, dtype: str, shape: Sequence[int], crc32: int) -> np.ndarray:
+        """An array that is what was written."""
+        path, of_type = self.file(name), np.dtype(dtype)
+        if not path.is_file():
+            raise ValueError(f"{path.name} is missing")
+        if path.stat().st_size != of_type.itemsize * int(np.prod(shape, dtype=np.int64)) or checksum(path) != crc32:
+            raise ValueError(f"{path.name} has changed")
+        return array_in_file(path, of_type, tuple(shape), "c")
+
+    def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
+        """Write what says that the index is complete."""
+        entries = {
+            name: {"dtype": array.dtype.str, "shape": array.shape, "crc32": checksum(self.file(name))}
+            for name, array in arrays.items()
+        }
+        with writing(self.path / MANIFEST) as file:
+            file.write(json.dumps({"n_documents": n_documents, "arrays": entries}, indent=1).encode())
+
+    def file(self, name: str) -> Path:
+        return self.path / f"{name}.bin"
+
+    def saved(self, name: str, array: np.ndarray) -> np.ndarray:
+        """An array in a file."""
+        copy = self.empty(name, array.shape, array.dtype)
+        copy[:] = array
+        return copy
+
+    def empty(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Room in a file."""
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        with self.file(name).open("wb") as file:
+            file.truncate(size)
+        return array_in_file(self.file(name), np.dtype(dtype), shape, "r+")
+
+    @contextmanager
+    def owned(self) -> Iterator[None]:
+        """Keep other processes from building the index.
+
+        Raises
+        ------
+        ValueError
+            If another process does.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        owner = self.path / OWNER_FILE
+        self._forget_dead(owner)
+        try:
+            with owner.open("x") as file:
+                json.dump({"pid": os.getpid(), "host": this_host()}, file)
+        except FileExistsError:
+            raise ValueError(
+                f"Another process builds an index in {self.path}. Wait until it has ended, or give another folder. If "
+                f"there is no such process, delete {owner}."
+            ) from None
+        try:
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
+
+    @staticmethod
+    def _forget_dead(owner: Path) -> None:
+        """Delete what a process of this machine has left that runs no more."""
+        try:
+            said = json.loads(owner.read_text("utf8"))
+            if said["host"] == this_host() and not is_running(int(said["pid"])):
+                owner.unlink()
+        except (OSError, ValueError, LookupError, TypeError):
+            return
+
+
+class ShardFolder:
+    """The shards of an index that is being built, and the text that they are made of: files that processes share.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        plan = json.loads((path / "plan.json").read_text("utf8"))
+        arrays = {name: np.asarray(np.load(path / f"{name}.npy", mmap_mode="c")) for name in TEXT_ARRAYS}
+        words = arrays.pop("words")
+        self.min_df, self.max_length = plan["min_df"], plan["max_length"]
+        self.text = RankedText(**arrays, n_documents=plan["n_documents"])
+        self.suffixes = Suffixes(self.text.symbols, packed(words, plan["bits"]))
+        self.shards = [shard_of(values) for values in plan["shards"]]
+
+    @classmethod
+    def planned(cls, path: Path, stream: Stream, min_df: int, max_length: int, empty: Empty) -> ShardFolder:
+        """Write the text of a stream, and how it is cut; ``empty`` gives memory for the work."""
+        if not (path / "plan.json").is_file():
+            path.mkdir(exist_ok=True)
+            text = RankedText.of_stream(stream, min_df, empty)
+            suffixes = Suffixes(text.symbols, packed_text(text.symbols, empty))
+            shards = cuts(text, suffixes, max(-(-len(text.symbols) // SHARD_SIZE), 1), min_df, max_length)
+            for name in TEXT_ARRAYS:
+                np.save(path / f"{name}.npy", suffixes.text.words if name == "words" else getattr(text, name))
+            plan = {
+                "min_df": min_df,
+                "max_length": max_length,
+                "n_documents": text.n_documents,
+                "bits": suffixes.text.bits,
+                "shards": [asdict(shard) for shard in shards],
+            }
+            with writing(path / "plan.json") as file:
+                file.write(json.dumps(plan, default=int).encode())
+        return cls(path)
+
+    def make(self, s: int) -> None:
+        """Write the nodes of a shard, if they are not there."""
+        if self._file(s).is_file():
+            return
+        part = nodes_of_shard(self.text, self.suffixes, self.shards[s], self.min_df, self.max_length)
+        with writing(self._file(s)) as file:
+            np.savez(file, **part._asdict())
+
+    def nodes(self, s: int) -> ShardNodes:
+        """The nodes that have been written; made again if the file is missing or damaged."""
+        try:
+            with self._file(s).open("rb") as file, np.load(file) as arrays:
+                return ShardNodes(**arrays)
+        except (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
+            self._file(s).unlink(missing_ok=True)
+            self.make(s)
+            return self.nodes(s)
+
+    def _file(self, s: int) -> Path:
+        return self.path / f"{s:06d}.npz"
+
+
+@lru_cache(maxsize=1)
+def shard_folder(path: Path) -> ShardFolder:
+    """The folder, opened once in a process."""
+    return ShardFolder(path)
+
+
+def make_shard(path: Path, s: int) -> None:
+    """Write the nodes of a shard in a folder, if they are not there."""
+    shard_folder(path).make(s)
+
+
+def shard_of(values: dict[str, Any]) -> Shard:
+    """A shard from plain values."""
+    heads = {name: np.uint64(values[name]) for name in ("smallest", "largest")}
+    opened = {name: tuple(Prefix(*prefix) for prefix in values[name]) for name in ("open_before", "open_after")}
+    return Shard(**{**values, **heads, **opened})
+
+
+@dataclass(frozen=True)
+class Building:
+    """An index that is built in a folder, shard by shard.
+
+    Memory: 60 bytes for each suffix of a shard and thread; 24 bytes for each distinct run of the stream.
+
+    Parameters
+    ----------
+    folder : IndexFolder
+    place : OnDisk
+    min_df, max_length : int
+    """
+
+    folder: IndexFolder
+    place: OnDisk
+    min_df: int
+    max_length: int
+
+    def build(self, stream: Stream) -> None:
+        """Write the files of the index. Shards that an earlier process has written are taken as they are."""
+        require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
+        path = self.folder.path / SHARDS
+        made = ShardFolder.planned(path, stream, self.min_df, self.max_length, self.place.empty)
+        n_shards = len(made.shards)
+        for n_done, _ in enumerate(self.place.run(make_shard, [(path, s) for s in range(n_shards)]), start=1):
+            if self.place.done is not None:
+                self.place.done(n_done, n_shards)
+        arrays = self._assembled(made)
+        arrays |= self._compared(arrays, made.text.n_documents)
+        arrays |= {name: self.folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
+        self.folder.close(arrays, made.text.n_documents)
+        shard_folder.cache_clear()
+        rmtree(path)
+
+    def _assembled(self, made: ShardFolder) -> dict[str, np.ndarray]:
+        """Put the nodes of all shards together, one after the other."""
+        assembly, n_events = Assembly(made.text.n_documents), 0
+        with ExitStack() as stack:
+            files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in ShardNodes._fields}
+            for s, shard in enumerate(made.shards):
+                part = assembly.whole(made.nodes(s), shard)
+                for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
+                    np.ascontiguousarray(array).tofile(files[name])
+                n_events += len(part.events)
+            np.array([n_events]).tofile(files["bounds"])
+        n_nodes = assembly.n_nodes
+        shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}
+        dtypes: dict[str, Any] = {"places": made.suffixes.dtype, "bounds": np.int64}
+        arrays = {
+            name: array_in_file(
+                self.folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c"
+            )
+            for name in ShardNodes._fields
+        }
+        if n_events < 2**31:
+            narrow = self.folder.empty("narrow_bounds", arrays["bounds"].shape, np.int32)
+            narrow[:] = arrays["bounds"]
+            arrays["bounds"] = narrow
+            self.folder.file("narrow_bounds").replace(self.folder.file("bounds"))
+        return arrays
+
+    def _compared(self, arrays: dict[str, np.ndarray], n_documents: int) -> dict[str, np.ndarray]:
+        """Which nodes have equal columns."""
+        nodes, shortest = arrays["nodes"], arrays["shortest"]
+        tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
+        keys = RangedTree.of(tree).keys(column_numbers(n_documents), self.place.empty)
+        distinct = self.folder.empty("distinct", (len(nodes),), np.bool_)
+        longest_node = self.folder.empty("longest_node", (len(nodes),), np.int32)
+        for begin in range(0, len(nodes), COMPARED):
+            end = min(begin + COMPARED, len(nodes))
+            longest_node[begin:end] = np.arange(begin, end)
+        n_parts = 1
+        while n_parts * COMPARED < len(nodes):
+            n_parts *= 2
+        for p in range(n_parts):
+            kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, p, n_parts)
+        return {"distinct": distinct, "longest_node": longest_node}
+
+
+def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:
+    """Room in a file without a name, which goes when the array goes."""
+    if np.prod(shape, dtype=np.int64) == 0:
+        return np.empty(shape, dtype)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+
+
+def array_in_file(path: Path, dtype: np.dtype, shape: tuple[int, ...], mode: Any) -> np.ndarray:
+    """The array in a file; an empty one is in memory."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    return np.asarray(np.memmap(path, dtype, mode, shape=shape))
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file."""
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(READ_AT_A_TIME):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
+    """Raise a ValueError if a folder has no room for an index."""
+    needed = n_symbols * (2 + 2 * (BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)))
+    free = disk_usage(folder).free
+    if needed > free:
+        raise ValueError(
+            f"{folder} has {free / 1e9:.1f} GB of room, and the index of {n_symbols:,} symbols may need "
+            f"{needed / 1e9:.1f} GB. Give a folder on another disk, or a larger min_df."
+        )
+
+
+def this_host() -> str:
+    """The name of this machine."""
+    return platform.node()
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process on this machine."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,247 @@
+"""Indexes in files: those that are built in memory, found again, and refused where something is wrong."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.training import Example
+from thinc.api import Config
+
+from naive import stream_of
+from spacy_graft import GraftTextClassifier, fit
+from spacy_graft.extract.streams import Stream
+from spacy_graft.index import on_disk, sums
+from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.pipeline.whole_save import save_whole
+from spacy_graft.search.kernels import EQUAL, FREE
+from spacy_graft.search.ranges import RangedSearch
+from spacy_graft.search.request import SearchRequest
+from spacy_graft.search.search import Search
+from strategies import corpora
+
+LEARNER = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.5}
+ARRAYS = ("symbols", "alphabet", "nodes", "level", "shortest", "bounds", "distinct", "longest_node")
+
+
+@pytest.fixture
+def stream(monkeypatch) -> Stream:
+    monkeypatch.setattr(on_disk, "SHARD_SIZE", 500)
+    rng = np.random.default_rng(0)
+    return Stream.join([rng.integers(97, 103, rng.integers(0, 200)).astype(np.uint32) for _ in range(40)], np.uint32)
+
+
+def the_folder(path: Path) -> Path:
+    (folder,) = path.iterdir()
+    return folder
+
+
+@given(corpora(), st.integers(1, 3), st.integers(5, 60))
+def test_the_index_is_that_which_is_built_in_memory(tmp_path_factory, texts, min_df, size):
+    stream = stream_of(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_disk, "SHARD_SIZE", size)
+        patch.setattr(on_disk, "COMPARED", size)
+        index = OnDisk(2, str(tmp_path_factory.mktemp("index"))).index(stream, min_df, None)
+    expected = InMemory(1).index(stream, min_df, None)
+    for name in ARRAYS:
+        assert getattr(index, name).dtype == getattr(expected, name).dtype
+        np.testing.assert_array_equal(getattr(index, name), getattr(expected, name))
+    values = np.random.default_rng(0).normal(size=(len(texts), 2))
+    np.testing.assert_array_equal(index.sums(values), expected.sums(values))
+
+
+def test_an_index_is_found_again(tmp_path, stream, monkeypatch):
+    place = OnDisk(1, str(tmp_path))
+    index = place.index(stream, 2, None)
+    assert sorted(path.name for path in the_folder(tmp_path).iterdir()) == sorted(
+        ["manifest.json", *(f"{name}.bin" for name in (*ARRAYS, "places", "events"))]
+    )
+    monkeypatch.setattr(on_disk.Building, "build", None)
+    np.testing.assert_array_equal(place.index(stream, 2, None).nodes, index.nodes)
+
+
+def test_other_texts_and_options_have_folders_of_their_own(tmp_path, stream):
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    for other, min_df, max_length in (
+        (stream, 3, None),
+        (stream, 2, 4),
+        (replace(stream, starts=stream.starts[::40]), 2, None),
+    ):
+        index = place.index(other, min_df, max_length)
+        np.testing.assert_array_equal(index.nodes, InMemory(1).index(other, min_df, max_length).nodes)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_shards_that_are_done_are_found_again(tmp_path, stream, monkeypatch):
+    class Killed(Exception):
+        pass
+
+    def killed(done: int, total: int) -> None:
+        if done == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        OnDisk(1, str(tmp_path), killed).index(stream, 2, None)
+    damaged = the_folder(tmp_path) / "shards" / "000001.npz"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    made = []
+    make = on_disk.nodes_of_shard
+    monkeypatch.setattr(on_disk, "nodes_of_shard", lambda *given: made.append(given) or make(*given))
+    told = []
+    index = OnDisk(1, str(tmp_path), lambda *counts: told.append(counts)).index(stream, 2, None)
+    n_shards = told[-1][1]
+    assert told == [(k + 1, n_shards) for k in range(n_shards)]
+    assert len(made) == n_shards - 3 + 1
+    np.testing.assert_array_equal(index.nodes, InMemory(1).index(stream, 2, None).nodes)
+
+
+@pytest.mark.parametrize("name", ["events.bin", "nodes.bin", "distinct.bin", "manifest.json"])
+@pytest.mark.parametrize("damage", ["changed", "shorter", "missing"])
+def test_damaged_files_are_refused(tmp_path, stream, name, damage):
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    path = the_folder(tmp_path) / name
+    if damage == "missing":
+        path.unlink()
+        if name == "manifest.json":
+            np.testing.assert_array_equal(place.index(stream, 2, None).nodes, InMemory(1).index(stream, 2, None).nodes)
+            return
+    else:
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content if damage == "changed" else content[:-3])
+    with pytest.raises(ValueError, match=r"The index in .* is damaged: .*Delete this folder"):
+        place.index(stream, 2, None)
+
+
+def test_a_folder_without_room_is_refused_before_the_work(tmp_path, stream, monkeypatch):
+    monkeypatch.setattr(on_disk, "disk_usage", lambda folder: SimpleNamespace(free=10))
+    monkeypatch.setattr(on_disk.RankedText, "of_stream", None)
+    with pytest.raises(ValueError, match=r"GB of room, and the index of [\d,]+ symbols may need"):
+        OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
+def test_two_processes_do_not_build_one_index(tmp_path, stream):
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    folder = the_folder(tmp_path)
+    (folder / "manifest.json").unlink()
+    owner = folder / "owner.json"
+    owner.write_text(json.dumps({"pid": os.getpid(), "host": on_disk.this_host()}))
+    with pytest.raises(ValueError, match="Another process builds an index in"):
+        place.index(stream, 2, None)
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    )
+    owner.write_text(json.dumps({"pid": int(ended.stdout), "host": on_disk.this_host()}))
+    place.index(stream, 2, None)
+    assert not owner.exists()
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match="OnDisk: folder = ''"):
+        OnDisk()
+    with pytest.raises(ValueError, match="OnDisk: threads = -1"):
+        OnDisk(-1, "x")
+
+
+@given(corpora(), st.integers(1, 11), st.integers(60, 600), st.integers(1, 2), st.booleans(), st.integers(0, 2**32))
+def test_searches_that_leave_out_ranges_find_the_same(texts, n_labels, range_, n_threads, weighted, seed):
+    rng = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "RANGE", range_)
+        index = NgramIndex.build(stream_of(texts))
+        rows = np.where(index.distinct, FREE, EQUAL).astype(np.int32)
+        inverse = rng.uniform(0.5, 2.0, (index.n_nodes, int(weighted))).astype(np.float32)
+        ranged, plain = RangedSearch(index, inverse, rows), Search(index, inverse, rows)
+        residuals = rng.normal(size=(len(texts), n_labels))
+        nodes = np.empty(0, np.int64)
+        for step in (1.0, 0.01, 1e-4, 0.0, 0.1, 1e-6):
+            residuals += step * rng.normal(size=residuals.shape)
+            rows[nodes] = FREE
+            nodes = rng.permutation(np.flatnonzero(rows == FREE))[: rng.integers(0, 4)]
+            rows[nodes] = np.arange(len(nodes))
+            ranged.note_rows(nodes, np.arange(len(nodes)))
+            active = rng.random((len(nodes), n_labels)) < 0.5
+            threshold = float(rng.uniform(0.3, 3.0))
+            request = SearchRequest(
+                residuals=residuals, min_gradient=threshold, n_best=5, active=active, degree=1, count_all=True,
+                n_threads=n_threads,
+            )  # fmt: skip
+            found, expected = ranged.best(request), plain.best(request)
+            for name in ("nodes", "labels", "scaled_gradients", "count", "peaks", "squared_excess"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_an_estimator_has_the_same_model(tmp_path):
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcde "), 30)) for _ in range(60)]
+    labels = ["+" if "ab" in text else "-" for text in texts]
+    expected = GraftTextClassifier(min_df=1).fit(texts, labels)
+    model = GraftTextClassifier(min_df=1).fit(iter(texts), labels, shards=OnDisk(2, str(tmp_path)))
+    assert model.features() == expected.features()
+    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
+
+
+def test_a_component_has_the_same_model(tmp_path):
+    rows = [(f"The {x} was {how}.", y) for y in ("good", "bad") for how in (y, f"very {y}") for x in "abcdefgh"]
+
+    def trained(**options: Any) -> bytes:
+        nlp = spacy.blank("en")
+        component = nlp.add_pipe("textcat_graft", config={"learner": LEARNER})
+        cats = ({"good": float(y == "good"), "bad": float(y == "bad")} for _, y in rows)
+        fit(
+            nlp,
+            [Example.from_dict(nlp.make_doc(text), {"cats": c}) for (text, _), c in zip(rows, cats, strict=True)],
+            **options,
+        )
+        return component.to_bytes(exclude=["report"])
+
+    assert trained(shards=OnDisk(1, str(tmp_path))) == trained()
+
+
+def test_a_config_names_the_place(tmp_path):
+    config = Config().from_str(f"""
+        [nlp]
+        lang = "en"
+        pipeline = ["textcat_graft"]
+
+        [components]
+
+        [components.textcat_graft]
+        factory = "textcat_graft"
+
+        [initialize]
+
+        [initialize.components]
+
+        [initialize.components.textcat_graft]
+
+        [initialize.components.textcat_graft.shards]
+        @graft_shards = "spacy_graft.OnDisk.v1"
+        folder = "{tmp_path.as_posix()}"
+        threads = 1
+        """)
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    examples = [
+        Example.from_dict(nlp.make_doc(y), {"cats": {"good": y == "good", "bad": y == "bad"}})
+        for y in ["good", "bad"] * 5
+    ]
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    assert len(list(tmp_path.glob("index-*/manifest.json"))) == 2
+    save_whole(nlp, tmp_path / "model")
+    assert "shards" not in (tmp_path / "model" / "config.cfg").read_text()
+    assert nlp.config["initialize"]["components"]["textcat_graft"]["shards"]["threads"] == 1
