@@ -226,9 +226,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         Trained on a matrix of targets, the labels of at least ½ in a matrix like it; trained on collections of labels,
         a list of them for each document.
         """
+        require_fitted(self, "_model")
         if self._exclusive:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
-        require_fitted(self, "_model")
         # Of many labels, the probabilities of all documents may not fit into memory.
         has_label = (logistic(scores) >= 0.5 for scores in self._model.score_parts(self._space.read(X)))
         labels, dtype = self.classes_.tolist(), self._matrix_dtype
