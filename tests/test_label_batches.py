@@ -15,7 +15,8 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import make_example, make_nlp
-from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
 from spacy_graft.graft import memory
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.solution import Solution
@@ -386,3 +387,23 @@ def test_damaged_sparse_weights_are_refused(change, message):
     np.testing.assert_array_equal(sparse_weights.unpacked(saved, 2, 3).toarray(), weights.toarray())
     with pytest.raises(ValueError, match=message):
         sparse_weights.unpacked({**saved, **change}, 2, 3)
+
+
+def test_estimate_of_memory_counts_labels_at_once(many_in_components, monkeypatch):
+    nlp = multilabel_nlp()
+    examples = examples_of(nlp, complete=False)
+    nlp.initialize(lambda: examples)
+    in_eights = estimate_memory(nlp, examples)
+    monkeypatch.setattr(memory, "MOST_PAIRS", 10**9)
+    at_once = estimate_memory(nlp, examples)
+    assert at_once.total_bytes - in_eights.total_bytes == BYTES_PER_DOCUMENT_LABEL * len(examples) * (20 - 8)
+
+
+def test_other_fits_take_all_labels_at_once(in_batches):
+    texts, labels = corpus()
+    data = data_of(texts, labels)
+    for learner in (CoordinateAscent(), Grafting(l1=1.0, stability=0.0), Grafting(penalty="l2", ridge=1.0)):
+        fit = start(learner, data)
+        assert not isinstance(fit, BatchedGrafting)
+        fit.step()
+        assert fit.solution().weights.shape[1] == 20

@@ -92,11 +92,17 @@ def at_once(data: TrainingData) -> TrainingData:
     return data if isinstance(data.targets, np.ndarray) else data.of_labels(0, len(data.labels))
 
 
-def in_batches(learner: Grafting | GraftingPath, data: TrainingData) -> bool:
-    """Whether labels are too many for one fit, and nothing but documents and lengths joins them."""
-    joined = data.network is not None or data.vectors is not None or bool(data.combinations)
-    joined = joined or bool(learner.constraints) or learner.least_stability is not None or learner.penalty != "l1"
-    return not joined and has_many_labels(data.n_documents, len(data.labels), data.exclusive)
+def can_divide(learner: Any, data: TrainingData) -> bool:
+    """Whether the labels of a fit can be divided into batches, if they are independent."""
+    if not isinstance(learner, Grafting | GraftingPath) or learner.penalty != "l1":
+        return False
+    extras = data.network is not None or data.vectors is not None or bool(data.combinations)
+    return not (extras or learner.constraints or learner.least_stability is not None)
+
+
+def in_batches(learner: Any, data: TrainingData) -> bool:
+    """Whether labels are fitted in batches."""
+    return can_divide(learner, data) and has_many_labels(data.n_documents, len(data.labels), data.exclusive)
 
 
 # Fits are imported when one begins: they load the compiler.
