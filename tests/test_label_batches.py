@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import spacy
+import srsly
 from spacy.language import Language
 from spacy.training import Example
 
@@ -147,6 +148,23 @@ def test_path_in_batches_ends_before_max_features(in_batches):
     assert 0 < fit.report.n_active <= 60
     assert fit.report.points < 8
     assert fit.solution().weights.shape == (fit.report.n_active, 20)
+
+
+def test_every_step_of_a_path_can_be_gone_on_from(in_batches):
+    texts, labels = corpus()
+    data, learner = data_of(texts, labels), GraftingPath(steps=3, l1_min_ratio=0.1)
+    whole = start(learner, data)
+    whole.step()
+    saved = srsly.msgpack_loads(srsly.msgpack_dumps(whole.to_dict()))
+    resumed = start(learner, data)
+    resumed.resume(saved)
+    for _ in range(2):
+        np.testing.assert_array_equal(resumed.solution().weights.toarray(), whole.solution().weights.toarray())
+        np.testing.assert_array_equal(resumed.solution().intercepts, whole.solution().intercepts)
+        assert resumed.to_dict()["report"] == whole.to_dict()["report"]
+        whole.step()
+        resumed.step()
+    assert resumed.finished
 
 
 def test_labels_that_are_never_or_always_there(in_batches):

@@ -8,8 +8,9 @@ has as many labels as a pass sums at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -144,6 +145,11 @@ def mean_scale_of(learner: PenaltySettings, data: TrainingData) -> float:
     return document_weights(data.lengths, True)[0] if learner.length_normalisation else 0.0
 
 
+def saved_report(report: Report) -> dict[str, Any]:
+    """A report in plain values, without seconds, which differ from run to run."""
+    return {**asdict(report), "seconds": {}}
+
+
 def add_seconds(report: Report, part: Report) -> None:
     """Count the seconds of a batch."""
     for phase, seconds in part.seconds.items():
@@ -214,6 +220,26 @@ class Kept:
         checkpoint = replace(state.checkpoint(), scores=None)
         return cls(BatchModel.of_state(first, state), checkpoint, state.initial, rounds.report, rounds.trainable)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values and arrays."""
+        return {
+            "model": vars(self.model),
+            "checkpoint": vars(self.checkpoint),
+            "initial": self.initial,
+            "report": saved_report(self.report),
+            "trainable": self.trainable,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Kept:
+        """What :meth:`to_dict` gave."""
+        parts = {
+            "model": BatchModel(**saved["model"]),
+            "checkpoint": Checkpoint(**saved["checkpoint"]),
+            "report": Report(**saved["report"]),
+        }
+        return cls(**{**saved, **parts})
+
     def is_empty_at(self, l1: float) -> bool:
         """Whether its model is empty at this L1 strength, as it is now."""
         return not self.trainable or (l1 >= self.report.l1_max and not len(self.model.weights))
@@ -269,6 +295,21 @@ class BatchedPath(PointFit):
         if lengths is None:
             return self.batches.solution(models, self._mean_scale)
         return self.batches.solution(models, lengths[0], lengths[2])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The present point in plain values and arrays, for :meth:`resume`; the report is without seconds."""
+        return {"report": saved_report(self.report), "batches": [kept.to_dict() for kept in self._kept]}
+
+    def resume(self, saved: Mapping[str, Any]) -> None:
+        """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.
+
+        Parameters
+        ----------
+        saved : dict
+            From :meth:`to_dict`.
+        """
+        self.report = Report(**{**saved["report"], "seconds": self.report.seconds})
+        self._kept = [Kept.from_dict(of_batch) for of_batch in saved["batches"]]
 
     @property
     def _mean_scale(self) -> float:
