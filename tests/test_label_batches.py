@@ -182,6 +182,23 @@ def test_labels_that_are_never_or_always_there(in_batches):
     assert nothing.report.n_active == 0
 
 
+def test_features_are_named_whatever_the_last_batch_is(in_batches):
+    """Where a model is empty, features that are too rare for its L1 strength are indexed as well."""
+    texts, labels = corpus()
+    targets = np.zeros((len(texts), 20))
+    targets[:, :4] = [[float(label in row) for label in all_labels(4)] for row in labels]
+    targets[7, 18] = 1.0
+    data = training_data(texts, targets, exclusive=False)
+    fit = finished(Grafting(l1=3.0), data)
+    alone = finished(Grafting(l1=3.0), data.of_labels(0, 8))
+    ours, own = named_weights(fit.solution()), named_weights(alone.solution())
+    assert ours.keys() == own.keys()
+    assert len(own) > 0
+    for name, row in own.items():
+        np.testing.assert_array_equal(ours[name][:8], row)
+    assert fit.report.min_df == alone.report.min_df != finished(Grafting(l1=3.0), data.of_labels(16, 20)).report.min_df
+
+
 def test_unknown_labels_are_masked(in_batches, monkeypatch):
     texts, labels = corpus()
     data = data_of(texts, labels)

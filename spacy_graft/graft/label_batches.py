@@ -93,8 +93,9 @@ class LabelBatches:
             yield first, self.data.of_labels(first, first + LANES)
 
     def take_space(self, state: ModelState) -> None:
-        """Features are named by the space of any of the batches."""
-        self._space = state.space
+        """Features are named by the space of any batch that has some; those without may be over another index."""
+        if self._space is None or len(state.active):
+            self._space = state.space
 
     def space_of(self, models: Sequence[BatchModel]) -> FeatureSpace:
         """The space with the features of models as its rows, in the order of their places."""
@@ -125,8 +126,17 @@ class LabelBatches:
         )  # fmt: skip
 
 
-def joined_report(report: Report, parts: Sequence[tuple[float, Report]], n_features: int) -> None:
-    """Add up the reports of batches, which stand behind their objectives at zero weights; seconds are left alone."""
+def joined_report(report: Report, parts: Sequence[tuple[float, Report]], space: FeatureSpace) -> None:
+    """Add up the reports of batches, which stand behind their objectives at zero weights; seconds are left alone.
+
+    Parameters
+    ----------
+    report : Report
+        Is changed.
+    parts : sequence of (float, Report)
+    space : FeatureSpace
+        Of all features.
+    """
     reports = [of_batch for _, of_batch in parts]
     objective = sum(of_batch.objective for of_batch in reports)
     gap = sum(of_batch.duality_gap for of_batch in reports)
@@ -134,9 +144,7 @@ def joined_report(report: Report, parts: Sequence[tuple[float, Report]], n_featu
     report.rounds = sum(of_batch.rounds for of_batch in reports)
     report.max_violation = max(of_batch.max_violation for of_batch in reports)
     report.n_pairs = sum(of_batch.n_pairs for of_batch in reports)
-    report.n_active = n_features
-    report.n_columns = reports[0].n_columns
-    report.min_df = dict(reports[0].min_df)
+    report.n_active, report.n_columns, report.min_df = len(space.blocks), space.n_columns, space.min_df
     report.converged = all(of_batch.converged for of_batch in reports)
 
 
@@ -184,7 +192,7 @@ class BatchedGrafting:
             parts.append((fit.state.initial, fit.report))
             add_seconds(self.report, fit.report)
         self.report.l1_max = max(of_batch.l1_max for _, of_batch in parts)
-        joined_report(self.report, parts, len(self.batches.space_of(self._models).blocks))
+        joined_report(self.report, parts, self.batches.space_of(self._models))
         self.report.finished = True
 
     def solution(self) -> Solution:
@@ -261,7 +269,7 @@ class BatchedPath(PointFit):
         report = self.report
         report.l1 = report.l1_max = max(kept.report.l1_max for kept in self._kept)
         report.finished = not any(kept.trainable for kept in self._kept)
-        joined_report(report, [(kept.initial, kept.report) for kept in self._kept], 0)
+        self._join(self._kept)
 
     def step(self) -> None:
         """The next point of the path; nothing after the last."""
@@ -280,7 +288,7 @@ class BatchedPath(PointFit):
         self._kept = reached
         self.report = self.report.copy()
         self.report.l1, self.report.points, self.report.finished = l1, number, number == self.learner.steps
-        joined_report(self.report, [(kept.initial, kept.report) for kept in reached], len(places))
+        self._join(reached)
 
     def refitted(self, strength: float | None) -> Solution:
         models = [kept.model for kept in self._kept]
@@ -295,6 +303,10 @@ class BatchedPath(PointFit):
         if lengths is None:
             return self.batches.solution(models, self._mean_scale)
         return self.batches.solution(models, lengths[0], lengths[2])
+
+    def _join(self, reached: Sequence[Kept]) -> None:
+        space = self.batches.space_of([kept.model for kept in reached])
+        joined_report(self.report, [(kept.initial, kept.report) for kept in reached], space)
 
     def to_dict(self) -> dict[str, Any]:
         """The present point in plain values and arrays, for :meth:`resume`; the report is without seconds."""
