@@ -102,7 +102,7 @@ def fitted(nlp: Any, config: dict[str, Any], train: list[Any], held_out: list[An
 
     component = nlp.add_pipe("textcat_graft", config=config)
     dev = train[::DEV_PARTS]
-    n_features = spacy_graft.fit(nlp, [example for i, example in enumerate(train) if i % DEV_PARTS], dev).n_active
+    n_features = spacy_graft.fit(nlp, [example for i, example in enumerate(train) if i % DEV_PARTS], dev=dev).n_active
     probabilities = component.predict(example.predicted for example in held_out)
     component.set_annotations([example.predicted for example in held_out], probabilities)
     found = (

@@ -85,7 +85,7 @@ def before_and_after(data: Path, blocks: str) -> Iterator[list[list[str]]]:
     chosen_by = examples_of(nlp, train[::HELD_OUT])
     yield []
     start = time.process_time()
-    report = spacy_graft.fit(nlp, learned, chosen_by)
+    report = spacy_graft.fit(nlp, learned, dev=chosen_by)
     trained = time.process_time() - start
     rows = [row(blocks, "trained", report, "", trained, [accuracy(nlp, pairs) for pairs in tests])]
     start = time.process_time()

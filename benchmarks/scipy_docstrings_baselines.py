@@ -108,7 +108,7 @@ def peer_scores(features: str, splits: dict[str, Split]) -> Scores:
 def our_score(config: Path, balance: float, splits: dict[str, Split]) -> tuple[float, int]:
     """Return test macro-F1, and the number of features."""
     nlp = load_model_from_config(load_config(config), auto_fill=True)
-    report = spacy_graft.fit(nlp, examples(nlp, splits["train"], balance), examples(nlp, splits["dev"], 0.0))
+    report = spacy_graft.fit(nlp, examples(nlp, splits["train"], balance), dev=examples(nlp, splits["dev"], 0.0))
     predicted = [max(doc.cats, key=doc.cats.__getitem__) for doc in nlp.pipe(splits["test"].texts)]
     return macro_f1(splits["test"].labels, predicted), report.n_active
 

@@ -275,7 +275,7 @@ def peers(split: Split) -> Iterator[list[str]]:
 
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
-    docstrings: Annotated[Path, typer.Option(help="Folder that scripts/corpus.py wrote.")] = Path("corpus"),
+    docstrings: Annotated[Path, typer.Option(help="Folder that scripts/corpus.py wrote.")] = Path("training/corpus"),
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = (
         "newsgroups,docstrings,zh_online_shopping_10cats,trec_questions"
     ),

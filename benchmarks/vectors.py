@@ -260,7 +260,7 @@ def ours(draw: Draw, config: str) -> tuple[Result, Any, Sequence[str]]:
     given = {"vectors": word_vectors().source} if config == "vectors.cfg" else {}
     start = time.process_time()
     train = [example for example, is_dev in zip(examples, draw.is_dev, strict=True) if not is_dev]
-    report = spacy_graft.fit(nlp, train, examples[::DEV_PART], **given)
+    report = spacy_graft.fit(nlp, train, dev=examples[::DEV_PART], **given)
     seconds = time.process_time() - start
     texts = draw.task.tested[0]
     start = time.process_time()

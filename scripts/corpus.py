@@ -1,14 +1,14 @@
-"""Write corpus/{train,dev,test}.jsonl from data in one of several formats.
+"""Write training/corpus/{train,dev,test}.jsonl from data in one of several formats.
 
-The option --data is the path of a folder with train, test and optionally dev as .jsonl or .jsonl.gz, of a folder with
-train.csv and test.csv of AG News, or of the archive aclImdb_v1.tar.gz. Without it, the corpus is made from the
-docstrings of the installed SciPy. If there is no dev split, it is every tenth training document of each label.
+The option --data is the path of a folder with train, test and optionally dev as .jsonl, .csv, .tsv (.gz as well) or
+.spacy, of a folder with train.csv and test.csv of AG News, or of the archive aclImdb_v1.tar.gz. Without it, the corpus
+is made from the docstrings of the installed SciPy. If there is no dev split, it is one training document in ten of each
+set of labels, as in ``spacy-graft train``.
 """
 
 from __future__ import annotations
 
-import csv
-import json
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,44 +21,43 @@ from one_line_errors import one_line_errors
 from rich.console import Console
 from rich.table import Table
 
-from spacy_graft.files import GZIP_ERRORS, BadLineError, decoded_line, json_text, numbered_lines, writing
+from spacy_graft.files import GZIP_ERRORS, BadLineError, json_text, table_rows, writing
+from spacy_graft.held_out import N_FOLDS, numbers_of_folds
 from spacy_graft.pipeline.reader import JsonlCorpus
 
 Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
 #: Names of the classes of AG News, which are numbers in the files.
 AG_NEWS = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
-#: Without a dev split, one in this many training documents of each label becomes dev.
-HELD_OUT = 10
+#: Endings of the names of corpora, in the order in which they are looked for.
+SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".spacy")
 
 
 class DataError(ValueError):
     """Missing or malformed data."""
 
 
-class JsonlRecords(JsonlCorpus):
-    """Records of JSON lines, checked as in training."""
+def read_corpus(path: Path, text_field: str, label_field: str) -> Iterator[Record]:
+    """Yield id, text and label of each document, checked as in training; the id is its number if it has none."""
+    for number, record in JsonlCorpus(path, text_field, label_field).records():
+        identity = record.get("id", number)
+        if not isinstance(identity, str | int):
+            raise DataError(f"{path}, document {number}: the id must be a string or an integer, not {identity!r}.")
+        yield {"id": identity, "label": record[label_field], "text": record[text_field]}
 
-    def records(self) -> Iterator[Record]:
-        """Yield text and label of each line; the id is the number of the line if it has none."""
-        for number, record in self._records():
-            text = self._text(number, record)
-            self._cats(number, record, [])
-            identity = self._id(number, {"id": number, **record})
-            yield {"id": identity, "label": record[self.label_field], "text": text}
+
+def is_ag_news(path: Path) -> bool:
+    """Whether a table is one of AG News, whose first line is not of names, but the first item."""
+    with path.open("rb") as file:
+        return re.match(rb'"[1-4]",', file.readline()) is not None
 
 
 def read_ag_news(path: Path) -> Iterator[Record]:
     """Yield title and description of each row, with the name of its class."""
-    # Strict: otherwise, a missing quote would make one row of all that follow.
-    rows = csv.reader((decoded_line(path, *line) for line in numbered_lines(path)), strict=True)
-    try:
-        for number, row in enumerate(rows, 1):
-            if len(row) != 3 or row[0] not in AG_NEWS:
-                raise DataError(f"{path}, row {number}: a class from 1 to 4, a title and a description are expected.")
-            yield {"id": number, "label": AG_NEWS[row[0]], "text": f"{row[1]} {row[2]}"}
-    except csv.Error as error:
-        raise BadLineError(path, rows.line_num, f"not CSV: {error}.") from error
+    for number, (line, row) in enumerate(table_rows(path), start=1):
+        if len(row) != 3 or row[0] not in AG_NEWS:
+            raise BadLineError(path, line, "a class from 1 to 4, a title and a description are expected.")
+        yield {"id": number, "label": AG_NEWS[row[0]], "text": f"{row[1]} {row[2]}"}
 
 
 def read_reviews(path: Path, split: str) -> Iterator[Record]:
@@ -89,11 +88,10 @@ def read_split(data: Path, split: str, text_field: str, label_field: str) -> Ite
     """Return the records of a split, or None if the data does not have it."""
     if data.is_file() and data.name.endswith(".tar.gz"):
         return read_reviews(data, split) if split != "dev" else None
-    for suffix in (".jsonl", ".jsonl.gz"):
-        if (data / f"{split}{suffix}").is_file():
-            return JsonlRecords(data / f"{split}{suffix}", text_field, label_field, "id").records()
-    if (data / f"{split}.csv").is_file():
-        return read_ag_news(data / f"{split}.csv")
+    for path in (data / f"{split}{suffix}" for suffix in SUFFIXES):
+        if path.is_file():
+            is_news = path.suffix == ".csv" and is_ag_news(path)
+            return read_ag_news(path) if is_news else read_corpus(path, text_field, label_field)
     return None
 
 
@@ -113,30 +111,25 @@ def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list
         if records is not None:
             found[split] = list(records)
         elif split != "dev":
-            raise DataError(f"{data} has no {split}.jsonl, {split}.jsonl.gz or {split}.csv")
+            raise DataError(f"{data} has no {split}{f', {split}'.join(SUFFIXES)}.")
         if split in found and not found[split]:
             raise DataError(f"{data} has no {split} documents.")
     if "dev" not in found:
         found["train"], found["dev"] = with_dev_split(found["train"])
         if not found["dev"]:
             raise DataError(
-                f"{data} has no label of {HELD_OUT} training documents, to hold one out. Provide a dev split."
+                f"{data} has fewer than {N_FOLDS} training documents: none can be held out. Provide a dev split."
             )
     return {split: found[split] for split in SPLITS}
 
 
 def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
-    """Divide training documents into train and dev, every tenth document of each label.
-
-    Documents are counted by label, because labels often alternate in a file: every tenth line could have the same one.
-    """
-    train: list[Record] = []
-    dev: list[Record] = []
-    seen: Counter[str] = Counter()
-    for record in records:
-        key = json.dumps(record["label"], sort_keys=True)
-        seen[key] += 1
-        (train if seen[key] % HELD_OUT else dev).append(record)
+    """Divide training documents into train and dev, a tenth of those with the same labels."""
+    folds = numbers_of_folds(frozenset(labels_of(record)) for record in records).tolist()
+    train, dev = (
+        [record for record, fold in zip(records, folds, strict=True) if (fold == N_FOLDS - 1) == is_dev]
+        for is_dev in (False, True)
+    )
     return train, dev
 
 
@@ -165,7 +158,7 @@ def labels_of(record: Record) -> list[str]:
 
 @one_line_errors
 def main(
-    output: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("corpus"),
+    output: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("training/corpus"),
     data: Annotated[str, typer.Option(help="Folder or archive; by default SciPy's docstrings.")] = "",
     text_field: Annotated[str, typer.Option(help="Key of the text in JSON lines.")] = "text",
     label_field: Annotated[str, typer.Option(help="Key of the label in JSON lines.")] = "label",

@@ -679,7 +679,7 @@ def _table(splits: Mapping[str, Sequence[Document]], version: str) -> Table:
 
 @app.command()
 def main(
-    output: Annotated[Path, typer.Argument(help="Folder of the corpus.")] = Path("corpus"),
+    output: Annotated[Path, typer.Argument(help="Folder of the corpus.")] = Path("training/corpus"),
 ) -> None:
     """Write train.jsonl, dev.jsonl and test.jsonl from the docstrings of SciPy."""
     try:

@@ -1,26 +1,33 @@
-"""Reading and writing files: numbered lines, gzip, JSON, and atomic writes."""
+"""Reading and writing files: numbered lines, gzip, JSON, tables, and atomic writes."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
 import secrets
+import shutil
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
+from .messages import listed
+
 #: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+#: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
+LARGEST_CELL = 2**31 - 1
 
 
 class BadLineError(ValueError):
-    """A malformed line of a file; the message names the file and the line."""
+    """A malformed line of a file, or another part of it; the message names the file and the line."""
 
-    def __init__(self, path: str | Path, number: int, problem: str) -> None:
-        super().__init__(f"{path}, line {number}: {problem}")
+    def __init__(self, path: str | Path, number: int, problem: str, unit: str = "line") -> None:
+        super().__init__(f"{path}, {unit} {number}: {problem}")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -58,6 +65,51 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     for number, line in numbered_lines(path):
         yield number, decoded_line(path, number, line).rstrip("\r\n")
+
+
+def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table that are not empty, each with the number of its last line.
+
+    Raises
+    ------
+    BadLineError
+        In iteration, if a row is not CSV, for example because a quotation mark is missing.
+    """
+    csv.field_size_limit(LARGEST_CELL)
+    # Strict: otherwise, a missing quotation mark would make one row of all that follows.
+    reader = csv.reader((decoded_line(path, *line) for line in numbered_lines(path)), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
+
+
+def table_records(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table by the names of its columns, which are its first row, with the numbers of their lines.
+
+    Raises
+    ------
+    BadLineError
+        In iteration, if two columns have one name, a row has more or fewer cells, or it is not CSV.
+    """
+    rows = table_rows(path, delimiter)
+    _, header = next(rows, (1, []))
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise BadLineError(path, 1, f"there are several columns {listed(twice)}. Keep one of each.")
+    for number, row in rows:
+        if len(row) != len(header):
+            raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")
+        yield number, dict(zip(header, row, strict=True))
+
+
+def as_number(cell: str) -> float | str:
+    """The number in a cell; another cell as it is, for a message."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
 
 
 def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
@@ -130,6 +182,26 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if atomic:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing_folder(path: Path) -> Iterator[Path]:
+    """Make a folder atomically: yields an empty one, which becomes ``path`` when all of it has been written.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something at ``path``.
+    """
+    if path.exists():
+        raise FileExistsError(f"{path} exists. Give the name of a new folder.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def reason_of(error: OSError) -> str:

@@ -6,8 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn import __version__ as sklearn_version
 
 from spacy_graft.extract.streams import Stream
+
+#: What asks scikit-learn for L1; before 1.8 it had another option.
+LASSO = {"l1_ratio": 1.0} if tuple(map(int, sklearn_version.split(".")[:2])) >= (1, 8) else {"penalty": "l1"}
 
 
 def code_points(text: str) -> np.ndarray:

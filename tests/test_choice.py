@@ -177,7 +177,8 @@ def test_a_smaller_model_can_be_asked_for(parsimony: Any, noisy: list[Record]) -
     sizes, losses = [], []
     for asked in ("best", parsimony):
         nlp = make_nlp(learner={**AUTO, "parsimony": asked, "retrain": False})
-        report = spacy_graft.fit(nlp, *split(nlp, noisy))
+        train, dev = split(nlp, noisy)
+        report = spacy_graft.fit(nlp, train, dev=dev)
         assert report.log_loss is not None
         sizes.append(report.n_active)
         losses.append(report.log_loss)

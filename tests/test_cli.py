@@ -33,6 +33,9 @@ from spacy_graft.files import writing
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
 COMMANDS = [
+    "train",
+    "evaluate",
+    "convert",
     "explain",
     "classify",
     "features",
@@ -354,6 +357,16 @@ def test_report_writes_a_page_about_data(pipeline: Path, texts: Path, tmp_path: 
         "report", pipeline, "--html", tmp_path / "no.html", "--data", texts, "--text-field", "body"
     )
     assert not (tmp_path / "no.html").exists()
+
+
+def test_report_writes_a_card(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    call("report", pipeline, "--card", tmp_path / "README.md", "--data", texts)
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "### Model card of `textcat_graft`" in card
+    assert f"#### Scores on `{texts.name}`, " in card
+    call("report", pipeline, "--card", tmp_path / "README.md", "--html", tmp_path / "page.html")
+    assert "Scores on" not in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "page.html").exists()
 
 
 STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}

@@ -86,7 +86,7 @@ def test_a_worker_of_another_version_is_refused(cluster, data, tmp_path, monkeyp
 
 
 def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_cluster, "PATIENCE", 1)
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
     with pytest.raises(ValueError, match="No Dask scheduler answers at 'tcp://127"):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 

@@ -21,12 +21,14 @@ from spacy.tokens import DocBin
 
 from conftest import CONFIG, REPOSITORY
 from lexicons import SENTIMENT, WNDB
-from spacy_graft.cli.token_corpus import saved_docs
+from spacy_graft.cli.common import CommandError
+from spacy_graft.cli.train import graft_section, read_training_config
 from spacy_graft.graphs.edgelist import EdgeList, GraphFile
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.sentiwordnet import SentiWordNet
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
+from spacy_graft.pipeline.contents import saved_docs
 from spacy_graft.pipeline.reader import JsonlCorpus
 
 #: Damaged copies of each file.
@@ -34,6 +36,7 @@ COPIES = 40
 NLP = spacy.blank("en")
 VOCABULARY = CorpusVocabulary.of([("boat",), ("canoe",), ("light",), ("heavy",), ("not", "good")])
 JSONL = b"".join(b'{"id": %d, "text": "text", "label": "%c"}\n' % (i, b"ab"[i % 2]) for i in range(40))
+TABLE = b"text,label,weight\n" + b'"a ""quoted"" text\nof two lines",a,1\n,"[""a"", ""b""]",0.5\n' * 20
 EDGES = b"boat\tcanoe\t1\nlight\theavy\t-2\nnot good\tlight\t0.5\n"
 SENTENCE = b"1\tHe\the\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\truns\trun\tVERB\tVBZ\t_\t0\troot\t_\t_\n\n"
 INSERTED = (b"\xff" * 8, b"-1", b"9" * 20, b"\n", b"\t", b'"', b"\0", b"\r", b"[" * 3000, b"\x85", b"e-320", b"e307")
@@ -90,6 +93,13 @@ def read_wordnet(path: Path) -> None:
     finite(WordNet(path.parent)(VOCABULARY))
 
 
+def read_train_config(path: Path) -> None:
+    try:
+        graft_section(read_training_config(str(path), [])[0], str(path))
+    except CommandError as error:
+        raise ValueError(str(error)) from error
+
+
 def run(script: str, *arguments: object) -> None:
     importlib.import_module(script).main(*arguments)
 
@@ -123,12 +133,16 @@ GRAPH = FeatureGraph(
 ).to_bytes()
 READERS["corpus.jsonl"] = JSONL, lambda path: list(JsonlCorpus(path, id_field="id")(NLP))
 READERS["corpus.jsonl.gz"] = gzip.compress(JSONL), READERS["corpus.jsonl"][1]
+READERS["corpus.csv"] = TABLE, lambda path: list(JsonlCorpus(path, weight_field="weight")(NLP))
+READERS["corpus.tsv.gz"] = gzip.compress(TABLE.replace(b",", b"\t")), READERS["corpus.csv"][1]
+READERS["corpus.spacy"] = DocBin(docs=[NLP("good")]).to_bytes(), lambda path: list(JsonlCorpus(path)(NLP))
+READERS["config.cfg"] = CONFIG.read_bytes(), read_train_config
 READERS["edges.tsv"] = EDGES, lambda path: finite(EdgeList(path)(VOCABULARY))
 READERS["edges.tsv.gz"] = gzip.compress(EDGES), READERS["edges.tsv"][1]
 READERS["graph.network"] = GRAPH, lambda path: GraphFile(path)(VOCABULARY)
 READERS["scores.txt"] = SENTIMENT.encode(), lambda path: finite(SentiWordNet(path)(VOCABULARY))
 READERS["wordnet.zip"] = zipped(WNDB), lambda path: finite(WordNet(path)(VOCABULARY))
-READERS["docs.spacy"] = DocBin(docs=[NLP("good")]).to_bytes(), lambda path: list(saved_docs(path, NLP))
+READERS["docs.spacy"] = DocBin(docs=[NLP("good")]).to_bytes(), lambda path: list(saved_docs(path, NLP.vocab))
 READERS.update({name: (text.encode(), read_wordnet) for name, text in WNDB.items()})
 SCRIPTS["train.jsonl"] = JSONL, run_corpus
 SCRIPTS["train.jsonl.gz"] = gzip.compress(JSONL), run_corpus
@@ -137,7 +151,6 @@ SCRIPTS["reviews.tar.gz"] = reviews(), lambda path: run("corpus", path.parent / 
 SCRIPTS["a-ud-train.conllu"] = b"# newdoc\n" + SENTENCE * 2, run_treebank
 SCRIPTS["a.whl"] = zipped({"meta.json": "{}"}), run_unpack
 SCRIPTS["SHA256SUMS"] = b"0" * 64 + b"  a.whl\n", run_unpack_intact
-SCRIPTS["config.cfg"] = CONFIG.read_bytes(), lambda path: run("configure", path, path.parent / "out.cfg", "x", "en")
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -1,11 +1,14 @@
-"""Every Python block of the README and the docs runs; what a page says it prints is what it prints.
+"""Every Python block of the README and the docs and every notebook runs, and prints what they say.
 
 The blocks of a page run one after the other in one namespace, in a folder of its own. Where a page goes on from a
 reader's corpus or model (:data:`STAND_INS`), there are small ones in their place, and what is printed is not compared.
+Notebooks run where they are.
 """
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 import subprocess
 import sys
@@ -25,7 +28,8 @@ from spacy.tokens import Doc
 import spacy_graft
 from conftest import PATH, REPOSITORY, make_examples, make_nlp, make_records, train_fully, write_jsonl
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+NOTEBOOKS = sorted((REPOSITORY / "docs").rglob("*.ipynb"))
 FENCE = re.compile(r"```(\w*).*\n")
 #: Where a block of Python begins, also where :func:`blocks_of` does not look for one.
 ANY_PYTHON = re.compile(r"^[ >]*(?:```|~~~) *py", re.MULTILINE)
@@ -103,15 +107,15 @@ def model_with_syntax() -> dict[str, Any]:
     nlp.add_pipe("graft_docs_syntax")
     nlp.add_pipe("textcat_graft", config={"features": features, "learner": PATH})
     spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
-    for folder in ("training/all-blocks", "corpus"):
+    for folder in ("training/all-blocks", "training/corpus"):
         Path(folder).mkdir(parents=True)
     nlp.to_disk("training/all-blocks/model-best")
     test = make_records(15, seed=1)
     ids = ["special.obl_cv_seq", "linalg.companion", "sparse.csgraph.construct_dist_matrix"]
     for record, name in zip(test, ids, strict=False):
         record["id"] = f"scipy.{name}"
-    write_jsonl(Path("corpus/train.jsonl"), make_records(60))
-    write_jsonl(Path("corpus/test.jsonl"), test)
+    write_jsonl(Path("training/corpus/train.jsonl"), make_records(60))
+    write_jsonl(Path("training/corpus/test.jsonl"), test)
     return {}
 
 
@@ -161,6 +165,24 @@ def test_blocks_run_and_print_what_stands_there(
         if block.printed is not None and not stands_in:
             assert words_of_lines(printed) == words_of_lines(block.printed), f"{page.name}, line {block.line}"
     assert not waiting, f"{page.name} has no Python under {', '.join(waiting)}"
+
+
+def printed_by_cells(notebook: dict[str, Any]) -> list[list[list[list[str]]]]:
+    """The words of the lines of what each cell prints or shows; HTML is not compared."""
+    return [
+        [words_of_lines("".join(output.get("text") or output["data"]["text/plain"])) for output in cell["outputs"]]
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code"
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_and_print_what_is_stored(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If what they print has changed for a reason: ``python scripts/notebooks.py docs/tutorials/*.ipynb``."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "scripts"))
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    assert printed_by_cells(importlib.import_module("notebooks").executed(path)) == printed_by_cells(stored)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ RECORDS = make_records(90)
 def trained(learner=L1, factory="textcat_graft", dev=None, records=RECORDS, **config):
     """A pipeline with a trained component, which has kept its documents."""
     nlp = make_nlp(factory, learner=learner, **{"keep_corpus": True, **config})
-    spacy_graft.fit(nlp, make_examples(nlp, records), None if dev is None else make_examples(nlp, dev))
+    spacy_graft.fit(nlp, make_examples(nlp, records), dev=None if dev is None else make_examples(nlp, dev))
     return nlp, nlp.get_pipe(factory)
 
 

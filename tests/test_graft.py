@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from naive import dense_optimum, distinct_columns, log_loss, softmax, stream_of
+from naive import LASSO, dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
 from spacy_graft.graft.objective import document_weights
 from spacy_graft.graft.settings import FIRST_REFIT, Grafting, GraftingPath
@@ -215,7 +215,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_enumerated_matrix():
     fit = run(Grafting(l1=2.0, tol=1e-8), training_data(texts, np.eye(2)[y]))
     liblinear = LogisticRegression(
         solver="liblinear",
-        l1_ratio=1.0,
+        **LASSO,
         C=0.5,
         tol=1e-9,
         max_iter=100_000,

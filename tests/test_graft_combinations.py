@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from naive import dense_optimum, distinct_columns, inverse_weight, softmax, stream_of
+from naive import LASSO, dense_optimum, distinct_columns, inverse_weight, softmax, stream_of
 from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
@@ -181,7 +181,7 @@ def test_support_and_objective_are_those_of_liblinear_on_enumerated_products(deg
                 columns.append(column)
     # liblinear penalises its intercept: made so large a feature that this costs nothing.
     peer = LogisticRegression(
-        l1_ratio=1.0,
+        **LASSO,
         solver="liblinear",
         C=1.0 / l1,
         tol=1e-7,

@@ -18,6 +18,8 @@ from spacy_graft.graft.settings import NETWORK_KINDS, UNLINKED
 from spacy_graft.graft.start import start
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.index.items import ItemIndex
+from spacy_graft.index.places import InMemory
+from spacy_graft.solve import design as design_module
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 
@@ -123,6 +125,30 @@ def test_products_are_the_least_penalty_over_the_classes(seed, n_virtual, kind, 
     np.testing.assert_allclose(penalty.among(some).toarray(), penalty.product(np.eye(6))[np.ix_(some, some)], atol=1e-7)
 
 
+@given(seeds, st.integers(0, 3), st.integers(1, 9))
+def test_products_add_the_edges_in_their_order(seed, n_virtual, n_labels):
+    """The bits of a plain loop over sparse rows, for any number of threads."""
+    penalty = NetworkPenalty(random_graph("abcdef", n_virtual, seed), Grafting(l1=1.0))
+    weights = np.random.default_rng(seed).normal(size=(6, n_labels))
+    rows = in_order(sparse.csr_array(penalty.by_feature), weights)
+    if penalty.classes is not None:
+        rows -= penalty.of_classes @ penalty.classes.solve(penalty.of_classes.T @ rows)
+    expected = in_order(sparse.csr_array(penalty.by_feature.T), rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(design_module, "THREADS_FROM", 0)
+        for penalty.n_threads in (1, 2, 3):
+            np.testing.assert_array_equal(penalty.product(weights), expected)
+
+
+def in_order(matrix, vectors):
+    """The product of a sparse matrix with vectors (n, columns), entry by entry."""
+    product = np.zeros((matrix.shape[0], vectors.shape[1]))
+    for k in range(len(product)):
+        for e in range(matrix.indptr[k], matrix.indptr[k + 1]):
+            product[k] += matrix.data[e] * vectors[matrix.indices[e]]
+    return product
+
+
 def written_and_not(penalty, features, labels):
     """The coupling as a matrix and as an operator, which few pairs do not get."""
     written = penalty.written_coupling(features, labels, 0.5)
@@ -140,6 +166,19 @@ def test_the_gradient_is_that_of_the_penalty(seed):
         assert difference / (2 * h) == pytest.approx(coupling.gradient(weights) @ direction, abs=1e-6)
         assert coupling.penalty(weights) >= 0.0
         assert coupling.gradient(weights)[1] == pytest.approx(weights[1])
+
+
+@given(seeds)
+def test_all_vertices_in_order_are_multiplied_in_place(seed):
+    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0))
+    features, labels = np.tile(np.arange(6), 3), np.repeat(np.arange(3), 6)
+    order = np.random.default_rng(seed).permutation(18)
+    weights = np.random.default_rng(seed).normal(size=18)
+    _, in_place = written_and_not(penalty, features, labels)
+    _, moved = written_and_not(penalty, features[order], labels[order])
+    before = weights.copy()
+    np.testing.assert_array_equal(in_place.gradient(weights)[order], moved.gradient(weights[order]))
+    np.testing.assert_array_equal(weights, before)
 
 
 @given(seeds)
@@ -242,6 +281,25 @@ def test_ridge_and_network_without_l1(corpus, seed, kind, threshold, to_zero):
         by_label = np.repeat(penalty[:, None], 3, axis=1)
         optimum, _, _ = dense_optimum(matrix, targets, np.ones(len(texts)), 0.0, 0.3, by_label, form)
         assert fit.report.objective == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=0.3, ridge=0.1), Grafting(penalty="l2", ridge=0.3)])
+def test_a_fit_is_the_same_in_threads(learner, monkeypatch):
+    monkeypatch.setattr(design_module, "THREADS_FROM", 0)
+    monkeypatch.setattr(network_module, "LARGEST_BLOCK", 0)
+    texts = ["film movie", "good film", "bad movie", "fine good", "bad poor", "poor fine movie"]
+    data = training_data(texts, np.eye(3)[[0, 1, 2, 1, 2, 0]])
+    data = replace(data, network=network_over(texts, vertices_of(texts, 0), 2, 0))
+    fits = []
+    for threads in (1, 3):
+        fits.append(start(learner, replace(data, place=InMemory(threads))))
+        while not fits[-1].finished:
+            fits[-1].step()
+    one, three = fits
+    assert one.report.converged
+    assert (one.report.objective, one.report.duality_gap) == (three.report.objective, three.report.duality_gap)
+    assert texts_of(one.solution().terms) == texts_of(three.solution().terms)
+    np.testing.assert_array_equal(one.solution().weights, three.solution().weights)
 
 
 @few

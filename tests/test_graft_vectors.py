@@ -71,7 +71,7 @@ def test_points_of_a_path_and_their_refits_are_optima(seed, n_labels):
 
 def column_of(state: ModelState, row):
     active, column = state.active, np.zeros(14)
-    column[active.documents[active.starts[row] : active.starts[row + 1]]] = 1.0
+    column[active.columns.column(row)[0]] = 1.0
     return column
 
 

@@ -71,7 +71,7 @@ def pairs_of(fit, matrix):
     """The active pairs, by column of the matrix and label."""
     active = fit.state.active
     number = {tuple(np.flatnonzero(column)): k for k, column in enumerate(matrix.T)}
-    columns = [tuple(active.documents[active.starts[row] : active.starts[row + 1]]) for row in active.rows]
+    columns = [tuple(active.columns.column(row)[0]) for row in active.rows]
     return [(number[column], int(label)) for column, label in zip(columns, active.labels, strict=True)]
 
 
@@ -254,7 +254,7 @@ def test_products_are_selected_by_the_same_rule(corpus, threshold, n_best, degre
     gradients = np.abs(matrix.T @ (targets - softmax(state.scores.T)))
     active = np.zeros((state.active.n_rows, len(texts)), bool)
     for row, its in enumerate(active):
-        its[state.active.documents[state.active.starts[row] : state.active.starts[row + 1]]] = True
+        its[state.active.columns.column(row)[0]] = True
     selected = {
         (its.tobytes(), label) for its, label in zip(active[state.active.rows], state.active.labels, strict=True)
     }

@@ -41,6 +41,7 @@ from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
 from spacy_graft.search.violations import Candidates
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.columns import packed_columns
 from strategies import training_data
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -404,28 +405,35 @@ def bytes_of_an_entry_of_the_walk_with_a_value() -> float:
 # solve and graft
 
 
-def active(values: np.ndarray) -> Active:
-    starts, documents = np.array([0, 4, 9]), np.zeros(9, np.int32)
+def active(values: np.ndarray, n_documents: int = 1000) -> Active:
+    starts, documents = np.array([0, 5, 10]), np.arange(10, dtype=np.int32)
     rows = np.zeros(6, np.int64)
-    return Active(starts, documents, values, rows, rows, np.ones(6), np.zeros(6))
+    return Active(packed_columns((starts, documents, values), n_documents), rows, rows, np.ones(6), np.zeros(6))
+
+
+def bytes_of_columns(chosen: Active) -> int:
+    return chosen.columns.entries.nbytes + chosen.columns.values.nbytes
 
 
 @figure("Active, all values 1", "document of an active feature")
 def bytes_of_an_active_entry() -> float:
-    chosen = active(np.empty(0))
-    return (chosen.documents.nbytes + chosen.values.nbytes) / len(chosen.documents)
+    return bytes_of_columns(active(np.empty(0))) / 10
+
+
+@figure("Active, features of over 1/8 of the documents, all values 1", "8 documents of the corpus and a feature")
+def bytes_of_active_bits() -> float:
+    return bytes_of_columns(active(np.empty(0), n_documents=32)) / (2 * 32 / 8)
 
 
 @figure("Active, other values", "document of an active feature")
 def bytes_of_an_active_entry_with_a_value() -> float:
-    chosen = active(np.ones(9))
-    return (chosen.documents.nbytes + chosen.values.nbytes) / len(chosen.documents)
+    return bytes_of_columns(active(np.ones(10))) / 10
 
 
 @figure("Active", "weight")
 def bytes_of_an_active_pair() -> float:
     chosen = active(np.empty(0))
-    return (n_bytes(chosen) - n_bytes(chosen.columns)) / len(chosen)
+    return n_bytes(chosen) / len(chosen)
 
 
 def bytes_by_document_and_label(fit: Any, data: TrainingData) -> float:

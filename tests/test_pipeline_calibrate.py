@@ -62,7 +62,7 @@ def trained(saved: Path) -> Language:
 @pytest.fixture
 def several() -> Language:
     nlp = make_nlp(MULTILABEL)
-    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), make_examples(nlp, noisy_records(30, 2)))
+    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), dev=make_examples(nlp, noisy_records(30, 2)))
     return nlp
 
 

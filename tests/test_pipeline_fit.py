@@ -36,7 +36,7 @@ def test_one_l1_strength_is_trained_to_the_certificate(train_records: list[Recor
 def test_the_point_with_the_least_log_loss_on_dev_is_chosen(train_records: list[Record], dev: list[Example]) -> None:
     """Then it is trained again on dev as well."""
     nlp = make_nlp()
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev)
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=dev)
     history = component_of(nlp).history
     *points, last = history
     best = min(points, key=lambda record: record["log_loss"])

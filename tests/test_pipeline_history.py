@@ -81,7 +81,7 @@ def test_a_component_without_scorer_has_no_score(train_records: list[Record]) ->
 
 
 def test_fit_scores_all_points_on_dev(nlp: Language, examples: list[Example], dev: list[Example]) -> None:
-    report = spacy_graft.fit(nlp, examples, dev)
+    report = spacy_graft.fit(nlp, examples, dev=dev)
     *points, last = component_of(nlp).history
     assert [record["step"] for record in points] == list(range(1, last["step"]))
     assert all(0.0 <= record["score"] <= 1.0 and record["log_loss"] > 0.0 for record in points)
@@ -130,7 +130,7 @@ def test_a_history_that_is_taken_is_a_copy(fitted: Language) -> None:
 
 
 def test_history_is_saved(nlp: Language, examples: list[Example], dev: list[Example], tmp_path: Path) -> None:
-    spacy_graft.fit(nlp, examples, dev)
+    spacy_graft.fit(nlp, examples, dev=dev)
     nlp.to_disk(tmp_path / "model")
     ours, theirs = component_of(nlp), component_of(spacy.load(tmp_path / "model"))
     assert theirs.history == ours.history

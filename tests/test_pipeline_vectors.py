@@ -72,7 +72,7 @@ def trained() -> Language:
     """Not to be changed."""
     nlp = make()
     records = make_records(60)
-    spacy_graft.fit(nlp, make_examples(nlp, records), make_examples(nlp, make_records(30, 1)), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, records), dev=make_examples(nlp, make_records(30, 1)), vectors=read)
     return nlp
 
 
@@ -158,7 +158,9 @@ def test_round_trips_to_the_bit(trained: Language, tmp_path: Path) -> None:
 
 def test_only_training_words_are_kept_if_asked_for(train_records: list[Record]) -> None:
     nlp = make(words="training")
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]), vectors=read)
+    spacy_graft.fit(
+        nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]), vectors=read
+    )
     words = {word.text for word in component_of(nlp).strongest_words(1000)}
     assert "drums" in words
     assert not words & set(NEW.values())
@@ -196,7 +198,7 @@ def test_held_out_documents_choose_the_strength(train_records: list[Record], dev
     learner = {"vectors_ridge": 1e6, "vectors_choices": [0.3, 0.0], "retrain": False}
     nlp = make(learner)
     examples, dev = make_examples(nlp, train_records[:30]), make_examples(nlp, dev_records)
-    chosen = spacy_graft.fit(nlp, examples, dev, vectors=read)
+    chosen = spacy_graft.fit(nlp, examples, dev=dev, vectors=read)
     assert chosen.vectors_ridge == 0.3
 
 
@@ -207,7 +209,7 @@ def test_useless_vectors_are_left_out(train_records: list[Record], dev_records: 
     for retrain in (True, False):
         nlp = make({"vectors_ridge": 1e-3, "vectors_choices": [0.0], "retrain": retrain})
         report = spacy_graft.fit(
-            nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records), vectors=lambda _: noise
+            nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise
         )
         assert report.vectors_ridge == 0.0
         assert report.vectors is None
@@ -231,7 +233,7 @@ def test_without_vectors_the_model_is_that_of_the_named_features(
     for nlp, vectors in ((make_nlp(features=WORDS, learner=learner), None), (with_block, lambda _: noise)):
         # Both choose their point, their refit and their temperature on a path without vectors.
         dev = make_examples(nlp, dev_records) if held_out else None
-        report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev, vectors=vectors)
+        report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=dev, vectors=vectors)
         snapshot = component_of(nlp).model.attrs["snapshot"]
         found.append((report.points, report.refit, report.temperature, snapshot))
     assert found[1][-1].word_scores is None
@@ -251,7 +253,7 @@ def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records
     noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
     nlp = make({"vectors_ridge": 1e-3, "optional_blocks": ["vectors"]})
     report = spacy_graft.fit(
-        nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records), vectors=lambda _: noise
+        nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise
     )
     assert report.left_out == ["vectors"]
 
@@ -276,7 +278,9 @@ def test_folds_choose_the_strength_and_read_vectors_once(
 
 def test_stable_features_beside_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make({"stability": 0.6, "stability_pairs": 2})
-    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    report = spacy_graft.fit(
+        nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read
+    )
     assert report.vectors is not None
     component = component_of(nlp)
     assert component.predicted(nlp.make_doc("they came to see the trombone")) == ["music"]
@@ -285,7 +289,7 @@ def test_stable_features_beside_vectors(train_records: list[Record], dev_records
 
 def test_independent_labels(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make(factory="textcat_graft_multilabel")
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read)
     cats = nlp("they came to see the trombone").cats
     assert max(cats, key=cats.get) == "music"
 
@@ -299,7 +303,7 @@ def test_a_pipeline_has_vectors_of_its_own(train_records: list[Record]) -> None:
     assert set(found.words) == set(given.words)
     by_word = dict(zip(given.words, given.vectors, strict=True))
     assert_array_equal(found.vectors, [by_word[word] for word in found.words])
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
@@ -314,7 +318,7 @@ def with_own_vectors(nlp: Language, factor: float = 1.0) -> Language:
 def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Record], tmp_path: Path) -> None:
     nlp, texts = with_own_vectors(make(words="pipeline")), ["a trombone and the goal", "salt", "", "nothing known"]
     examples = make_examples(nlp, train_records[:60])
-    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, examples, dev=make_examples(nlp, train_records[60:]))
     expected = [nlp(text).cats for text in texts]
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
     nlp.to_disk(tmp_path / "model")
@@ -336,7 +340,7 @@ def test_a_model_can_leave_the_vectors_to_its_pipeline(train_records: list[Recor
 def test_the_source_of_the_pipeline_is_taken_for_what_it_is(train_records: list[Record]) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
     examples, dev = make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:])
-    spacy_graft.fit(nlp, examples, dev, vectors=pipeline_vectors())
+    spacy_graft.fit(nlp, examples, dev=dev, vectors=pipeline_vectors())
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
@@ -345,7 +349,7 @@ def test_other_vectors_than_those_of_training_are_refused(train_records: list[Re
     examples = make_examples(nlp, train_records[:60])
     with pytest.raises(ValueError, match="find the vectors in their pipeline, but a source of others is given"):
         component_of(nlp).initialize(lambda: examples, vectors=read)
-    spacy_graft.fit(nlp, examples, make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, examples, dev=make_examples(nlp, train_records[60:]))
     component = component_of(nlp)
     component.to_disk(tmp_path / "component", exclude=["vocab"])
     data = component.to_bytes(exclude=["vocab"])
@@ -365,7 +369,7 @@ def test_other_vectors_than_those_of_training_are_refused(train_records: list[Re
 
 def test_damaged_weights_of_vectors_are_refused(train_records: list[Record]) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:]))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
     component = component_of(nlp)
     model, data = component.model.to_dict(), component.to_bytes(exclude=["vocab"])
     message = unpack_message(model["attrs"][0]["word_scores"])
@@ -431,7 +435,7 @@ def test_what_is_refused(train_records: list[Record]) -> None:
     assert not component_of(nlp).labels
     other = WordVectors(("Haus",), np.ones((1, 2), np.float32))
     with pytest.raises(ValueError, match="none of its 1 words is in the training documents"):
-        spacy_graft.fit(nlp, examples, examples, vectors=lambda _: other)
+        spacy_graft.fit(nlp, examples, dev=examples, vectors=lambda _: other)
 
 
 @pytest.mark.parametrize(
@@ -459,7 +463,7 @@ def test_configs_that_are_refused(config: dict[str, Any], problem: str) -> None:
 
 def test_a_model_with_vectors_is_not_extended(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make_nlp(features={**WORDS, **VECTORS}, learner={**PATH, "steps": 2}, keep_corpus=True)
-    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), make_examples(nlp, dev_records), vectors=read)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, dev_records), vectors=read)
     with pytest.raises(ValueError, match="it was trained with word vectors, which are not kept"):
         component_of(nlp).update(make_examples(nlp, train_records[60:70]))
 

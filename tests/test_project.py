@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import spacy
 import srsly
 
 from conftest import REPOSITORY, make_records, run, write_jsonl
+from test_cli import call
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +28,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone without corpus and models."""
     folder = tmp_path_factory.mktemp("clone")
     shutil.copy(REPOSITORY / "project.yml", folder)
-    for name in ("assets", "configs", "scripts"):
+    for name in ("assets", "configs", "corpus", "scripts"):
         shutil.copytree(REPOSITORY / name, folder / name)
     return folder
 
@@ -49,7 +52,6 @@ def test_all_commands_run_in_order(first_run: str) -> None:
     assert re.findall(r"^=+ (\w+) =+$", first_run, re.MULTILINE) == [
         "corpus",
         "unpack",
-        "configure",
         "train",
         "evaluate",
         "demo",
@@ -144,20 +146,78 @@ def test_syntax_that_does_not_fit_is_refused(
     first_run: str, project: Path, tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     syntax = () if "--syntax" in options else ("--syntax", project / PROJECT["vars"]["syntax"])
-    script, template = project / "scripts" / "configure.py", project / "configs" / "default.cfg"
-    result = run(script, template, tmp_path / "config.cfg", *syntax, *options, check=False, COLUMNS="200")
-    assert result.returncode == 2
+    data, output = project / "training" / "corpus" / "train.jsonl", tmp_path / "model"
+    config = ("--config", project / "configs" / "default.cfg")
+    result = run("-m", "spacy_graft", "train", data, *config, "--output", output, *syntax, *options, check=False)
+    assert result.returncode == 1
     assert message in result.stderr
-    assert not (tmp_path / "config.cfg").exists()
+    assert "--config ngrams" in result.stderr
+    assert not output.exists()
+
+
+def check_metrics_of_sample(path: Path) -> None:
+    metrics = json.loads(path.read_text(encoding="utf-8"))
+    assert metrics["documents"] == 40
+    assert set(metrics["by_label"]) == {"delivery", "fault", "refund", "thanks"}
+    # A guess has 0.25.
+    assert metrics["micro_f"] > 0.4
+    assert metrics["report"]["n_active"] > 0
+    assert metrics["report"]["n_held_out"] == 40
+
+
+def test_the_sample_is_trained_on(project: Path) -> None:
+    run("-m", "spacy", "project", "run", "sample", project)
+    check_metrics_of_sample(project / "metrics" / "sample" / "test.json")
+
+
+@pytest.fixture(scope="module")
+def sampled(first_run: str, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone with the syntax pipeline and the sample for corpus."""
+    folder = tmp_path_factory.mktemp("sampled") / "clone"
+    shutil.copytree(project, folder, ignore=shutil.ignore_patterns("training", "metrics"))
+    run(folder / "scripts" / "corpus.py", folder / "training" / "corpus", "--data", folder / "corpus")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["ngrams", "pairs", "network", "vectors", "large"])
+def test_each_config_trains_on_the_sample(name: str, sampled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of its workflow after those that all have, in this process."""
+    monkeypatch.chdir(sampled)
+    words = "not arrived works broken thank you refund".split()
+    vectors = "".join(f"{word} {i % 7}.0 {i % 5}.0 1.0\n" for i, word in enumerate(words))
+    (sampled / "words.txt").write_text(vectors, encoding="utf-8")
+    values = PROJECT["vars"] | {"words": "words.txt"}
+    commands = [command for command in PROJECT["workflows"][name] if command not in ("corpus", "unpack")]
+    assert commands == [f"{name}-train", f"{name}-evaluate"]
+    for command in commands:
+        (script,) = COMMANDS[command]["script"]
+        python, module, package, *arguments = shlex.split(
+            re.sub(r"\$\{vars\.(\w+)\}", lambda match: values[match[1]], script)
+        )
+        assert (python, module, package) == ("python", "-m", "spacy_graft")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call(*arguments)
+    check_metrics_of_sample(sampled / "metrics" / name / "test.json")
+
+
+#: Dependencies that the reader names, or has by default.
+OF_VARS = {"${vars.config}", "${vars.unlabelled}", "${vars.words}"}
 
 
 def test_the_workflow_is_complete() -> None:
     assert PROJECT["workflows"] == {
-        "all": ["corpus", "unpack", "configure", "train", "evaluate", "demo"],
+        "all": ["corpus", "unpack", "train", "evaluate", "demo"],
+        "sample": ["sample-train", "sample-evaluate"],
+        "ngrams": ["corpus", "ngrams-train", "ngrams-evaluate"],
+        "pairs": ["corpus", "unpack", "pairs-train", "pairs-evaluate"],
+        "network": ["corpus", "network-train", "network-evaluate"],
+        "vectors": ["corpus", "vectors-train", "vectors-evaluate"],
+        "large": ["corpus", "large-train", "large-evaluate"],
         "syntax": ["treebank", "syntax-train", "syntax-evaluate", "syntax-package"],
     }
     made = {path for command in COMMANDS.values() for path in command.get("outputs", [])}
-    needed = {path for command in COMMANDS.values() for path in command.get("deps", [])} - made - {"${vars.config}"}
+    needed = {path for command in COMMANDS.values() for path in command.get("deps", [])} - made - OF_VARS
     assert [path for path in needed if not (REPOSITORY / path).exists()] == []
     assert (REPOSITORY / PROJECT["vars"]["config"]).exists()
     assert PROJECT["vars"]["data"] == ""

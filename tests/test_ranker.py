@@ -27,6 +27,7 @@ from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.columns import packed_columns
 from spacy_graft.solve.losses import CandidateLoss
 
 seeds = st.integers(0, 9999)
@@ -280,7 +281,8 @@ def test_one_sided_columns_are_those_along_which_the_loss_falls_for_ever(seed, r
     candidates = np.flatnonzero(column).astype(np.int32)
     values = column[candidates] if real else np.empty(0)
     starts = np.array([0, len(candidates)])
-    active = Active(starts, candidates, values, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1), np.zeros(1))
+    columns, none = packed_columns((starts, candidates, values), 6), np.zeros(1, np.int64)
+    active = Active(columns, none, none, np.ones(1), np.zeros(1))
     falls = False
     for sign in (1.0, -1.0):
         at = [loss.value_and_probabilities(sign * size * (column * scale)[None, :])[0] for size in (0.0, 100.0, 200.0)]

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import spacy
 from spacy.language import Language
+from spacy.tokens import DocBin
 
 from conftest import make_nlp, recorded, write_jsonl
+from spacy_graft.extract.unread import document_text
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
 from spacy_graft.pipeline.tokenizer import Chunks
@@ -206,3 +208,144 @@ def test_chunks_of_other_tokenizers_are_left_alone() -> None:
     seen: list[str] = []
     Chunks().learn(seen.append, "some text")
     assert not seen
+
+
+# Other forms than JSON lines
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('text,label\nOne.,b\n"Two, too.",a\n', "CSV"),
+        ("\ufefflabel\ttext\r\nb\tOne.\r\na\tTwo, too.\r\n", "TSV"),
+        ("text;label;more\nOne.;b;1\nTwo, too.;a;\n", "CSV with semicolons"),
+        ('\n{"text": "One.", "label": "b"}\n{"text": "Two, too.", "label": "a"}\n', "JSON lines"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "txt"])
+def test_the_content_tells_the_form(
+    text: str, name: str, ending: str, tmp_path: Path, blank: Language, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / f"corpus.{ending}", text)
+    with caplog.at_level("INFO", logger="spacy"):
+        examples = list(JsonlCorpus(path)(blank))
+    assert [example.predicted.text for example in examples] == ["One.", "Two, too."]
+    assert [example.reference.cats for example in examples] == [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}]
+    assert caplog.messages == [f"{path} is read as {name}"]
+
+
+def test_cells_of_labels(tmp_path: Path, blank: Language) -> None:
+    path = write(tmp_path / "c.csv", 'text,label\nx,"[""a"", ""b""]"\ny,\nz,"{""a"": 0.5}"\nw,[not JSON\n')
+    assert cats_of(JsonlCorpus(path), blank) == [
+        {"a": 1.0, "b": 1.0, "[not JSON": 0.0},
+        {"a": 0.0, "b": 0.0, "[not JSON": 0.0},
+        {"a": 0.5},
+        {"a": 0.0, "b": 0.0, "[not JSON": 1.0},
+    ]
+
+
+def test_columns_of_id_and_weight(tmp_path: Path, blank: Language) -> None:
+    path = write(tmp_path / "c.csv", "text,label,key,counts\nx,a,k1,2\ny,b,k2,0.5\n")
+    docs = [example.reference for example in JsonlCorpus(path, id_field="key", weight_field="counts")(blank)]
+    assert [(doc.user_data[ID_KEY], doc.user_data[WEIGHT_KEY]) for doc in docs] == [("k1", 2.0), ("k2", 0.5)]
+
+
+def test_long_cells_are_read(tmp_path: Path, blank: Language) -> None:
+    path = write(tmp_path / "c.csv", f"text,label\n{'x' * 200_000},a\n")
+    assert len(next(iter(JsonlCorpus(path)(blank))).predicted.text) == 200_000
+
+
+def test_documents_of_spacy(tmp_path: Path, blank: Language) -> None:
+    docs = [blank("One."), blank("Two, too.")]
+    docs[0].cats, docs[0].user_data = {"a": 1.0}, {ID_KEY: "first", WEIGHT_KEY: 2.0}
+    docs[1].cats, docs[1].user_data = {"b": 0.25}, {ID_KEY: "second"}
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "c.spacy")
+    examples = list(JsonlCorpus(tmp_path / "c.spacy")(blank))
+    assert [example.predicted.text for example in examples] == ["One.", "Two, too."]
+    assert [example.reference.cats for example in examples] == [{"a": 1.0}, {"b": 0.25}]
+    assert examples[0].reference.user_data == {ID_KEY: "first", WEIGHT_KEY: 2.0}
+    assert examples[1].reference.user_data == {ID_KEY: "second"}
+
+
+def test_a_folder_of_texts(tmp_path: Path, blank: Language) -> None:
+    for name in ("b/2.txt", "b/1.txt", "a/more/x", ".git/config", "a/.DS_Store"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"text {name}\n", encoding="utf-8")
+    examples = list(JsonlCorpus(tmp_path, id_field="id")(blank))
+    assert [example.predicted.text for example in examples] == ["text a/more/x\n", "text b/1.txt\n", "text b/2.txt\n"]
+    assert examples[0].reference.cats == {"a/more": 1.0, "b": 0.0}
+    assert examples[1].reference.user_data[ID_KEY] == "b/1.txt"
+
+
+BAD_CONTENT = {
+    "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'body', 'label'"),
+    "no header": ("c.tsv", b"a text\ta\n", r"c\.tsv, line 1: there is no column 'text'"),
+    "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
+    "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),
+    "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', "line 3: cannot be read as CSV"),
+    "label": ("c.csv", b'text,label\nx,"[1]"\n', "line 2: a label must be a string, not 1"),
+    "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
+    "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),
+    "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold documents of spaCy"),
+    "damaged": ("c.spacy", b"x\x9cdamaged", r"c\.spacy does not hold documents of spaCy: ValueError: \[E1014\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_CONTENT)
+def test_bad_content_is_named(tmp_path: Path, blank: Language, case: str) -> None:
+    name, content, message = BAD_CONTENT[case]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        list(JsonlCorpus(tmp_path / name, weight_field="weight" if case == "weight" else None)(blank))
+
+
+def test_a_folder_that_is_none_of_texts_is_named(tmp_path: Path, blank: Language) -> None:
+    with pytest.raises(ValueError, match="has no texts"):
+        list(JsonlCorpus(tmp_path)(blank))
+    (tmp_path / "train.jsonl").write_bytes(GOOD)
+    with pytest.raises(ValueError, match=r"train\.jsonl is not in the folder of a label"):
+        list(JsonlCorpus(tmp_path)(blank))
+    (tmp_path / "train.jsonl").unlink()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.txt").write_bytes(b"ab\xff")
+    with pytest.raises(ValueError, match=r"x\.txt is not UTF-8: byte 2 is 0xff"):
+        list(JsonlCorpus(tmp_path)(blank))
+
+
+def test_documents_and_texts_are_named_by_what_they_are(tmp_path: Path, blank: Language) -> None:
+    docs = [blank("x"), blank("y")]
+    for doc in docs:
+        doc.cats, doc.user_data[ID_KEY] = {"a": 1.0}, "same"
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "c.spacy")
+    with pytest.raises(BadLineError, match=r"c\.spacy, document 2: document 1 has the same id, 'same'"):
+        list(JsonlCorpus(tmp_path / "c.spacy")(blank))
+
+
+# Parts of a corpus
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_parts_are_a_tenth_and_the_rest_of_each_label(tmp_path: Path, lazy: bool) -> None:
+    records = [{"text": str(i), "label": "ab"[i % 2] if i < 90 else f"rare {i % 5}"} for i in range(100)]
+    path, nlp = write_jsonl(tmp_path / "c.jsonl", records), make_nlp()
+    texts = {}
+    for part in ("train", "dev"):
+        corpus = JsonlCorpus(path, lazy=lazy, part=part)
+        texts[part] = [int(document_text(example.predicted)) for example in corpus(nlp)]
+        assert [int(document_text(example.predicted)) for example in corpus(nlp)] == texts[part]
+    assert sorted(texts["train"] + texts["dev"]) == list(range(100))
+    assert len(texts["dev"]) == 10
+    assert {sum(i < 90 and i % 2 == parity for i in texts["dev"]) for parity in (0, 1)} <= {4, 5}
+
+
+def test_too_few_documents_have_no_parts(tmp_path: Path, blank: Language) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}] * 9)
+    with pytest.raises(ValueError, match=r"c\.jsonl has 9 documents.* takes 10 at least\. Provide a file for dev"):
+        list(JsonlCorpus(path, part="dev")(blank))
+    with pytest.raises(ValueError, match="part must be one of 'train', 'dev', but is 'test'"):
+        JsonlCorpus(path, part="test")

@@ -18,10 +18,8 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.language import Language
-from spacy.training import Example
 
-from conftest import REPOSITORY, Record, make_example, make_records, run, write_jsonl
+from conftest import REPOSITORY, Record, run, write_jsonl
 
 pytestmark = pytest.mark.slow
 
@@ -125,92 +123,6 @@ def test_missing_data_gives_a_one_line_error(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
     assert "none" in result.stderr
-
-
-def scored(nlp: Language, gold: dict[str, float], predicted: dict[str, float]) -> Example:
-    example = make_example(nlp, "x", gold)
-    example.predicted.cats = predicted
-    return example
-
-
-@pytest.mark.usefixtures("scripts")
-def test_rows_of_the_confusion_matrix_are_gold_labels(blank: Language) -> None:
-    evaluate = importlib.import_module("evaluate")
-    examples = [
-        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.9, "b": 0.1}),
-        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.4, "b": 0.6}),
-        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
-        scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
-    ]
-    assert evaluate.confusion_matrix(("a", "b"), examples) == [[1, 1], [0, 1]]
-
-
-@pytest.mark.usefixtures("scripts")
-def test_log_loss(blank: Language) -> None:
-    evaluate = importlib.import_module("evaluate")
-    examples = [
-        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.5, "b": 0.5}),
-        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.75, "b": 0.25}),
-    ]
-
-    def log_loss(exclusive: bool) -> float:
-        return evaluate.calibration_metrics(("a", "b"), examples, exclusive)["log_loss"]
-
-    assert log_loss(True) == pytest.approx(1.5 * 0.6931471805599453)
-    assert log_loss(False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
-
-
-@pytest.mark.usefixtures("scripts")
-def test_log_loss_excludes_unknown_targets(blank: Language) -> None:
-    """Missing labels are not negatives, and documents without a label of the model are not counted."""
-    evaluate = importlib.import_module("evaluate")
-    examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
-    metrics = evaluate.calibration_metrics(("a", "b"), examples, False)
-    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
-    examples += [scored(blank, {"c": 1.0}, {"a": 0.9, "b": 0.1}), scored(blank, {}, {"a": 0.9, "b": 0.1})]
-    metrics = evaluate.calibration_metrics(("a", "b"), examples, True)
-    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
-    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 1
-
-
-@pytest.mark.usefixtures("scripts")
-@pytest.mark.parametrize(
-    ("length", "mark", "expected"),
-    [(0.0, 0.0, "┃" + " " * 31), (1.0, 1.0, "█" * 31 + "┃"), (0.5, 0.75, "█" * 16 + " " * 8 + "┃" + " " * 7)],
-)
-def test_bars_have_one_width(length: float, mark: float, expected: str) -> None:
-    assert importlib.import_module("evaluate").bar(length, mark) == expected
-
-
-@pytest.mark.slow
-def test_evaluate_takes_several_labels(tmp_path: Path) -> None:
-    code = f"""
-from conftest import make_nlp, make_records, train_fully
-nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(60))
-nlp.to_disk({str(tmp_path / "model")!r})
-"""
-    run("-c", code, PYTHONPATH=str(Path(__file__).parent))
-    records = [{**record, "label": [record["label"]]} for record in make_records(20, seed=1)]
-    write_jsonl(tmp_path / "test.jsonl", records)
-    output = tmp_path / "metrics.json"
-    printed = run(SCRIPTS / "evaluate.py", tmp_path / "model", tmp_path / "test.jsonl", output).stdout
-    metrics = json.loads(output.read_text(encoding="utf-8"))
-    assert metrics["macro_f"] > 0.9
-    assert "confusion" not in metrics
-    assert metrics["thresholds"] == {"food": 0.5, "music": 0.5, "sport": 0.5}
-    assert "F1" in printed
-    assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
-    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 60
-    assert "Calibration" in printed
-    assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.usefixtures("scripts")
-def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = importlib.import_module("evaluate")
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert not evaluate.write_reliability_diagram({"reliability": []}, tmp_path / "reliability.png")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -338,3 +250,17 @@ def test_benchmarks_check_their_peers_first(common: Any) -> None:
         for main in (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"):
             start = "".join(map(ast.unparse, main.body[:2]))
             assert {peer for peer in peers if not re.search(rf"need\(.*'{peer}'", start)} == set(), path.name
+
+
+def test_notebooks_store_what_their_cells_print_and_show(tmp_path: Path) -> None:
+    sources = ["name = 'Ann'", "print('Hello,')\nprint(name)\nlen(name)"]
+    cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
+    path = tmp_path / "hello.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Hello"]}, *cells]}))
+    run(SCRIPTS / "notebooks.py", path)
+    text, quiet, loud = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert "outputs" not in text
+    assert quiet["outputs"] == []
+    printed, shown = loud["outputs"]
+    assert printed["text"] == ["Hello,\n", "Ann\n"]
+    assert shown["data"] == {"text/plain": ["3"]}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from naive import stream_of
 from spacy_graft.extract.streams import Stream
+from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.index import on_disk, shards, sums
@@ -17,6 +18,7 @@ from spacy_graft.index.places import InMemory, OnDisk
 from spacy_graft.index.suffixes import Suffixes, difference_cover
 from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import FREE, NodeQuery
+from spacy_graft.solve import design
 from strategies import corpora, training_data
 
 min_dfs = st.integers(1, 4)
@@ -111,9 +113,11 @@ def test_a_fit_is_the_same_in_shards_threads_and_files(monkeypatch, tmp_path):
     texts = ["".join(rng.choice(list("abc "), 60)) for _ in range(60)]
     data = training_data(texts, np.eye(3)[rng.integers(0, 3, 60)])
     monkeypatch.setattr(on_disk, "SHARD_SIZE", 300)
+    monkeypatch.setattr(design, "THREADS_FROM", 0)
     fits = []
     for place in (InMemory(1), InMemory(5), OnDisk(2, str(tmp_path))):
         monkeypatch.setattr(sums, "RANGE", 1000 * place.n_threads)
+        monkeypatch.setattr(space, "LISTED", 1000 // place.n_threads)
         fit = start(Grafting(l1=0.5), replace(data, place=place))
         while not fit.finished:
             fit.step()

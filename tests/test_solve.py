@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -10,11 +12,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naive import dense_optimum, log_loss
+from spacy_graft.index.columns import concatenated, reordered
+from spacy_graft.solve import design as design_module
 from spacy_graft.solve import kernels
 from spacy_graft.solve.active import Active
+from spacy_graft.solve.columns import PackedColumns, joined_columns, packed_columns
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
-from spacy_graft.solve.design import Design, Matrix, by_columns
+from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel
@@ -38,7 +43,8 @@ def random_problem(seed, n_labels=3, n=12, n_columns=6):
     documents = np.concatenate([np.flatnonzero(column) for column in matrix.T]).astype(np.int32)
     rows = np.tile(np.arange(n_columns), n_labels)
     labels = np.repeat(np.arange(n_labels), n_columns)
-    active = Active(starts, documents, values, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
+    columns = packed_columns((starts, documents, values), n)
+    active = Active(columns, rows, labels, rng.uniform(0.5, 2.0, len(rows)), np.zeros(len(rows)))
     logistic = n_labels == 1
     raw = rng.uniform(0.05, 1.0, (n_labels + logistic, n))
     targets = (raw / raw.sum(axis=0))[:n_labels]
@@ -117,7 +123,7 @@ def test_products_with_the_columns(seed, n_labels):
     rng = np.random.default_rng(seed)
     weights, values = rng.normal(size=len(active)), rng.normal(size=(n_labels, len(matrix)))
     scores = np.zeros(values.shape)
-    kernels.spread(active.pairs, weights, scores)
+    kernels.spread(active.pairs, weights, scores, 0, scores.shape[1])
     ones, none = np.ones(len(matrix)), np.zeros(n_labels)
     np.testing.assert_allclose(scores, scores_of(matrix, active, ones, weights, none), atol=1e-12)
     sums = np.empty(len(active))
@@ -140,6 +146,83 @@ def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete
         expected = (totals @ (matrix**2 if squared else matrix))[active.labels, active.rows]
         np.testing.assert_allclose(design.collect(totals, squared), expected, atol=1e-12)
     assert design.some(np.arange(len(active))) is design
+
+
+def random_columns(seed):
+    """Lists of documents of columns of all densities, some with values; and how many documents there are."""
+    rng = np.random.default_rng(seed)
+    n, parts = int(rng.integers(1, 140)), []
+    for has_values in rng.permutation([False] * 2 + [True] * (seed % 2)).tolist():
+        matrix = rng.random((n, 8)) < np.array([0.0, 1.0, *rng.random(6) ** 2])
+        starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=0))]).astype(np.int64)
+        documents = np.nonzero(matrix.T)[1].astype(np.int32)
+        parts.append((starts, documents, rng.uniform(0.1, 2.0, len(documents)) if has_values else np.empty(0)))
+    return rng, parts, n
+
+
+def of_random_pairs(columns, rng, n_labels):
+    labels = np.sort(rng.integers(n_labels, size=40))
+    rows = rng.integers(len(columns.are_bits), size=40)
+    return Active(columns, rows, labels, rng.uniform(0.5, 2.0, 40), rng.normal(size=40) * (rng.random(40) < 0.7))
+
+
+@given(seeds)
+def test_columns_of_bits_are_those_of_lists(seed):
+    rng, parts, n = random_columns(seed)
+    lists, columns = concatenated(parts), joined_columns([packed_columns(part, n) for part in parts])
+    for found, expected in zip(columns.lists(), lists, strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+    assert columns.n_entries == len(lists[1])
+    assert columns.are_bits.any()
+    assert not columns.are_bits.all()
+    assert (np.diff(columns.starts) <= np.maximum(np.diff(lists[0]), 1)).all()
+    order = rng.permutation(len(columns.are_bits))
+    for found, expected in zip(columns.reordered(order).lists(), reordered(lists, order), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    chosen = rng.random(len(order)) < 0.5
+    for found, expected in zip(columns.some(chosen).lists(), reordered(lists, np.flatnonzero(chosen)), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@given(seeds, st.integers(1, 3))
+def test_products_of_bits_and_in_threads_are_the_same_bits(seed, n_labels):
+    """As those of lists by one thread."""
+    rng, parts, n = random_columns(seed)
+    columns = joined_columns([packed_columns(part, n) for part in parts])
+    active = of_random_pairs(columns, rng, n_labels)
+    lists = replace(active, columns=PackedColumns(*concatenated(parts), np.zeros(active.n_rows, np.bool_)))
+    totals = rng.normal(size=(n_labels, n))
+    plain = Design(lists, n_labels, n)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(design_module, "THREADS_FROM", 0)
+        for n_threads in (1, 2, 3):
+            design = Design(active, n_labels, n, n_threads)
+            np.testing.assert_array_equal(design.spread(active.weights), plain.spread(active.weights))
+            for squared in (False, True):
+                np.testing.assert_array_equal(design.collect(totals, squared), plain.collect(totals, squared))
+    dense = np.zeros((2, len(active), n), np.float32)
+    kernels.fill(active.pairs, totals[0], dense[0])
+    kernels.fill(lists.pairs, totals[0], dense[1])
+    np.testing.assert_array_equal(dense[0], dense[1])
+
+
+@given(seeds, st.integers(1, 3))
+def test_the_optimum_over_bits_and_in_threads_is_the_same_bits(seed, n_labels):
+    """Of three labels not all have every feature: those would be products of one matrix."""
+    _, active, loss, scale = random_problem(seed, n_labels, n=40)
+    active = active.some(np.flatnonzero(np.arange(len(active)) % 4))
+    lists = PackedColumns(*active.columns.lists(), np.zeros(active.n_rows, np.bool_))
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(design_module, "THREADS_FROM", 0)
+        for columns, n_threads in ((lists, 1), (active.columns, 1), (active.columns, 2), (active.columns, 3)):
+            moved = replace(active, columns=columns, weights=np.zeros(len(active)))
+            restricted = Restricted(loss, scale, ElasticNet(0.3, 0.0), Coupling.none(len(active)), n_threads=n_threads)
+            intercepts, scores = np.zeros(n_labels), np.zeros((n_labels, 40))
+            restricted.minimise(moved, intercepts, scores, 1e-6)
+            found.append([*moved.weights, *intercepts, *scores.ravel()])
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
 
 
 def random_dense(rng, n_labels, n_documents):
@@ -237,7 +320,7 @@ def test_objective_never_rises(seed):
     active.weights[:] = 5.0 * rng.normal(size=len(active))
     intercepts = np.zeros(3)
     scores = np.zeros(loss.targets.shape)
-    kernels.spread(active.pairs, active.weights, scores)
+    kernels.spread(active.pairs, active.weights, scores, 0, scores.shape[1])
     scores *= scale
     restricted = Restricted(loss, scale, ElasticNet(0.5, 0.0), Coupling.none(len(active)))
     last = loss.value_and_probabilities(scores)[0] + penalty_value(restricted, active)
@@ -251,9 +334,8 @@ def test_objective_never_rises(seed):
 def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
     """At scores of 40 the loss has slope 1 and no curvature: plain Newton would go 10^17 far."""
     starts, documents = np.array([0, 1, 3]), np.array([0, 0, 1], np.int32)
-    active = Active(
-        starts, documents, np.empty(0), np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0])
-    )
+    columns = packed_columns((starts, documents, np.empty(0)), 3)
+    active = Active(columns, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2), np.array([0.0, 40.0]))
     loss = LogisticLoss(np.array([[0.0, 1.0, 0.0]]), np.ones(3))
     scores = np.array([[40.0, 40.0, 0.0]])
     violation = Restricted(loss, np.ones(3), ElasticNet(0.01, 0.0), Coupling.none(2)).minimise(
@@ -266,11 +348,12 @@ def test_a_document_that_is_certain_and_wrong_does_not_throw_the_step():
 def test_zeros_leave_and_columns_are_renumbered():
     columns = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.arange(5.0)
     rows, labels = np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1])
-    active = Active(*columns, rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
+    active = Active(packed_columns(columns, 5), rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
     left, used = active.without_zeros()
     np.testing.assert_array_equal(used, [False, False, True])
-    np.testing.assert_array_equal(left.documents, [3, 4])
-    np.testing.assert_array_equal(left.values, [3.0, 4.0])
+    documents, values = left.columns.column(0)
+    np.testing.assert_array_equal(documents, [3, 4])
+    np.testing.assert_array_equal(values, [3.0, 4.0])
     np.testing.assert_array_equal(left.rows, [0, 0])
     np.testing.assert_array_equal(left.labels, [0, 1])
     np.testing.assert_array_equal(left.penalty_weights, [2.0, 4.0])
@@ -371,7 +454,7 @@ def test_another_loss_and_another_penalty_are_solved_alike(seed, l1, ridge):
 @pytest.mark.parametrize("real", [False, True])
 def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None:
     rng = np.random.default_rng(n_labels)
-    matrix = sparse.random_array((30, 40), density=0.2, format="csr", rng=rng)
+    matrix = sparse.csr_array(rng.random((30, 40)) * (rng.random((30, 40)) < 0.2))
     values = matrix.data if real else np.ones(matrix.nnz)
     starts, entries = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     product = Matrix(starts, entries, values if real else np.empty(0)).products(
@@ -386,3 +469,19 @@ def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None
     dense = sparse.csr_array((values, entries, starts), (30, 40)).toarray()
     back = rng.normal(size=(n_labels, 30))
     np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 12])
+def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(design_module, "THREADS_FROM", 0)
+    rng = np.random.default_rng(n_labels)
+    for n_rows, density in ((0, 0.0), (1, 0.5), (700, 0.0), (700, 0.1)):
+        rows = sparse.random_array((n_rows, 40), density=density, format="csr", rng=rng)
+        matrix = Matrix(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
+        vectors = rng.normal(size=(n_labels, 40))
+        products, sums = matrix.products(vectors), matrix.sums(as_lanes(vectors))
+        np.testing.assert_array_equal(sums[:, :n_labels].T, products)
+        assert not sums[:, n_labels:].any()
+        for n_threads in (2, 3):
+            np.testing.assert_array_equal(matrix.products(vectors, n_threads), products)
+            np.testing.assert_array_equal(matrix.sums(as_lanes(vectors), n_threads), sums)

@@ -359,7 +359,7 @@ def test_components_keep_the_figures(stable: Language, tmp_path: Path) -> None:
 def test_a_path_with_held_out_documents_ends_with_stable_features() -> None:
     for retrain in (True, False):
         nlp = make_nlp(learner={**PATH, "retrain": retrain, **SAMPLED})
-        report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), make_examples(nlp, make_records(30, 1)))
+        report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), dev=make_examples(nlp, make_records(30, 1)))
         assert report.stability is not None
         assert report.n_held_out == 30 * retrain
         found = component_of(nlp).features()
@@ -371,7 +371,7 @@ def test_a_path_with_held_out_documents_ends_with_stable_features() -> None:
 def test_fit_of_one_strength_ends_with_stable_features(with_dev: bool) -> None:
     nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0, **SAMPLED})
     dev = make_examples(nlp, make_records(12, 1)) if with_dev else None
-    report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), dev)
+    report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)), dev=dev)
     assert report.stability is not None
     assert all(f.stability is not None for f in component_of(nlp).features())
 

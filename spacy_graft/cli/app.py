@@ -5,10 +5,12 @@ from __future__ import annotations
 from . import (
     association,
     classify,
+    convert,
     debug_data,
     diff,
     distil,
     edit,
+    evaluate,
     explain,
     export,
     features,
@@ -16,11 +18,12 @@ from . import (
     network,
     path,
     report,
+    train,
     warm,
 )
 from .commands import add_command, make_app
 
-HELP = """Explain, inspect and apply sparse linear text classifiers, and check the data to train them on.
+HELP = """Train, evaluate, explain and apply sparse linear text classifiers, and check the data to train them on.
 
 Results go to standard output, as tables on a terminal and as JSON elsewhere. Errors, warnings and progress go to
 standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 141 (output pipe closed).
@@ -29,6 +32,9 @@ standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 141 (outp
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 app = make_app("graft", HELP)
+add_command(app, "train", train.train_command, train.EXAMPLES, context_settings=OVERRIDES)
+add_command(app, "evaluate", evaluate.evaluate_command, evaluate.EXAMPLES)
+add_command(app, "convert", convert.convert_command, convert.EXAMPLES)
 add_command(app, "explain", explain.explain_command, explain.EXAMPLES)
 add_command(app, "classify", classify.classify_command, classify.EXAMPLES)
 add_command(app, "features", features.features_command, features.EXAMPLES)

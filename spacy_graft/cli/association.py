@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from ..checks.association import SignificanceReport, SignificantFeature
+    from ..pipeline.reader import JsonlCorpus
 
 EXAMPLES = """
 spacy-graft test train.jsonl
@@ -95,7 +96,7 @@ def significance_command(
     report = significance(
         nlp,
         examples(nlp),
-        strata=None if strata is None else values_of(corpus, strata),
+        strata=None if strata is None else values_of(examples, strata),
         level=level,
         permutations=permutations,
         top=top,
@@ -122,18 +123,17 @@ def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: st
     return nlp
 
 
-def values_of(corpus: Path, key: str) -> list[str]:
+def values_of(corpus: JsonlCorpus, key: str) -> list[str]:
     """Return the value of a key in every line, as JSON."""
-    from ..files import BadLineError, json_object, json_text, numbered_lines
+    from ..files import BadLineError, json_text
     from ..messages import listed
 
     values = []
-    for number, line in numbered_lines(corpus):
-        if line.strip():
-            record = json_object(corpus, number, line)
-            if key not in record:
-                raise BadLineError(corpus, number, f"there is no {key!r}. The keys: {listed(record)}.")
-            values.append(json_text(record[key]))
+    for number, record in corpus.records():
+        if key not in record:
+            problem = f"there is no {key!r}. The keys: {listed(record)}."
+            raise BadLineError(corpus.path, number, problem, corpus.content.unit)
+        values.append(json_text(record[key]))
     return values
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Exit codes. Wrong usage is 2, by typer; 141 is what shells report for a process that SIGPIPE has ended.
 BAD_INPUT, BROKEN_PIPE = 1, 141
+#: What the folder of every pipeline has.
+PIPELINE_FILES = ("config.cfg", "meta.json")
 
 
 class OutputFormat(StrEnum):
@@ -94,16 +96,22 @@ def any_pipeline(model: str) -> Language:
     from spacy.util import is_package
 
     folder = Path(model)
-    if folder.exists() and not (folder / "config.cfg").is_file():
+    if folder.exists() and not is_pipeline(folder):
         best = folder / "model-best"
         hint = f" Did you mean {best}?" if best.is_dir() else ""
-        raise CommandError(f"{model} is not a pipeline: it has no config.cfg.{hint}")
+        missing = next(name for name in PIPELINE_FILES if not (folder / name).is_file())
+        raise CommandError(f"{model} is not a pipeline: it has no {missing}.{hint}")
     if not folder.exists() and not is_package(model):
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
         return spacy.load(model)
     except Exception as error:  # files can be damaged in any way
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def is_pipeline(folder: Path) -> bool:
+    """Whether a folder is a pipeline. That of a training has a config as well."""
+    return all((folder / name).is_file() for name in PIPELINE_FILES)
 
 
 def blank_pipeline(lang: str) -> Language:

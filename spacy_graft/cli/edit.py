@@ -16,6 +16,7 @@ from .common import (
     FormatOption,
     ModelArgument,
     check_label,
+    is_pipeline,
     load_pipeline,
     print_json,
     print_tables,
@@ -118,7 +119,7 @@ def edit_command(
 
 def check_replaceable(output: Path) -> None:
     """Raise a CommandError if the folder is there and is no pipeline."""
-    if output.exists() and not (output / "config.cfg").is_file():
+    if output.exists() and not is_pipeline(output):
         raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
 
 

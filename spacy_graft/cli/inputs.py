@@ -29,8 +29,14 @@ class OnError(StrEnum):
     skip = "skip"
 
 
-TextFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the text in JSON lines.")]
-LabelFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines.")]
+#: What commands take that read labelled texts.
+CORPUS_HELP = (
+    "Labelled texts: JSON lines, CSV, TSV, spaCy's documents (.spacy), or a folder with a folder for each label."
+)
+TextFieldOption = Annotated[str, typer.Option(metavar="KEY", help="Key of the text in JSON lines; column in tables.")]
+LabelFieldOption = Annotated[
+    str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines; column in tables.")
+]
 IdFieldOption = Annotated[
     str, typer.Option(metavar="KEY", help="Key of the document's id in JSON lines; may be absent.")
 ]

@@ -24,13 +24,17 @@ from .inputs import LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spacy.language import Language
+    from spacy.training import Example
 
     from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
 spacy-graft report training/model-best
 spacy-graft report training/model-best --html model.html --data dev.jsonl
+spacy-graft report training/model-best --card training/model-best/README.md --data test.jsonl
 spacy-graft report training/model-best | jq .duality_gap
 """
 
@@ -42,11 +46,19 @@ def report_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labelled JSON lines, for the page: features that decide, errors with their evidence, examples.",
+            help="Labelled JSON lines. For the page: features that decide, errors with their evidence, examples. For "
+            "the card: scores with intervals.",
         ),
     ] = None,
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a model card in Markdown: intended use, data, features, certificate, calibration.",
+        ),
+    ] = None,
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
@@ -55,12 +67,16 @@ def report_command(
     Of a path whose points were judged by held-out documents, it also has the best one and "one_se", the smallest within
     one standard error of it: the model that training with parsimony = "one_se" takes.
     """
-    if data is not None and html is None:
-        raise CommandError("--data is for the page: give --html FILE as well.")
+    if data is not None and html is None and card is None:
+        raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
     nlp, graft = load_pipeline(model, component)
     if html is not None:
         with writing(html) as file:
             file.write(model_page(nlp, graft, data, text_field, label_field).encode())
+    if card is not None:
+        with writing(card) as file:
+            file.write(card_page(nlp, graft, data, text_field, label_field).encode())
+    if html is not None or card is not None:
         return
     if graft.report is None:
         raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")
@@ -81,9 +97,28 @@ def model_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field
 
     if data is None:
         return spacy_graft.render(graft, style="global", page=True)
+    with status_line("Classifying") as update:
+        examples = with_count(labelled_documents(nlp, graft, data, text_field, label_field), update, "documents")
+        return spacy_graft.render(graft, style="global", examples=examples, page=True)
+
+
+def card_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field: str, label_field: str) -> str:
+    """Make a model card, with scores if there is a data set."""
+    from ..pipeline.card import package_readme
+    from ..pipeline.dataset_scores import dataset_scores
+
+    if data is None:
+        return package_readme(nlp, graft, None, "")
+    with status_line("Scoring") as update:
+        examples = list(with_count(labelled_documents(nlp, graft, data, text_field, label_field), update, "documents"))
+        return package_readme(nlp, graft, dataset_scores(graft, examples), data.name)
+
+
+def labelled_documents(
+    nlp: Language, graft: TextCatGraft, data: Path, text_field: str, label_field: str
+) -> Iterator[Example]:
+    """Read labelled documents, with the annotation that the component needs."""
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.training import annotated_before
 
-    with status_line("Classifying") as update:
-        examples = annotated_before(nlp, graft, JsonlCorpus(data, text_field, label_field)(nlp))
-        return spacy_graft.render(graft, style="global", examples=with_count(examples, update, "documents"), page=True)
+    return annotated_before(nlp, graft, JsonlCorpus(data, text_field, label_field)(nlp))

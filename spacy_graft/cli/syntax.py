@@ -1,4 +1,4 @@
-"""Adding the syntax of another pipeline to a config, as frozen components; used by ``init-config``."""
+"""Adding the syntax of another pipeline to a config, as frozen components; used by ``init-config`` and ``train``."""
 
 from __future__ import annotations
 
@@ -70,3 +70,23 @@ def add_syntax(config: Config, syntax: str, nlp: Language) -> None:
     for name in names:
         # Frozen components do not change; their scores must not choose the model.
         training["score_weights"] |= dict.fromkeys(nlp.get_pipe_meta(name).default_score_weights or {})
+
+
+def sourced_components(config: Config) -> list[str]:
+    """Return the components that come from the syntax pipeline."""
+    return [name for name, block in config["components"].items() if block.get("source") == SYNTAX_SOURCE]
+
+
+def with_syntax(config: Config, syntax: str, nlp: Language) -> Config:
+    """Return the config with the components of another syntax pipeline."""
+    old = sourced_components(config)
+    config = config.copy()
+    config["components"] = {name: block for name, block in config["components"].items() if name not in old}
+    for section, option in (
+        ("nlp", "pipeline"),
+        ("training", "frozen_components"),
+        ("training", "annotating_components"),
+    ):
+        config[section][option] = [name for name in config[section][option] if name not in old]
+    add_syntax(config, syntax, nlp)
+    return config

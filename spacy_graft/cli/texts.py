@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..files import BadLineError, json_object
+from ..files import BadLineError, json_object, numbered_lines
+from ..pipeline.contents import Content, Form
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
@@ -15,6 +16,8 @@ from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnEr
 
 class JsonlTexts(JsonlCorpus):
     """Texts of JSON lines, without labels, from a file or standard input."""
+
+    content = Content(Form.jsonl)
 
     def __init__(self, path: str, text_field: str) -> None:
         super().__init__(path, text_field)
@@ -38,7 +41,7 @@ class JsonlTexts(JsonlCorpus):
         if str(self.path) == STANDARD_INPUT:
             yield from enumerate(sys.stdin.buffer, start=1)
         else:
-            yield from super()._lines()
+            yield from numbered_lines(self.path)
 
     @property
     def total_bytes(self) -> int | None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from ..extract.tokens import TokenNgrams
 from ..files import text_lines
+from ..pipeline.contents import saved_docs
 from ..pipeline.reader import JsonlCorpus
 from .inputs import JSONL_SUFFIXES
 
@@ -71,7 +72,7 @@ class TokenCorpus:
         nlp = self._pipeline()
         for path in map(Path, self.paths):
             if path.suffix.lower() == ".spacy":
-                yield from saved_docs(path, nlp)
+                yield from saved_docs(path, nlp.vocab)
             else:
                 yield from piped(nlp, self._tokenized(path, nlp))
 
@@ -98,12 +99,3 @@ def piped(nlp: Language, docs: Iterator[Doc]) -> Iterator[Doc]:
             batch = list(islice(docs, ZONE_DOCUMENTS))
             n_last = len(batch)
             yield from nlp.pipe(batch)
-
-
-def saved_docs(path: Path, nlp: Language) -> Iterator[Doc]:
-    """Yield the documents of a ``.spacy`` file; a ValueError if it is damaged."""
-    content = path.read_bytes()
-    try:
-        yield from DocBin().from_bytes(content).get_docs(nlp.vocab)
-    except Exception as error:  # files can be damaged in any way
-        raise ValueError(f"{path} does not hold documents of spaCy: {type(error).__name__}: {error}") from error

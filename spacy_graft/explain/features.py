@@ -43,10 +43,10 @@ class Feature:
     weights : dict of str to float
         By label. Of very many labels, those whose weight is 0 are not mentioned.
     effects : dict of str to float
-        By label, how much the feature decides: |weight| · s · (1 − s), where s is the share of training documents with
-        it. Twice this is the mean absolute deviation of its contributions to their scores, where values are 1 and
+        By label, how much the feature decides: ``|weight| · s · (1 − s)``, where s is the share of training documents
+        with it. Twice this is the mean absolute deviation of its contributions to their scores, where values are 1 and
         documents of one length. It is small for rare features, whatever their weight, and for those of nearly all
-        documents. Without the number of training documents, as in models of earlier versions, |weight| · df.
+        documents. Without the number of training documents, as in models of earlier versions, ``|weight| · df``.
     stability : float, optional
         Share of random half samples of the training documents that select the feature, if the learner asked for it.
     intervals : dict of str to tuple of float, optional

@@ -29,8 +29,8 @@ class CharacterNgrams(BatchReader):
     """N-grams of the code points of ``doc.text``, spaces and line breaks included.
 
     With ``within_words``, no n-gram extends beyond a word. Words are separated by white space. Each has a space on
-    either side, so that `` un`` is a prefix and ``ing `` a suffix. The option makes the space smaller; use it beside a
-    block of word n-grams, which covers longer passages.
+    either side, so that ``' un'`` is a prefix and ``'ing '`` a suffix. The option makes the space smaller; use it
+    beside a block of word n-grams, which covers longer passages.
 
     Parameters
     ----------

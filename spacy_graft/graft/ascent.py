@@ -40,7 +40,8 @@ HELD_OUT_PARTS = 5
 class Ascent:
     """An ascent from zero weights.
 
-    Memory: 8 bytes a document and label four times over, and 4 bytes a document of each active feature.
+    Memory: 8 bytes a document and label four times over, and the columns of active features
+    (:class:`~spacy_graft.solve.active.Active`).
 
     Parameters
     ----------
@@ -136,9 +137,7 @@ class Ascent:
     def _move(self, row: int, label: int) -> None:
         """Go to the maximum along one coordinate, and see whether the scores have converged."""
         active = self.active
-        entries = slice(active.starts[row], active.starts[row + 1])
-        documents = active.documents[entries]
-        values = active.values[entries] if len(active.values) else np.ones(len(documents))
+        documents, values = active.columns.column(row)
         scores, importance = self.scores[label], self.importance[label]
         step = best_step(values, scores[documents], self.targets[label, documents], importance[documents])
         active.weights[(active.rows == row) & (active.labels == label)] += step

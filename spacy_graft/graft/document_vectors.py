@@ -109,7 +109,9 @@ class DocumentVectors:
         every = np.ones(len(given), np.float32)
         every[rows] = shares
         known = np.zeros(len(given), np.int32)
-        known[rows] = np.diff(presence.tocsc().indptr)
+        by_word = presence.tocsc()
+        by_word.sum_duplicates()  # older versions of SciPy keep repeated entries apart
+        known[rows] = np.diff(by_word.indptr)
         lexicon, used = Lexicon(given.words, given_symbols, every, known), given.places
         if kept == "training":
             lexicon, used = lexicon.some(rows), used[rows]

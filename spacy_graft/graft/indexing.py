@@ -75,7 +75,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
             parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
     if steering is not None:
         steering.check_matches(data.n_documents, frozenset(data.min_df))
-    space = FeatureSpace(parts, locked_pairs, data.place.n_threads)
+    space = FeatureSpace(parts, data.n_documents, locked_pairs, data.place.n_threads)
     if steering is not None:
         space.found = found_nodes(steering, parts)
     return space

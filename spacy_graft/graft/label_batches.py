@@ -345,7 +345,7 @@ class BatchedPath(PointFit):
         space = self.batches.space_of(models)
         if not self.learner.length_normalisation or not len(space.blocks):
             return None
-        return lengths_of(space.columns(), space.df(), self.batches.data.n_documents)
+        return lengths_of(space.columns().lists(), space.df(), self.batches.data.n_documents)
 
     def _refitted_model(
         self, strength: float, lengths: Lengths | None, kept: Kept, first: int, data: TrainingData

@@ -64,7 +64,8 @@ class ModelState:
     that depends on them true: scores are those of the model, intercepts are optimal, and residuals and the network
     gradient are those at the present weights. At the start no pairs are active, and all else is optimal.
 
-    Memory: 8 bytes a document and label five times over, and 4 bytes a document of each active feature.
+    Memory: 8 bytes a document and label five times over, and the columns of active features
+    (:class:`~spacy_graft.solve.active.Active`).
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ class ModelState:
         rows, labels, space = checkpoint.rows, checkpoint.labels, self.space
         space.set_rows(checkpoint.blocks, checkpoint.nodes)
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
-        self._active = Active(*space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
+        self._active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
         self._intercepts, self._dense = checkpoint.intercepts.copy(), checkpoint.dense.copy()
         known = checkpoint.scores
         self._scores = self._scores_of_weights() if known is None else known.copy()

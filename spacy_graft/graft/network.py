@@ -28,6 +28,7 @@ from ..graphs.graph import FeatureGraph
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
 from ..solve.coupling import Coupling
+from ..solve.design import Matrix, as_lanes
 from ..solve.quadratic import LARGEST_BLOCK
 from .settings import PenaltySettings
 
@@ -148,6 +149,11 @@ class ClassEquations:
         return np.asarray(z)
 
 
+def matrix_of_rows(matrix: sparse.csr_array | sparse.csc_array) -> Matrix:
+    """The rows of a matrix, or the columns of one that is by columns."""
+    return Matrix(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
+
+
 class NetworkPenalty:
     """M, as products and between some of the features.
 
@@ -159,28 +165,34 @@ class NetworkPenalty:
     graph : FeatureGraph
     penalty : PenaltySettings
         α, γ and the kind of the rows.
+    n_threads : int
+        How many multiply. Products are the same, to the last bit.
     """
 
-    def __init__(self, graph: FeatureGraph, penalty: PenaltySettings) -> None:
+    def __init__(self, graph: FeatureGraph, penalty: PenaltySettings, n_threads: int = 1) -> None:
         alpha, unlinked = penalty.network_alpha, penalty.network_unlinked
-        factor = graph.tikhonov_matrix(alpha, penalty.network_gamma, penalty.network_kind, unlinked).tocsc()
+        factor = graph.tikhonov_matrix(alpha, penalty.network_gamma, penalty.network_kind, unlinked)
+        factor = sparse.csc_array(factor[np.diff(factor.indptr) > 0])
         #: What features that are no vertices pay, in units of w².
         self.outside = alpha if unlinked == "to_zero" else 0.0
-        self.of_features = sparse.csr_array(factor[:, np.flatnonzero(~graph.virtual)])
-        self.by_feature = sparse.csc_array(self.of_features)
+        self.by_feature = sparse.csc_array(factor[:, np.flatnonzero(~graph.virtual)])
+        self.rows, self.columns = matrix_of_rows(sparse.csr_array(self.by_feature)), matrix_of_rows(self.by_feature)
         self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
         self.classes = ClassEquations(self.of_classes) if self.of_classes.shape[1] else None
+        self.n_threads = n_threads
 
     @property
     def n_features(self) -> int:
-        return self.of_features.shape[1]
+        return self.columns.n_rows
 
     def product(self, weights: np.ndarray) -> np.ndarray:
-        """M w: float64, of the shape of ``weights`` (n_features, ...)."""
-        rows = self.of_features @ weights
+        """M w: float64 (n_features, labels), as ``weights``."""
+        n_labels = weights.shape[1]
+        sums = self.rows.sums(as_lanes(weights.T), self.n_threads)
         if self.classes is not None:
+            rows = sums[:, :n_labels]
             rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))
-        return self.of_features.T @ rows
+        return self.columns.products_of_lanes(sums, n_labels, self.n_threads).T
 
     def among(self, features: np.ndarray) -> sparse.csr_array:
         """M between some of the features (int)."""
@@ -233,22 +245,24 @@ class NetworkPenalty:
     def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, in_network: np.ndarray) -> Coupling:
         outside = share * self.outside * (features < 0)
         n, n_labels = len(features), int(labels.max()) + 1
-        places = features[in_network], labels[in_network]
-        rows = features[: n // n_labels]
-        # Whole rows are moved where each label has the same vertices and nothing else.
-        whole = np.array_equal(features, np.tile(rows, n_labels)) and len(in_network) == n
+        places = labels[in_network] * self.n_features + features[in_network]
+        # Nothing is moved where each label has every vertex, in order, and nothing else.
+        in_place = len(in_network) == n and np.array_equal(places, np.arange(n_labels * self.n_features))
 
         def product(weights: np.ndarray) -> np.ndarray:
             weights = weights.reshape(-1)
-            by_feature = np.zeros((self.n_features, n_labels))
-            if whole:
-                by_feature[rows] = weights.reshape(n_labels, -1).T
-                return np.ascontiguousarray(share * self.product(by_feature)[rows].T).reshape(-1)
-            by_feature[places] = weights[in_network]
+            by_label = weights
+            if not in_place:
+                by_label = np.zeros(n_labels * self.n_features)
+                by_label[places] = weights[in_network]
+            of_vertices = self.product(by_label.reshape(n_labels, -1).T).T.reshape(-1)
+            of_vertices *= share
+            if in_place:
+                return of_vertices
             products = outside * weights
-            products[in_network] = share * self.product(by_feature)[places]
+            products[in_network] = of_vertices[places]
             return products
 
         diagonal = outside.copy()
-        diagonal[in_network] = share * (self.by_feature**2).sum(axis=0)[places[0]]
+        diagonal[in_network] = share * (self.by_feature**2).sum(axis=0)[features[in_network]]
         return Coupling(LinearOperator((n, n), matvec=product, dtype=np.float64), diagonal)

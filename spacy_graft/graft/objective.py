@@ -52,7 +52,7 @@ class Objective:
         self.settings = settings
         self.problems = Problems(self.data, one_vs_all)
         self.mean_scale, self.scale = document_weights(data.lengths, settings.length_normalisation)
-        self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings)
+        self.network = None if data.network is None else NetworkPenalty(data.network.graph, settings, self.n_threads)
         self.dense = None if data.vectors is None else data.vectors.columns
         self.constraints = settings.constraints or Constraints()
         self.sign_factors = self._sign_factors()
@@ -64,6 +64,11 @@ class Objective:
     def n_labels(self) -> int:
         """Trained labels."""
         return self.problems.n_trained
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads multiply."""
+        return self.data.place.n_threads
 
     def _sign_factors(self) -> np.ndarray:
         problems, names = self.problems, self.data.labels
@@ -170,7 +175,8 @@ class Objective:
             part = active.of_labels(problem.first, problem.stop)
             penalty = self.penalty(problem, l1, part.labels)
             coupling = self.coupling(problem, part, features, penalty.is_smooth)
-            restricted = Restricted(problem.loss, self.scale, penalty, coupling, self.dense_of(problem, dense))
+            of_dense = self.dense_of(problem, dense)
+            restricted = Restricted(problem.loss, self.scale, penalty, coupling, of_dense, self.n_threads)
             of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
             left = max(left, of_problem)
         return left

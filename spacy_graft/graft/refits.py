@@ -101,7 +101,7 @@ class Refits:
         objective, active = self._state.objective, self._active
         if not objective.settings.length_normalisation or not active.n_rows:
             return objective.mean_scale, objective.scale, np.empty(0)
-        return lengths_of(active.columns, self._state.space.df(), objective.data.n_documents)
+        return lengths_of(active.columns.lists(), self._state.space.df(), objective.data.n_documents)
 
 
 def lengths_of(columns: Columns, df: np.ndarray, n_documents: int) -> Lengths:

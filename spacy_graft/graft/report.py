@@ -23,7 +23,7 @@ class Report:
     rounds : int
         Grafting rounds so far.
     l1, l1_max : float
-        L1 strength (0 without L1), and the smallest one whose model is empty: the largest |v| / λ at zero weights.
+        L1 strength (0 without L1), and the smallest one whose model is empty: the largest ``|v| / λ`` at zero weights.
     objective, duality_gap : float
         F, and a bound of its distance to the optimum over the whole space; both in nats. The bound is infinite until
         features of every degree have been searched at this strength. Without L1 it is that of the distance to the
@@ -31,8 +31,8 @@ class Report:
     relative_gap : float
         The gap in units of F at zero weights: training under L1 stops at ``tol``.
     max_violation : float
-        Largest max(|v| / λ − l1, 0) of all features that were searched and are not in the model, in units of ``l1``;
-        without L1, of ``min_gradient`` in its place.
+        Largest ``max(|v| / λ − l1, 0)`` of all features that were searched and are not in the model, in units of
+        ``l1``; without L1, of ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     points : int

@@ -93,8 +93,9 @@ class PenaltySettings(Settings):
         How much more documents of rare labels weigh, if labels exclude each other: a label of n documents weighs as
         much as n^(1 - balance) do. 0: all documents alike, 1: all labels alike.
     tol : float
-        Under L1: duality gap to stop at, in units of the objective at zero weights. Without: the largest |v| / λ that
-        an optimal weight may keep, in units of ``min_gradient``; or where that is null, of the largest at zero weights.
+        Under L1: duality gap to stop at, in units of the objective at zero weights. Without: the largest ``|v| / λ``
+        that an optimal weight may keep, in units of ``min_gradient``; or where that is null, of the largest at zero
+        weights.
     network_alpha, network_gamma : float
         α and γ of the penalty α ‖(I − P) w‖² + γ ‖(I + Q) w‖² of a network of features, if ``initialize`` is given one
         (Sandler et al., NIPS 2008; :mod:`spacy_graft.graft.network`).
@@ -214,10 +215,10 @@ class Grafting(PenaltySettings):
     penalty : str
         ``l1``, ``l2`` (the ridge alone) or ``none``.
     l1 : float, optional
-        L1 strength, in the sum convention (the papers' C): a feature enters only if |v| > ``l1`` λ. Required under L1,
+        L1 strength, in the sum convention (the papers' C): a feature enters only if ``|v| > l1 λ``. Required under L1,
         and not allowed otherwise.
     min_gradient : float, optional
-        Without L1: a feature enters only if |v| > ``min_gradient`` λ. None selects nothing: all features enter at once.
+        Without L1: a feature enters only if ``|v| > min_gradient λ``. None selects nothing: all features enter at once.
     n_best : int, optional
         Pairs of feature and label that a round adds; None doubles the active set (100 at the least).
     """
@@ -266,7 +267,7 @@ class CoordinateAscent(Settings):
     Attributes
     ----------
     tolerance : float
-        A label stops once an iteration changes its scores f by no more than this: Σ_i |Δf_i| / (1 + Σ_i |f_i|).
+        A label stops once an iteration changes its scores f by no more than this: ``Σ_i |Δf_i| / (1 + Σ_i |f_i|)``.
     iterations : int, ``"cv"`` or None
         The most iterations of a label. ``cv`` chooses them for each label: those of the least log-loss on held-out
         documents, a fifth of the training documents at a time. None sets no limit.

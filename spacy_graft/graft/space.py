@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..extract.terms import SymbolTerm
-from ..index.columns import Columns, concatenated, reordered
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
 from ..solve.active import Active
+from ..solve.columns import PackedColumns, joined_columns, packed_columns
 from .parts import Part, VertexPart
 from .steering import LockedPairs
+
+#: Documents that columns have at the most before they are packed: 64 MB of lists.
+LISTED = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class FeatureSpace:
     ----------
     parts : sequence of Part
         No column is a feature of two of them.
+    n_documents : int
     locked : LockedPairs, optional
         Their features stay rows from the beginning on.
     n_threads : int
@@ -50,8 +54,11 @@ class FeatureSpace:
         By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
-    def __init__(self, parts: Sequence[Part], locked: LockedPairs | None = None, n_threads: int = 1) -> None:
+    def __init__(
+        self, parts: Sequence[Part], n_documents: int, locked: LockedPairs | None = None, n_threads: int = 1
+    ) -> None:
         self.parts = parts
+        self.n_documents = n_documents
         self.locked = LockedPairs() if locked is None else locked
         self.n_threads = n_threads
         self.found: dict[tuple[str, str], tuple[int, int]] = {}
@@ -100,16 +107,16 @@ class FeatureSpace:
         nodes = [part.features() for part in self.parts]
         return np.repeat(np.arange(len(nodes)), [len(of_part) for of_part in nodes]), np.concatenate(nodes)
 
-    def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> Columns:
+    def add_rows(self, blocks: np.ndarray, nodes: np.ndarray) -> PackedColumns:
         """Make nodes active that are not, as the next rows; returns their columns."""
-        columns: list[Columns] = []
+        columns: list[PackedColumns] = []
         for b, part in enumerate(self.parts):
             new = part.missing(nodes[blocks == b])
-            columns.append(part.columns(new))
+            columns.append(self._columns_of(part, new))
             self.blocks = np.concatenate([self.blocks, np.full(len(new), b)])
             self.nodes = np.concatenate([self.nodes, new])
         self.set_rows(self.blocks, self.nodes)
-        return concatenated(columns)
+        return joined_columns(columns)
 
     def entered(self, active: Active, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> Active:
         """The active set with more pairs at weight zero, which are not in it yet."""
@@ -127,10 +134,18 @@ class FeatureSpace:
             rows = np.flatnonzero(blocks == b)
             part.set_rows(nodes[rows], rows)
 
-    def columns(self) -> Columns:
+    def columns(self) -> PackedColumns:
         """The columns of all rows."""
-        by_part = concatenated([part.columns(self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)])
-        return reordered(by_part, np.argsort(np.argsort(self.blocks, kind="stable")))
+        by_part = joined_columns(
+            [self._columns_of(part, self.nodes[self.blocks == b]) for b, part in enumerate(self.parts)]
+        )
+        return by_part.reordered(np.argsort(np.argsort(self.blocks, kind="stable")))
+
+    def _columns_of(self, part: Part, nodes: np.ndarray) -> PackedColumns:
+        """The columns of nodes, of which only so many are lists at a time."""
+        at_once = LISTED // max(self.n_documents, 1) + 1
+        chunks = range(0, len(nodes), at_once)
+        return joined_columns([packed_columns(part.columns(nodes[k : k + at_once]), self.n_documents) for k in chunks])
 
     def locked_rows(self) -> np.ndarray:
         """The rows of the locked pairs: int64 (pairs)."""

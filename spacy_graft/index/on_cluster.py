@@ -13,10 +13,10 @@ from .. import __version__
 if TYPE_CHECKING:
     from distributed import Client
 
-ResultT = TypeVar("ResultT")
+AnswerT = TypeVar("AnswerT")
 
 #: Seconds to wait for a scheduler.
-PATIENCE = 30
+SECONDS_TO_CONNECT = 30
 
 
 @cache
@@ -34,7 +34,7 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         raise ValueError('Dask is not installed: python -m pip install "spacy-graft[dask]".') from error
     try:
         if scheduler:
-            return Client(scheduler, timeout=PATIENCE, set_as_default=False)
+            return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
         )
@@ -44,8 +44,8 @@ def client_of(scheduler: str, n_workers: int) -> Client:
 
 
 def map_on_cluster(
-    scheduler: str, n_workers: int, function: Callable[..., ResultT], given: Sequence[tuple[Any, ...]]
-) -> Iterator[ResultT]:
+    scheduler: str, n_workers: int, function: Callable[..., AnswerT], given: Sequence[tuple[Any, ...]]
+) -> Iterator[AnswerT]:
     """What a function gives back for each of the arguments, in their order.
 
     Raises
@@ -69,7 +69,7 @@ def map_on_cluster(
         ) from error
 
 
-def call_of_version(version: str, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
+def call_of_version(version: str, function: Callable[..., AnswerT], *arguments: Any) -> AnswerT:
     """What a function gives back in a process that has this version of the package."""
     if version != __version__:
         raise ValueError(

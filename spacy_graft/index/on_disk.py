@@ -25,7 +25,7 @@ from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .shards import Assembly, Prefix, Shard, ShardNodes, cuts, nodes_of_shard
-from .suffixes import Suffixes, packed, packed_text
+from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
 
@@ -174,7 +174,7 @@ class ShardFolder:
         words = arrays.pop("words")
         self.min_df, self.max_length = plan["min_df"], plan["max_length"]
         self.text = RankedText(**arrays, n_documents=plan["n_documents"])
-        self.suffixes = Suffixes(self.text.symbols, packed(words, plan["bits"]))
+        self.suffixes = Suffixes(self.text.symbols, packed_words(words, plan["bits"]))
         self.shards = [shard_of(values) for values in plan["shards"]]
 
     @classmethod

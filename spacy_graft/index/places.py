@@ -17,7 +17,7 @@ from ..threads import map_in_threads, n_cores
 if TYPE_CHECKING:
     from .ngrams import NgramIndex
 
-T = TypeVar("T")
+GivenT = TypeVar("GivenT")
 
 #: Fewer threads than this build an index in one piece: cut up, its suffixes take up to three times as long to sort.
 THREADS_FOR_SHARDS = 4
@@ -31,7 +31,8 @@ class InMemory:
     Parameters
     ----------
     threads : int
-        Threads that build and search; 0: as many as there are cores. The model is the same, to the last bit.
+        Threads that build, search, and multiply by a network or by all columns; 0: as many as there are cores. The
+        model is the same, to the last bit.
 
     Raises
     ------
@@ -118,7 +119,7 @@ class OnDisk(InMemory):
         symbols[:] = stream.symbols
         return Stream(symbols, stream.starts)
 
-    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+    def run(self, function: Callable[..., GivenT], given: Sequence[tuple[Any, ...]]) -> Iterator[GivenT]:
         """What a function gives back for each of the arguments, in their order."""
         return map_in_threads(function, given, self.n_threads)
 
@@ -162,7 +163,7 @@ class Dask(OnDisk):
 
     scheduler: str = ""
 
-    def run(self, function: Callable[..., T], given: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+    def run(self, function: Callable[..., GivenT], given: Sequence[tuple[Any, ...]]) -> Iterator[GivenT]:
         """What a function gives back for each of the arguments, in their order.
 
         Raises

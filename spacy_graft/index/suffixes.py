@@ -116,10 +116,10 @@ def packed_text(symbols: np.ndarray, empty: Empty = np.empty) -> kernels.Packed:
     words = empty(len(symbols) * bits // 64 + 2, np.uint64)
     words[:] = 0
     kernels.pack(symbols, bits, words)
-    return packed(words, bits)
+    return packed_words(words, bits)
 
 
-def packed(words: np.ndarray, bits: int) -> kernels.Packed:
+def packed_words(words: np.ndarray, bits: int) -> kernels.Packed:
     """A text of packed symbols, and what its kernels need to know."""
     n = 64 // bits
     low = sum(((1 << (bits - 1)) - 1) << (bits * place) for place in range(n))

@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import metrics
+from .card import add_card
 from .components import graft_component
 from .targets import TargetReader
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -120,6 +121,7 @@ def calibrate(
         component.divide_scores(divisor)
     if thresholds and isinstance(component, TextCatGraftMultilabel):
         component.cfg["thresholds"] = fit_thresholds(component, documents)
+    add_card(nlp)
     return Calibration(
         temperature=divisor,
         thresholds=dict(component.cfg.get("thresholds", {})),

@@ -22,6 +22,7 @@ from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import entries, rows_of
 from .corpus import ExtractedCorpus
+from .notes import forget_card
 from .targets import TargetReader
 from .training import Model, ResumedTraining, annotated_before
 
@@ -78,6 +79,7 @@ def edited(
         component.training = training if was_training else None
     if nlp is not None:
         write_to_config(nlp, component, constraints)
+        forget_card(nlp)
     assert component.report is not None
     return compared(features, component.features(), component.report)
 

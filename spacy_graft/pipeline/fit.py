@@ -27,9 +27,11 @@ from ..held_out import (
 )
 from ..index.places import InMemory
 from .block_choice import leave_out
+from .card import add_card
 from .choice import HeldOut, is_better_strength, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
+from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before, choices_of, first_strengths
@@ -45,12 +47,13 @@ if TYPE_CHECKING:
 
 def fit(
     nlp: Language,
-    examples: Iterable[Example],
-    dev: Iterable[Example] | None = None,
+    examples: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | Iterable[str],
+    labels: Iterable[DocumentLabels] | None = None,
     *,
+    dev: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | None = None,
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
-    unlabelled: Iterable[Example] | None = None,
+    unlabelled: Iterable[Example] | Iterable[str] | None = None,
     vectors: VectorsReader | None = None,
     checkpoints: str | None = None,
     shards: Callable[[], InMemory] | None = None,
@@ -63,9 +66,13 @@ def fit(
     ----------
     nlp : Language
         A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``.
-    examples : iterable of Example
-        Training documents, annotated in ``doc.cats``.
-    dev : iterable of Example, optional
+    examples : iterable of Example, of (text, labels), or of str
+        Training documents: examples annotated in ``doc.cats``, pairs of a text and its labels, or texts. The labels of
+        a text are a string, a list of strings where any number of labels can apply, or a mapping of numbers from 0 to
+        1, in which labels that are left out are not known.
+    labels : iterable of labels, optional
+        The labels of each text, if ``examples`` are texts.
+    dev : iterable of Example, or of (text, labels), optional
         Documents to choose the model with. ``GraftingPath`` chooses point, refit and temperature by their log-loss (or
         its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
         ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
@@ -73,10 +80,10 @@ def fit(
         folds are held out until 500 documents have been, so large corpora need one fold and small ones ten. Other
         learners are trained until they have finished.
     network : callable, optional
-        A builder of a graph of related features, from ``@graft_networks``.
+        A builder of a graph of related features, from ``@graft_graphs``.
     network_max_length : int
         Length of the longest n-gram that can be a vertex of the network, in tokens.
-    unlabelled : iterable of Example, optional
+    unlabelled : iterable of Example, or of str, optional
         Additional documents for the network; their labels are not used.
     vectors : callable, optional
         A source of word vectors for the block ``spacy_graft.Vectors.v1``, from ``@graft_vectors``, as for
@@ -94,9 +101,9 @@ def fit(
     Raises
     ------
     ValueError
-        If the pipeline does not have exactly one enabled graft component; if there are no examples, or none has an
-        annotation; if ``dev`` is empty; if an annotation, a document or an option is invalid; or if there are
-        ``unlabelled`` documents without a ``network``.
+        If the pipeline does not have exactly one enabled graft component; if texts have no labels; if there are no
+        examples, or none has an annotation; if ``dev`` is empty; if an annotation, a document or an option is invalid;
+        or if there are ``unlabelled`` documents without a ``network``.
 
     Warns
     -----
@@ -104,7 +111,7 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
-    train = list(annotated_before(nlp, component, examples))
+    train = list(annotated_before(nlp, component, examples_of(nlp, examples, labels, component.labels)))
     # Vectors are read once for all folds, those of the pipeline as well.
     if vectors is None and vectors_block(component.blocks) is not None:
         vectors = vectors_of_vocab
@@ -120,14 +127,16 @@ def fit(
         **given,
     }
     if unlabelled is not None:
-        annotated_unlabelled = list(annotated_before(nlp, component, unlabelled))
+        annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
     with progress_bar(component.name) as progress:
         if dev is not None:
-            train_with_dev(component, train, list(annotated_before(nlp, component, dev)), options, progress)
+            held_out = annotated_before(nlp, component, examples_of(nlp, dev, known=component.labels))
+            train_with_dev(component, train, list(held_out), options, progress)
         else:
             train_with_folds(component, train, options, progress)
     component.end_training()
+    add_card(nlp)
     assert component.report is not None
     return component.report
 

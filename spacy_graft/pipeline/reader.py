@@ -1,34 +1,39 @@
-"""The reader of labelled JSON lines."""
+"""The reader of labelled texts."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import minibatch
+from spacy.util import logger, minibatch
 
 from ..extract.extensions import is_number
-from ..files import BadLineError, json_kind, json_object, numbered_lines
+from ..files import BadLineError, json_kind
+from ..held_out import N_FOLDS, numbers_of_folds
 from ..messages import listed
 from ..options import LARGEST_COUNT, check_flags, is_count
+from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
 from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from .tokenizer import Chunks
 
-#: The number of a line, and its object.
-Record = tuple[int, dict[str, Any]]
+#: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
+CORPUS_PARTS = ("train", "dev")
 
 
 class JsonlCorpus:
-    """Reads examples from a file of labelled JSON lines: ``spacy_graft.JsonlCorpus.v1``.
+    """Reads examples from labelled texts: ``spacy_graft.JsonlCorpus.v1``.
 
-    A line is an object with a text and labels. The labels are
+    They are JSON lines, a table (CSV or TSV, whose first line names the columns), documents of spaCy (``.spacy``) or a
+    folder with a folder of texts for each label: the content tells, not the name. What was taken is logged. Every
+    document is read as an object with a text and labels, as a line of JSON lines is. The labels are
 
     - a string: the only label of the document,
     - a list of strings: all labels of the document (none if it is empty), or
@@ -39,12 +44,16 @@ class JsonlCorpus:
     whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids; with ``lazy``,
     ``nlp.batch_size`` lines, and the symbols of documents that have been predicted.
 
+    In a table, the cell of the labels is one label, none if it is empty, or a list or object as JSON. Documents of
+    spaCy have their labels in ``doc.cats``, and id and weight in ``doc.user_data``, where they are kept. Of their
+    annotation nothing is read: the pipeline tokenizes the texts, as it does in prediction.
+
     Parameters
     ----------
     path : str or Path
-        A UTF-8 file of JSON lines, gzip-compressed if its name ends in ``.gz``.
+        A file in UTF-8, gzip-compressed if its name ends in ``.gz``; or a folder of texts.
     text_field : str
-        The key of the text.
+        The key of the text, or the name of its column.
     label_field : str, optional
         The key of the labels; None if there are none, as in documents for a network of features.
     id_field : str, optional
@@ -60,12 +69,15 @@ class JsonlCorpus:
     lazy : bool
         Whether documents have no tokens, for ``spacy train`` with no other trained component. Graft components read
         the texts themselves: those that they predict once, together with what the components before them annotate.
+    part : {"train", "dev"}, optional
+        The part of the documents to read, where no file for dev exists: "dev" is one tenth of the documents of each set
+        of labels, always the same ones, "train" the others. None reads all.
 
     Raises
     ------
     ValueError
-        If ``path`` is None, ``limit`` no integer of at least 0, or ``lazy`` neither true nor false; in iteration, if
-        documents are lazy and another component is trained.
+        If ``path`` is None, ``limit`` no integer of at least 0, ``part`` another one, or ``lazy`` neither true nor
+        false; in iteration, if documents are lazy and another component is trained, or there are too few for two parts.
     BadLineError
         In iteration, with file and line number, if a line is malformed.
     FileNotFoundError
@@ -81,6 +93,7 @@ class JsonlCorpus:
         weight_field: str | None = None,
         limit: int = 0,
         lazy: bool = False,
+        part: str | None = None,
         sparse: bool = False,
     ) -> None:
         if path is None:
@@ -96,6 +109,10 @@ class JsonlCorpus:
                 f"{LARGEST_COUNT:,}."
             )
         check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy, sparse=sparse)
+        if part not in (None, *CORPUS_PARTS):
+            raise ValueError(
+                f"spacy_graft.JsonlCorpus.v1: part must be one of {listed(CORPUS_PARTS)}, but is {part!r}."
+            )
         self.path = Path(path)
         self.text_field = text_field
         self.label_field = label_field
@@ -103,6 +120,7 @@ class JsonlCorpus:
         self.weight_field = weight_field
         self.limit = limit
         self.lazy = lazy
+        self.part = part
         self.sparse = sparse
         self._read: dict[int, LazyBatch] = {}
         self._chunks = Chunks()
@@ -117,30 +135,75 @@ class JsonlCorpus:
                 yield self._example(nlp, number, record, labels)
 
     @cached_property
+    def content(self) -> Content:
+        """What the file or folder holds."""
+        content = content_of(self.path, self.text_field)
+        logger.info("%s is read as %s", self.path, content)
+        return content
+
+    def records(self) -> Iterator[Record]:
+        """Yield the numbered objects of all documents, checked as in training; what they have besides stays in them."""
+        for number, record in self._records():
+            self._text(number, record)
+            self._cats(number, record, [])
+            if (id_field := self._id_field(record)) is not None:
+                self._id(number, record, id_field)
+            if (weight_field := self._weight_field(record)) is not None:
+                self._weight(number, record, weight_field)
+            yield number, record
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """All labels of the file, sorted. The first access reads the file and checks labels and ids."""
         found: set[str] = set()
         ids: dict[str | int, int] = {}
         for number, record in self._records():
             found.update(self._labels_of(number, record))
-            if self.id_field is not None:
-                identity = self._id(number, record)
+            if (id_field := self._id_field(record)) is not None:
+                identity = self._id(number, record, id_field)
                 if ids.setdefault(identity, number) != number:
-                    raise self._bad(number, f"line {ids[identity]} has the same id, {identity!r}.")
+                    raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}.")
         return tuple(sorted(found))
 
-    def _records(self) -> Iterator[Record]:
-        n_read = 0
-        for number, line in self._lines():
-            if line.strip():
-                yield number, json_object(self.path, number, line)
-                n_read += 1
-            if n_read == self.limit > 0:
-                return
+    @cached_property
+    def _in_part(self) -> list[bool]:
+        """Of each document of the file, whether it is in the part that is read."""
+        folds = numbers_of_folds(frozenset(self.positive(*numbered)) for numbered in self._all_records())
+        if len(folds) < N_FOLDS:
+            raise ValueError(
+                f"{self.path} has {len(folds)} documents, and a tenth of them is held out for dev, which takes "
+                f"{N_FOLDS} at least. Provide a file for dev: --dev."
+            )
+        in_part: list[bool] = ((folds == N_FOLDS - 1) == (self.part == "dev")).tolist()
+        return in_part
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines with their numbers, from 1."""
-        yield from numbered_lines(self.path)
+    def positive(self, number: int, record: dict[str, Any]) -> set[str]:
+        """The labels of a document that hold, or are more likely to than not."""
+        return {
+            label
+            for label, value in self._cats(number, record, self._labels_of(number, record)).items()
+            if value >= 0.5
+        }
+
+    def _records(self) -> Iterator[Record]:
+        if self.part is None:
+            return self._all_records()
+        in_part = self._in_part
+        return (numbered for place, numbered in enumerate(self._all_records()) if in_part[place])
+
+    def _all_records(self) -> Iterator[Record]:
+        fields = Fields(self.text_field, self.label_field, self.id_field, self.weight_field)
+        return islice(records_of(self.path, self.content, fields), self.limit or None)
+
+    def _id_field(self, record: dict[str, Any]) -> str | None:
+        return self.id_field if self.id_field is not None else self._saved_field(ID_FIELD, record)
+
+    def _weight_field(self, record: dict[str, Any]) -> str | None:
+        return self.weight_field if self.weight_field is not None else self._saved_field(WEIGHT_FIELD, record)
+
+    def _saved_field(self, field: str, record: dict[str, Any]) -> str | None:
+        """The key of what a document of spaCy was saved with; other corpora are read by the keys that are asked for."""
+        return field if self.content.form == Form.docs and field in record else None
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
         predicted = self._doc(nlp, number, record)
@@ -168,10 +231,10 @@ class JsonlCorpus:
         reference.cats = self._cats(number, record, labels)
         if self.sparse and not isinstance(record.get(self.label_field or ""), dict):
             reference.user_data[COMPLETE_KEY] = True
-        if self.id_field is not None:
-            reference.user_data[ID_KEY] = self._id(number, record)
-        if self.weight_field is not None:
-            reference.user_data[WEIGHT_KEY] = self._weight(number, record)
+        if (id_field := self._id_field(record)) is not None:
+            reference.user_data[ID_KEY] = self._id(number, record, id_field)
+        if (weight_field := self._weight_field(record)) is not None:
+            reference.user_data[WEIGHT_KEY] = self._weight(number, record, weight_field)
         return reference
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
@@ -189,7 +252,7 @@ class JsonlCorpus:
         self._check_surrogates(number, text)
         return text
 
-    def _cats(self, number: int, record: dict[str, Any], labels: list[str]) -> dict[str, float]:
+    def _cats(self, number: int, record: dict[str, Any], labels: Iterable[str]) -> dict[str, float]:
         positive = self._labels_of(number, record)
         value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
@@ -221,22 +284,18 @@ class JsonlCorpus:
             self._check_surrogates(number, label)
         return set(found)
 
-    def _id(self, number: int, record: dict[str, Any]) -> str | int:
-        value = self._field(number, record, self.id_field)
+    def _id(self, number: int, record: dict[str, Any], field: str) -> str | int:
+        value = self._field(number, record, field)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self._bad(
-                number, f"the id, {self.id_field!r}, must be a string or an integer, not {json_kind(value)}."
-            )
+            raise self._bad(number, f"the id, {field!r}, must be a string or an integer, not {json_kind(value)}.")
         if isinstance(value, str):
             self._check_surrogates(number, value)
         return value
 
-    def _weight(self, number: int, record: dict[str, Any]) -> float:
-        value = self._field(number, record, self.weight_field)
+    def _weight(self, number: int, record: dict[str, Any], field: str) -> float:
+        value = self._field(number, record, field)
         if not is_number(value) or not 0.0 < value <= sys.float_info.max:
-            raise self._bad(
-                number, f"the weight, {self.weight_field!r}, must be a positive finite number, not {json_kind(value)}."
-            )
+            raise self._bad(number, f"the weight, {field!r}, must be a positive finite number, not {json_kind(value)}.")
         return float(value)
 
     def _field(self, number: int, record: dict[str, Any], key: str | None) -> Any:
@@ -254,7 +313,7 @@ class JsonlCorpus:
             ) from error
 
     def _bad(self, number: int, problem: str) -> BadLineError:
-        return BadLineError(self.path, number, problem)
+        return BadLineError(self.path, number, problem, self.content.unit)
 
 
 def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:

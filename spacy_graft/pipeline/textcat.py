@@ -40,6 +40,7 @@ from ..model.weights import with_column
 from . import history, saving
 from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
+from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
@@ -51,6 +52,16 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
+#: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
+NOTHING_TO_SCORE = (
+    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
+    "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
+    "make such a file by spacy-graft convert DATA test.spacy."
+)
+UNLABELLED = (
+    "[{name}] None of the {n} documents has an annotation in doc.cats: there is nothing to score the component by. "
+    "Annotate them, or use spacy-graft evaluate for texts with labels in JSON lines or CSV."
+)
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
 
@@ -336,6 +347,8 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        if nlp is not None and is_loop_of_spacy(get_examples):
+            suit_loop(nlp, self)
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
@@ -633,14 +646,21 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         dict
-            The scores; empty without a scorer.
+            The scores; empty without a scorer, or if no example has an annotation.
+
+        Raises
+        ------
+        ValueError
+            If there are no examples.
 
         Warns
         -----
         UserWarning
-            If these should choose the model, and none has a label of the component.
+            If no example has an annotation; or if these should choose the model, and none has a label of the component.
         """
         examples = list(examples)
+        if not examples:
+            raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
         if self.training is not None and self.training.takes_held_out:
             known = self.training.held_out
             held_out = known if known is not None and known.are(examples) else self.held_out(examples)
@@ -652,6 +672,9 @@ class TextCatGraft(TrainablePipe):
                 f"the component: {listed(self.labels)}.",
                 stacklevel=2,
             )
+        if not any(example.reference.cats for example in examples):
+            warnings.warn(UNLABELLED.format(name=self.name, n=len(examples)), stacklevel=2)
+            return {}
         scores = self._scores(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores

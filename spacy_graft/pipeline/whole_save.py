@@ -17,6 +17,7 @@ from spacy.language import Language
 
 from ..files import reason_of
 from ..messages import listed
+from .card import add_card
 from .components import graft_components
 
 #: Bytes of a block of most file systems.
@@ -28,7 +29,7 @@ def whole_save() -> Callable[[Language], Language]:
 
     With it, a pipeline replaces the one before when all of it has been written. If it cannot be written, the one before
     stays and training ends with a message of one line. A pipeline with a graft component that was interrupted before
-    its first training step is not written.
+    its first training step is not written. The notes of its metadata are a model card (:mod:`.card`).
     """
     return saved_whole
 
@@ -63,6 +64,7 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        add_card(nlp)
         with without_places(nlp):
             nlp.to_disk(temporary, **options)
         require_room(temporary, path)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..index.columns import Columns, concatenated
+from .columns import PackedColumns, joined_columns
 from .kernels import Pairs
 
 
@@ -14,21 +14,20 @@ from .kernels import Pairs
 class Active:
     """Active (feature, label) pairs, sorted by label so that a label's scores stay in cache.
 
-    Memory: 4 bytes for each document of each active feature, 12 where a feature has values other than 1.
+    Memory: 4 bytes for each document of each active feature, 12 where a feature has values other than 1; but no more
+    than a bit for each document of the corpus where more than an eighth of them have the feature, at 1.
 
     Attributes
     ----------
-    starts : int64, documents : int32, values : float64
-        The column of row ``r`` is at ``starts[r] : starts[r + 1]`` of the other two; no values where all are 1.
+    columns : PackedColumns
+        Those of the rows.
     rows, labels : int64 (pairs)
     penalty_weights : float64 (pairs)
         λ_ky.
     weights : float64 (pairs)
     """
 
-    starts: np.ndarray
-    documents: np.ndarray
-    values: np.ndarray
+    columns: PackedColumns
     rows: np.ndarray
     labels: np.ndarray
     penalty_weights: np.ndarray
@@ -37,23 +36,19 @@ class Active:
     @classmethod
     def empty(cls) -> Active:
         none = np.empty(0, np.int64)
-        return cls(*concatenated([]), none, none, np.empty(0), np.empty(0))
+        return cls(joined_columns([]), none, none, np.empty(0), np.empty(0))
 
     @property
     def n_rows(self) -> int:
-        return len(self.starts) - 1
+        return len(self.columns.are_bits)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
-    def columns(self) -> Columns:
-        return self.starts, self.documents, self.values
-
-    @property
     def pairs(self) -> Pairs:
         """What the kernels take."""
-        return Pairs(*self.columns, self.rows, self.labels)
+        return Pairs(self.columns, self.rows, self.labels)
 
     def by_row(self, n_labels: int) -> np.ndarray:
         """Which labels each row is active for: bool (rows, labels)."""
@@ -65,20 +60,18 @@ class Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
         part = slice(*np.searchsorted(self.labels, (first, stop)))
         return Active(
-            *self.columns, self.rows[part], self.labels[part] - first, self.penalty_weights[part], self.weights[part]
+            self.columns, self.rows[part], self.labels[part] - first, self.penalty_weights[part], self.weights[part]
         )
 
     def some(self, chosen: np.ndarray) -> Active:
         """The chosen pairs, with all columns."""
         return Active(
-            *self.columns, self.rows[chosen], self.labels[chosen], self.penalty_weights[chosen], self.weights[chosen]
+            self.columns, self.rows[chosen], self.labels[chosen], self.penalty_weights[chosen], self.weights[chosen]
         )
 
-    def with_columns(self, columns: Columns) -> Active:
+    def with_columns(self, columns: PackedColumns) -> Active:
         """More columns after those that are here, without pairs yet."""
-        return Active(
-            *concatenated([self.columns, columns]), self.rows, self.labels, self.penalty_weights, self.weights
-        )
+        return replace(self, columns=joined_columns([self.columns, columns]))
 
     def with_pairs(self, rows: np.ndarray, labels: np.ndarray, penalty_weights: np.ndarray) -> Active:
         """More pairs, at weight zero."""
@@ -87,7 +80,7 @@ class Active:
         order = np.lexsort((rows, labels))
         penalty_weights = np.concatenate([self.penalty_weights, penalty_weights])[order]
         weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
-        return Active(*self.columns, rows[order], labels[order], penalty_weights, weights)
+        return Active(self.columns, rows[order], labels[order], penalty_weights, weights)
 
     def without_zeros(self, kept_rows: np.ndarray | None = None) -> tuple[Active, np.ndarray]:
         """The pairs with a weight and their columns, renumbered; and which rows are left (bool).
@@ -99,13 +92,9 @@ class Active:
         if kept_rows is not None:
             used[kept_rows] = True
         used[self.rows[kept]] = True
-        lengths = np.diff(self.starts)
-        entries = np.repeat(used, lengths)
-        starts = np.concatenate([[0], np.cumsum(lengths[used])])
-        values = self.values[entries] if len(self.values) else self.values
         row_of = np.cumsum(used) - 1
         active = Active(
-            starts, self.documents[entries], values, row_of[self.rows[kept]], self.labels[kept],
+            self.columns.some(used), row_of[self.rows[kept]], self.labels[kept],
             self.penalty_weights[kept], self.weights[kept],
         )  # fmt: skip
         return active, used

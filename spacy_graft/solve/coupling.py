@@ -39,7 +39,9 @@ class Coupling:
 
     def gradient(self, weights: np.ndarray) -> np.ndarray:
         """2 Q w."""
-        return np.asarray(2.0 * (self.matrix @ weights))
+        gradient = np.asarray(self.matrix @ weights)
+        gradient *= 2.0
+        return gradient
 
     def some(self, chosen: np.ndarray) -> Coupling:
         """Between some of the pairs (int), ascending; of an operator, all."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..threads import in_threads
 from . import kernels
 from .active import Active
+
+#: Sums of so many numbers are worth more than one thread.
+THREADS_FROM = 1 << 20
+#: Documents of a column in an entry of bits, by a guess that is good enough to share work; scores in a line of cache.
+OF_WORD, LINE = 8, 8
 
 
 class Matrix(NamedTuple):
@@ -24,18 +32,49 @@ class Matrix(NamedTuple):
     entries: np.ndarray
     values: np.ndarray
 
-    def products(self, vectors: np.ndarray) -> np.ndarray:
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+    def products(self, vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """The products with vectors (n, columns): float64 (n, rows)."""
-        n, columns = vectors.shape
-        width = -(-n // 4) * 4
-        lanes, sums = np.zeros((columns, width)), np.empty((len(self.starts) - 1, width))
-        lanes[:, :n] = vectors.T
-        kernels.sums_of_rows(*self, lanes, sums)
-        return np.ascontiguousarray(sums[:, :n].T)
+        return self.products_of_lanes(as_lanes(vectors), len(vectors), n_threads)
+
+    def products_of_lanes(self, lanes: np.ndarray, n: int, n_threads: int = 1) -> np.ndarray:
+        """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`as_lanes` makes them."""
+        products = np.empty((n, self.n_rows))
+        work = [partial(kernels.products_of_rows, *self, lanes, products, *r) for r in self.ranges(lanes, n_threads)]
+        in_threads(work, n_threads)
+        return products
+
+    def sums(self, lanes: np.ndarray, n_threads: int = 1) -> np.ndarray:
+        """The same as lanes: float64 (rows, width)."""
+        sums = np.empty((self.n_rows, lanes.shape[1]))
+        work = [
+            partial(kernels.sums_of_rows, self.starts[begin : end + 1], *self[1:], lanes, sums[begin:end])
+            for begin, end in self.ranges(lanes, n_threads)
+        ]
+        in_threads(work, n_threads)
+        return sums
+
+    def ranges(self, lanes: np.ndarray, n_threads: int) -> list[tuple[int, int]]:
+        """Begins and ends of ranges of rows that take about as long as one another."""
+        n_ranges = 1 if n_threads == 1 or len(self.entries) * lanes.shape[1] < THREADS_FROM else 4 * n_threads
+        parts = np.arange(n_ranges) * (len(self.entries) / n_ranges)
+        return list(pairwise([*np.searchsorted(self.starts, parts).tolist(), self.n_rows]))
 
     def squares(self) -> Matrix:
         """The matrix with its values squared."""
         return self._replace(values=self.values**2)
+
+
+def as_lanes(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
+    n, columns = vectors.shape
+    width = n if n == 1 else -(-n // 4) * 4
+    lanes = np.empty((columns, width))
+    lanes[:, :n], lanes[:, n:] = vectors.T, 0.0
+    return lanes
 
 
 class Design:
@@ -49,37 +88,73 @@ class Design:
     ----------
     active : Active
     n_labels, n_documents : int
+    n_threads : int
+        How many make the products; to the last bit they are the same.
     """
 
-    def __init__(self, active: Active, n_labels: int, n_documents: int) -> None:
+    def __init__(self, active: Active, n_labels: int, n_documents: int, n_threads: int = 1) -> None:
         self.active = active
         self.shape = (n_labels, n_documents)
+        self.n_threads = n_threads
         self.by_feature: Matrix | None = None
         self.by_document: Matrix | None = None
         if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
-            self.by_feature = Matrix(*active.columns)
+            self.by_feature = Matrix(*active.columns.lists())
             self.by_document = by_columns(self.by_feature, n_documents)
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
-        return self if len(chosen) == len(self.active) else Design(self.active.some(chosen), *self.shape)
+        if len(chosen) == len(self.active):
+            return self
+        return Design(self.active.some(chosen), *self.shape, self.n_threads)
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""
         if self.by_document is not None:
-            return self.by_document.products(weights.reshape(self.shape[0], -1))
-        scores = np.zeros(self.shape)
-        kernels.spread(self.active.pairs, weights, scores)
+            return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
+        scores, pairs = np.zeros(self.shape), self.active.pairs
+        work = [partial(kernels.spread, pairs, weights, scores, *r) for r in self.document_ranges()]
+        in_threads(work, self.n_threads)
         return scores
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
         if self.by_feature is not None:
-            matrix = self.by_feature.squares() if squared and len(self.active.values) else self.by_feature
-            return matrix.products(totals).reshape(-1)
-        sums = np.empty(len(self.active))
-        kernels.collect(self.active.pairs, totals, sums, squared)
+            matrix = self.by_feature.squares() if squared and len(self.by_feature.values) else self.by_feature
+            return matrix.products(totals, self.n_threads).reshape(-1)
+        sums, pairs = np.empty(len(self.active)), self.active.pairs
+        work = [
+            partial(kernels.collect, pairs.some(begin, end), totals, sums[begin:end], squared)
+            for begin, end in self.pair_ranges()
+        ]
+        in_threads(work, self.n_threads)
         return sums
+
+    @cached_property
+    def n_numbers(self) -> np.ndarray:
+        """About how many numbers are summed for the pairs before each one, and for all: int64 (pairs + 1)."""
+        columns = self.active.columns
+        of_rows = np.diff(columns.starts) * np.where(columns.are_bits, OF_WORD, 1)
+        return np.concatenate([[0], np.cumsum(of_rows[self.active.rows])])
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether there is enough to do for several threads."""
+        return self.n_threads > 1 and bool(self.n_numbers[-1] >= THREADS_FROM)
+
+    def pair_ranges(self) -> list[tuple[int, int]]:
+        """Begins and ends of ranges of pairs that take about as long as one another."""
+        if not self.in_parts:
+            return [(0, len(self.active))]
+        n_ranges = 4 * self.n_threads
+        parts = np.arange(1, n_ranges) * (self.n_numbers[-1] / n_ranges)
+        return list(pairwise([0, *np.searchsorted(self.n_numbers, parts).tolist(), len(self.active)]))
+
+    def document_ranges(self) -> list[tuple[int, int]]:
+        """Firsts and lasts of a range of documents for each thread: every range begins with a search in all lists."""
+        n_ranges, n_documents = self.n_threads if self.in_parts else 1, self.shape[1]
+        size = -(-n_documents // (n_ranges * LINE)) * LINE
+        return [(first, min(first + size, n_documents)) for first in range(0, n_documents, max(size, 1))]
 
 
 def by_columns(matrix: Matrix, n_columns: int) -> Matrix:

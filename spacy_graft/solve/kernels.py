@@ -1,27 +1,46 @@
 """Kernels of the restricted problem: products with the active columns, and coordinate descent on a quadratic model.
 
 Labels come first: ``probabilities``, ``moved`` and the like are float64 (labels, documents), so that what belongs to
-one coordinate lies together. Pair ``j`` has label ``labels[j]`` and the documents
-``documents[starts[rows[j]] : starts[rows[j] + 1]]``. A feature's value in document ``i`` is ``scale[i]`` (a_i) if it
-occurs there, times its entry of ``values`` unless that is empty.
+one coordinate lies together. Pair ``j`` has label ``labels[j]`` and the documents of column ``rows[j]``. A feature's
+value in document ``i`` is ``scale[i]`` (a_i) if it occurs there, times its entry of ``values`` unless that is empty or
+the column is bits.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
 from .._numba import inlined, njit
-from .vector_kernels import sum_eight, sum_four
+from .columns import PackedColumns
+from .vector_kernels import (
+    BIT_COUNTS,
+    PLACES,
+    add_where,
+    places_of_bits,
+    sum_eight,
+    sum_four,
+    sum_one,
+    weighted_sum_eight,
+    weighted_sum_four,
+    weighted_sum_one,
+)
+
+#: Rows whose sums are in the processor's cache while they are written column by column.
+ROWS_OF_LANES = 256
 
 
 class Pairs(NamedTuple):
     """Pairs and the columns of their features, as above."""
 
-    starts: np.ndarray
-    documents: np.ndarray
-    values: np.ndarray
+    columns: PackedColumns
     rows: np.ndarray
     labels: np.ndarray
+
+    def some(self, begin: int, end: int) -> Pairs:
+        """The pairs from ``begin`` to before ``end``."""
+        return self._replace(rows=self.rows[begin:end], labels=self.labels[begin:end])
 
 
 class Quadratic(NamedTuple):
@@ -62,41 +81,77 @@ class Quadratic(NamedTuple):
     own: np.ndarray
 
 
+@inlined
+def column_documents(starts, entries, are_bits, row, room):
+    """Write the documents of a column, ascending, into ``room``, int32 with 8 more than there are; returns how many."""
+    begin, end = starts[row], starts[row + 1]
+    if are_bits[row]:
+        return places_of_bits(entries, begin, end, PLACES, BIT_COUNTS, room)
+    for e in range(begin, end):
+        room[e - begin] = entries[e]
+    return end - begin
+
+
+@inlined
+def place_of_document(documents, begin, end, document):
+    """The first place from ``begin`` on whose document is not before ``document``; ``end`` if there is none."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if documents[middle] < document:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
 @njit
-def spread(pairs, weights, sums):
-    """Add each pair's weight to all its documents: sums (labels, documents) += X w, without the document weights."""
-    starts, documents, values, rows, labels = pairs
+def spread(pairs, weights, sums, first, last):
+    """Add each pair's weight to those of its documents that are ``first`` or later and before ``last``.
+
+    This is sums (labels, documents) += X w, without the document weights. ``first`` is a multiple of 8.
+    """
+    (starts, entries, values, are_bits), rows, labels = pairs
     for j in range(rows.shape[0]):
         weight = weights[j]
         if weight != 0.0:
             out = sums[labels[j]]
-            for e in range(starts[rows[j]], starts[rows[j] + 1]):
-                out[documents[e]] += weight * values[e] if values.shape[0] else weight
+            begin, end = starts[rows[j]], starts[rows[j] + 1]
+            if are_bits[rows[j]]:
+                add_where(out, entries, begin, first // 8, last // 8, weight)
+                for i in range(last // 8 * 8, last):
+                    if entries[begin + i // 32] >> (i % 32) & 1:
+                        out[i] += weight
+            else:
+                begin = place_of_document(entries, begin, end, first) if first > 0 else begin
+                end = place_of_document(entries, begin, end, last) if last < out.shape[0] else end
+                for e in range(begin, end):
+                    out[entries[e]] += weight * values[e] if values.shape[0] else weight
 
 
 @inlined
-def column_sum(values, documents, start, stop):
-    """Sum of ``values`` over ``documents[start:stop]``, in four interleaved sums that need not wait for one another."""
+def column_sum(totals, documents, n):
+    """Sum of ``totals`` over ``documents[:n]``, in four interleaved sums that need not wait for one another."""
     a = b = c = d = 0.0
-    e = start
-    while e + 3 < stop:
-        a += values[documents[e]]
-        b += values[documents[e + 1]]
-        c += values[documents[e + 2]]
-        d += values[documents[e + 3]]
+    e = 0
+    while e + 3 < n:
+        a += totals[documents[e]]
+        b += totals[documents[e + 1]]
+        c += totals[documents[e + 2]]
+        d += totals[documents[e + 3]]
         e += 4
-    while e < stop:
-        a += values[documents[e]]
+    while e < n:
+        a += totals[documents[e]]
         e += 1
     return (a + b) + (c + d)
 
 
 @inlined
-def weighted_column_sum(totals, documents, values, start, stop, squared):
-    """The same with each document's total times the feature's value, or the square of that."""
+def weighted_column_sum(totals, documents, n, values, begin, has_values, squared):
+    """The sum one after the other, of each document's total times the feature's value, or the square of that."""
     total = 0.0
-    for e in range(start, stop):
-        total += totals[documents[e]] * (values[e] ** 2 if squared else values[e])
+    for e in range(n):
+        value = values[begin + e] if has_values else 1.0
+        total += totals[documents[e]] * (value**2 if squared else value)
     return total
 
 
@@ -112,13 +167,29 @@ def collect(pairs, totals, sums, squared=False):
 @njit
 def collect_columns(pairs, totals, sums, squared):
     """As :func:`collect`."""
-    starts, documents, values, rows, labels = pairs
+    (starts, entries, values, are_bits), rows, labels = pairs
+    room = np.empty(totals.shape[1] + 8, np.int32)
     for j in range(rows.shape[0]):
-        first, last = starts[rows[j]], starts[rows[j] + 1]
+        begin, n = starts[rows[j]], column_documents(starts, entries, are_bits, rows[j], room)
         if values.shape[0]:
-            sums[j] = weighted_column_sum(totals[labels[j]], documents, values, first, last, squared)
+            has_values = not are_bits[rows[j]]
+            sums[j] = weighted_column_sum(totals[labels[j]], room, n, values, begin, has_values, squared)
         else:
-            sums[j] = column_sum(totals[labels[j]], documents, first, last)
+            sums[j] = column_sum(totals[labels[j]], room, n)
+
+
+@njit
+def fill(pairs, totals, dense):
+    """Write the totals (documents) of each pair's documents, times the values, into its row of float32 ``dense``."""
+    (starts, entries, values, are_bits), rows, _ = pairs
+    room = np.empty(totals.shape[0] + 8, np.int32)
+    for j in range(rows.shape[0]):
+        begin, has_values = starts[rows[j]], values.shape[0] > 0 and not are_bits[rows[j]]
+        for e in range(column_documents(starts, entries, are_bits, rows[j], room)):
+            i = room[e]
+            dense[j, i] = totals[i]
+            if has_values:
+                dense[j, i] *= values[begin + e]
 
 
 @njit
@@ -126,24 +197,37 @@ def sums_of_rows(starts, entries, values, lanes, sums):
     """Sum rows of ``lanes`` over the entries of each row of a sparse matrix, times its values if it has some.
 
     Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``. ``lanes`` (n, width) and ``sums`` (rows, width)
-    have a multiple of four columns.
+    have one column, or a multiple of four.
     """
     width = lanes.shape[1]
     for k in range(starts.shape[0] - 1):
         start, stop = starts[k], starts[k + 1]
-        if values.shape[0]:
-            out = sums[k]
-            out[:] = 0.0
-            for e in range(start, stop):
-                row = lanes[entries[e]]
-                for j in range(width):
-                    out[j] += values[e] * row[j]
-        else:
-            for first in range(0, width, 8):
+        for first in range(0, width, 8):
+            if values.shape[0]:
                 if first + 8 <= width:
-                    sum_eight(lanes, first, entries, start, stop, sums, k)
+                    weighted_sum_eight(lanes, first, entries, values, start, stop, sums, k)
+                elif first + 4 <= width:
+                    weighted_sum_four(lanes, first, entries, values, start, stop, sums, k)
                 else:
-                    sum_four(lanes, first, entries, start, stop, sums, k)
+                    weighted_sum_one(lanes, first, entries, values, start, stop, sums, k)
+            elif first + 8 <= width:
+                sum_eight(lanes, first, entries, values, start, stop, sums, k)
+            elif first + 4 <= width:
+                sum_four(lanes, first, entries, values, start, stop, sums, k)
+            else:
+                sum_one(lanes, first, entries, values, start, stop, sums, k)
+
+
+@njit
+def products_of_rows(starts, entries, values, lanes, products, begin, end):
+    """Write the same of the rows ``begin .. end``, each column of ``lanes`` for itself: into ``products`` (n, rows)."""
+    sums = np.empty((ROWS_OF_LANES, lanes.shape[1]))
+    for first in range(begin, end, ROWS_OF_LANES):
+        last = min(first + ROWS_OF_LANES, end)
+        sums_of_rows(starts[first : last + 1], entries, values, lanes, sums)
+        for column in range(products.shape[0]):
+            for k in range(first, last):
+                products[column, k] = sums[k - first, column]
 
 
 @inlined
@@ -171,27 +255,30 @@ def descent_sweep(pairs, order, model, moved, mean_moved, weights, network_gradi
     float
         The largest change of a coordinate, in units of |v| / λ.
     """
-    starts, documents, values, rows, labels = pairs
+    (starts, entries, values, are_bits), rows, labels = pairs
     scale = model.scale
+    room = np.empty(scale.shape[0] + 8, np.int32)
     largest = 0.0
     for j in order:
         y = labels[j]
+        begin, n = starts[rows[j]], column_documents(starts, entries, are_bits, rows[j], room)
+        has_values = values.shape[0] > 0 and not are_bits[rows[j]]
         slope, moved_y, probability = model.slope[y], moved[y], model.probabilities[y]
         v = model.gradient[j] - 2.0 * model.quadratic[j] * weights[j] - network_gradient[j]
-        for e in range(starts[rows[j]], starts[rows[j] + 1]):
-            i = documents[e]
+        for e in range(n):
+            i = room[e]
             change = slope[i] * (moved_y[i] - mean_moved[i if normalisers is None else normalisers[i]])
-            v -= change * values[e] if values.shape[0] else change
+            v -= change * values[begin + e] if has_values else change
         h = model.curvature[j] + 2.0 * (model.quadratic[j] + model.own[j])
         weight = proximal_step(weights[j] + v / h, model.upper[j] / h, model.lower[j] / h)
         step = weight - weights[j]
         if step != 0.0:
             weights[j] = weight
-            for e in range(starts[rows[j]], starts[rows[j] + 1]):
-                i = documents[e]
+            for e in range(n):
+                i = room[e]
                 change = scale[i] * step
-                if values.shape[0]:
-                    change *= values[e]
+                if has_values:
+                    change *= values[begin + e]
                 moved_y[i] += change
                 mean_moved[i if normalisers is None else normalisers[i]] += probability[i] * change
             for e in range(model.neighbour_starts[j], model.neighbour_starts[j + 1]):

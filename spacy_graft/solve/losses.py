@@ -303,7 +303,7 @@ class CandidateLoss(Loss):
 
         Pseudo-maximal and pseudo-minimal features (Johnson et al. 1999): a weight without bound does no harm.
         """
-        return any(self._is_one_sided(*column_of(active, row), scale) for row in np.unique(active.rows))
+        return any(self._is_one_sided(*active.columns.column(row), scale) for row in np.unique(active.rows))
 
     def _is_one_sided(self, candidates: np.ndarray, values: np.ndarray, scale: np.ndarray) -> bool:
         values, correct = values * scale[candidates], self.targets[0] > 0.0
@@ -327,13 +327,6 @@ class CandidateLoss(Loss):
         n_least = np.where(least == 0.0, n_without, n_at(least))
         one_sided = (n_at(largest) == n_correct).all() or (n_least == n_correct).all()
         return bool(one_sided and (least < largest).any())
-
-
-def column_of(active: Active, row: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the documents (ascending) and the values of an active feature."""
-    entries = slice(active.starts[row], active.starts[row + 1])
-    documents = active.documents[entries]
-    return documents, active.values[entries] if len(active.values) else np.ones(len(documents))
 
 
 def is_separated(targets: np.ndarray, scores: np.ndarray) -> bool:

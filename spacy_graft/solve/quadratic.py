@@ -225,7 +225,7 @@ class QuadraticModel:
     def products_before_blocks(self) -> int:
         """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
         labels, documents = self.probabilities.shape
-        n_entries = labels * self.active.starts[-1]
+        n_entries = labels * self.active.columns.n_entries
         n_squares = sum(n**2 for n in np.bincount(self.active.labels, minlength=labels) if n <= LARGEST_BLOCK)
         return int(np.clip(documents * n_squares / (BLOCK_SPEED * max(n_entries, 1)), CHEAP_PRODUCTS, SMOOTH_PRODUCTS))
 
@@ -343,8 +343,10 @@ class QuadraticFace:
         scores = model.scores_of(self.design, direction)
         curved = model.loss.hessian_product(model.probabilities, scores)
         sums = self.design.collect(curved * model.scale)
+        sums += 2.0 * self.penalty.quadratic * weights
+        sums += self.coupling.gradient(weights)
         product = Direction(
-            sums + 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights),
+            sums,
             curved.sum(axis=1),
             model.dense.collect(curved) + model.dense.penalty_gradient(direction.dense),
         )
@@ -444,12 +446,7 @@ class LabelBlocks:
         p = model.probabilities[label]
         root = np.sqrt(model.loss.variances(p)) * model.scale
         dense = np.zeros((len(members), len(root)), np.float32)
-        for column, j in zip(dense, members, strict=True):
-            entries = slice(active.starts[active.rows[j]], active.starts[active.rows[j] + 1])
-            documents = active.documents[entries]
-            column[documents] = root[documents]
-            if len(active.values):
-                column[documents] *= active.values[entries]
+        kernels.fill(active.some(members).pairs, root, dense)
         gram = (dense @ dense.T).astype(np.float64) + 2.0 * model.coupling.block(members)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
         own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])

@@ -36,6 +36,8 @@ class Restricted:
         Of the pairs that it is given.
     dense : Dense, optional
         Dense columns with the weights of these labels, which :meth:`minimise` moves too.
+    n_threads : int
+        How many make products with the columns (:class:`spacy_graft.solve.design.Design`).
     """
 
     loss: Loss
@@ -43,6 +45,7 @@ class Restricted:
     penalty: Penalty
     coupling: Coupling
     dense: Dense | None = None
+    n_threads: int = 1
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
         """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
@@ -62,7 +65,7 @@ class Restricted:
         """
         value, p = self.loss.value_and_probabilities(scores)
         penalty = self.penalty.on(active.penalty_weights)
-        design = Design(active, *scores.shape)
+        design = Design(active, len(scores), scores.shape[1], self.n_threads)
         dense = Dense.none(*scores.shape) if self.dense is None else self.dense
         for _ in range(NEWTON_STEPS):
             model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling, dense)

@@ -1,4 +1,4 @@
-"""Sums of rows in the processor's vectors.
+"""Sums of rows, and columns of bits, in the processor's vectors.
 
 The compiler keeps a sum of rows in single numbers, since it must not take several entries at once (their order is
 fixed) and does not see that the columns of a row are independent. As vectors of columns they take a third of the time,
@@ -9,30 +9,32 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-def row_sum(size: int) -> Callable[..., Any]:
-    """Make what sums so many columns of rows, for kernels."""
+def row_sum(size: int, valued: bool) -> Callable[..., Any]:
+    """Make what sums so many columns of rows, for kernels; each row times its value if asked."""
 
-    def twin(lanes, first, entries, start, stop, sums, k):
+    def twin(lanes, first, entries, values, start, stop, sums, k):
         """Write sums over ``entries[start:stop]`` of the columns from ``first`` on of ``lanes`` into row k."""
         columns = slice(first, first + size)
         sums[k, columns] = 0.0
-        for i in entries[start:stop]:
-            sums[k, columns] += lanes[i, columns]
+        for e in range(start, stop):
+            row = lanes[entries[e], columns]
+            sums[k, columns] += values[e] * row if valued else row
 
-    def typed(_, lanes, first, entries, start, stop, sums, k):
-        return types.void(lanes, types.intp, entries, types.intp, types.intp, sums, types.intp), emit
+    def typed(_, lanes, first, entries, values, start, stop, sums, k):
+        return types.void(lanes, types.intp, entries, values, types.intp, types.intp, sums, types.intp), emit
 
     def emit(context, builder, signature, arguments):
         integer, vector = context.get_value_type(types.intp), ir.VectorType(ir.DoubleType(), size)
-        _, first, _, start, stop, _, k = arguments
-        lanes, entries, sums = (
-            context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 5)
+        _, first, _, _, start, stop, _, k = arguments
+        lanes, entries, values, sums = (
+            context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 3, 6)
         )
 
         def columns(array, row):
@@ -44,10 +46,91 @@ def row_sum(size: int) -> Callable[..., Any]:
         with cgutils.for_range_slice(builder, start, stop, ir.Constant(integer, 1), integer) as (e, _):
             i = builder.sext(builder.load(builder.gep(entries.data, [e])), integer)
             row = builder.load(columns(lanes, i), align=8)
+            if valued:
+                value = builder.load(builder.gep(values.data, [e]))
+                row = builder.fmul(lanes_with(builder, value, ir.DoubleType(), size), row)
             builder.store(builder.fadd(builder.load(total), row), total)
         builder.store(builder.load(total), columns(sums, k), align=8)
 
     return twin if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-sum_four, sum_eight = row_sum(4), row_sum(8)
+sum_one, sum_four, sum_eight = (row_sum(size, valued=False) for size in (1, 4, 8))
+weighted_sum_one, weighted_sum_four, weighted_sum_eight = (row_sum(size, valued=True) for size in (1, 4, 8))
+
+
+#: The places of the bits of each byte, ascending, and how many there are.
+PLACES = np.array(
+    [[*(j for j in range(8) if byte >> j & 1), *(0,) * (8 - byte.bit_count())] for byte in range(256)], np.uint8
+)
+BIT_COUNTS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
+
+
+def lanes_with(builder, value, type_, size):
+    """A vector of one value."""
+    lane = ir.IntType(32)
+    one = builder.insert_element(ir.Constant(ir.VectorType(type_, size), ir.Undefined), value, lane(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(lane, size), [0] * size))
+
+
+def pointer_to_bytes(builder, entries, begin):
+    """Where the bytes of int32 ``entries`` are from entry ``begin`` on."""
+    return builder.bitcast(builder.gep(entries.data, [begin]), ir.IntType(8).as_pointer())
+
+
+def add_twin(sums, entries, begin, first, last, value):
+    """Add a value to ``sums[8 first : 8 last]`` where the bits that begin with ``entries[begin]`` are set."""
+    bits = np.unpackbits(entries[begin:].view(np.uint8)[first:last], bitorder="little").view(np.bool_)
+    sums[8 * first : 8 * last][bits] += value
+
+
+def add_typed(_, sums, entries, begin, first, last, value):
+    def emit(context, builder, signature, arguments):
+        sums, entries = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1))
+        _, _, begin, first, last, value = arguments
+        integer, number = context.get_value_type(types.intp), ir.DoubleType()
+        bits, values = pointer_to_bytes(builder, entries, begin), lanes_with(builder, value, number, 8)
+        with cgutils.for_range_slice(builder, first, last, integer(1), integer) as (k, _):
+            there = builder.bitcast(builder.load(builder.gep(bits, [k])), ir.VectorType(ir.IntType(1), 8))
+            place = builder.gep(sums.data, [builder.mul(k, integer(8))])
+            place = builder.bitcast(place, ir.VectorType(number, 8).as_pointer())
+            before = builder.load(place, align=8)
+            builder.store(builder.select(there, builder.fadd(before, values), before), place, align=8)
+
+    return types.void(sums, entries, types.intp, types.intp, types.intp, types.float64), emit
+
+
+def places_twin(entries, begin, end, places, counts, out):
+    """Write which bits of ``entries[begin:end]`` are set into ``out``, which has room for 8 more; returns how many."""
+    found = np.flatnonzero(np.unpackbits(entries[begin:end].view(np.uint8), bitorder="little"))
+    out[: len(found)] = found
+    return len(found)
+
+
+def places_typed(_, entries, begin, end, places, counts, out):
+    def emit(context, builder, signature, arguments):
+        entries, places, counts, out = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 3, 4, 5)
+        )
+        _, begin, end = arguments[:3]
+        integer, number, byte = context.get_value_type(types.intp), ir.IntType(32), ir.IntType(8)
+        bits, n_bytes = pointer_to_bytes(builder, entries, begin), builder.mul(builder.sub(end, begin), integer(4))
+        n_found = cgutils.alloca_once_value(builder, integer(0))
+        with cgutils.for_range_slice(builder, integer(0), n_bytes, integer(1), integer) as (k, _):
+            value = builder.zext(builder.load(builder.gep(bits, [k])), integer)
+            of_value = builder.gep(places.data, [builder.mul(value, integer(8))])
+            offsets = builder.load(builder.bitcast(of_value, ir.VectorType(byte, 8).as_pointer()), align=1)
+            base = lanes_with(builder, builder.trunc(builder.mul(k, integer(8)), number), number, 8)
+            found = builder.add(builder.zext(offsets, ir.VectorType(number, 8)), base)
+            n_before = builder.load(n_found)
+            target = builder.bitcast(builder.gep(out.data, [n_before]), ir.VectorType(number, 8).as_pointer())
+            builder.store(found, target, align=4)
+            n_more = builder.zext(builder.load(builder.gep(counts.data, [value])), integer)
+            builder.store(builder.add(n_before, n_more), n_found)
+        return builder.load(n_found)
+
+    return types.intp(entries, types.intp, types.intp, places, counts, out), emit
+
+
+add_where = add_twin if numba.config.DISABLE_JIT else intrinsic(add_typed)
+places_of_bits = places_twin if numba.config.DISABLE_JIT else intrinsic(places_typed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import BadLineError, json_object, text_lines
+from ..files import BadLineError, as_number, json_object, table_records, text_lines
 from ..messages import listed
 from .store import text_key
 
@@ -93,32 +91,6 @@ def record_lines(path: Path) -> Iterator[FileLine]:
 
 def table_lines(path: Path) -> Iterator[FileLine]:
     """The rows of a table whose first line has the labels."""
-    rows = table_rows(path)
-    _, header = next(rows, (1, []))
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
-        raise BadLineError(path, 1, f"there are several columns {listed(twice)}. Keep one of each.")
-    for number, row in rows:
-        if len(row) != len(header):
-            raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")
-        cells = dict(zip(header, row, strict=True))
+    for number, cells in table_records(path):
         cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
         yield number, cats, cells.get(TEXT_KEY)
-
-
-def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table, each with the number of its last line."""
-    # Line ends stay, so that a text may have some.
-    reader = csv.reader(line + "\n" for _, line in text_lines(path))
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
-
-
-def as_number(cell: str) -> float | str:
-    """The number in a cell; another cell as it is, for a message."""
-    try:
-        return float(cell)
-    except ValueError:
-        return cell

@@ -1,0 +1,96 @@
+"""How good a trained component is on labelled documents: scores by label, confusion matrix, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from spacy.language import Language
+from spacy.training import Example
+
+from ..messages import listed
+from ..metrics import brier, expected_calibration_error, log_loss, reliability
+from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+
+
+def confusion_matrix(labels: tuple[str, ...], examples: list[Example]) -> list[list[int]]:
+    """Count documents by gold label (rows) and predicted label (columns); those without a label are left out."""
+    counts = np.zeros((len(labels), len(labels)), int)
+    for example in examples:
+        if not any(example.reference.cats.values()):
+            continue
+        gold, predicted = (max(doc.cats, key=doc.cats.__getitem__) for doc in (example.reference, example.predicted))
+        if gold in labels:
+            counts[labels.index(gold), labels.index(predicted)] += 1
+    return [[int(count) for count in row] for row in counts]
+
+
+def metric_arrays(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> tuple[np.ndarray, ...]:
+    """Return probabilities, targets, and which targets are known: each (documents, labels).
+
+    With exclusive labels, the targets of a document without a label are unknown.
+    """
+    gold = [example.reference.cats for example in examples]
+    targets = np.array([[cats.get(label) or 0.0 for label in labels] for cats in gold])
+    known = np.array([[label in cats for label in labels] for cats in gold])
+    if exclusive:
+        known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape)
+    return np.array([[example.predicted.cats[label] for label in labels] for example in examples]), targets, known
+
+
+def calibration_metrics(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> dict[str, Any]:
+    """Return log-loss, Brier score, expected calibration error and the bins of the reliability diagram."""
+    arrays = metric_arrays(labels, examples, exclusive)
+    bins = reliability(*arrays, exclusive=exclusive)
+    return {
+        "log_loss": log_loss(*arrays, exclusive=exclusive),
+        "brier": brier(*arrays, exclusive=exclusive),
+        "expected_calibration_error": expected_calibration_error(bins),
+        "reliability": [asdict(one_bin) for one_bin in bins],
+    }
+
+
+def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
+    """Return all metrics as plain values.
+
+    Parameters
+    ----------
+    nlp : Language
+        The pipeline, which predicts the texts of the examples.
+    component : TextCatGraft
+        Its trained component.
+    examples : iterable of Example
+        Annotated in ``doc.cats``.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples, or none has a label of the component.
+    """
+    examples = list(examples)
+    known = set(component.labels)
+    if not any(known & example.reference.cats.keys() for example in examples):
+        found = {label: None for example in examples for label in example.reference.cats}
+        raise ValueError(
+            f"None of the {len(examples)} documents has a label of the component {component.name!r}. Its labels: "
+            f"{listed(component.labels)}; those of the documents: {listed(found)}."
+        )
+    predicted = nlp.pipe(example.reference.text for example in examples)
+    scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
+    scores = component.score(scored)
+    report = component.report
+    metrics: dict[str, Any] = {
+        "documents": len(examples),
+        "macro_f": scores["cats_macro_f"],
+        "micro_f": scores["cats_micro_f"],
+        **calibration_metrics(component.labels, scored, component.exclusive),
+        "by_label": scores["cats_f_per_type"],
+        "report": report.to_dict() if report else None,
+    }
+    if component.exclusive:
+        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion_matrix(component.labels, scored)}
+    if isinstance(component, TextCatGraftMultilabel):
+        metrics["thresholds"] = component.thresholds
+    return metrics

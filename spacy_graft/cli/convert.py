@@ -1,0 +1,234 @@
+"""``convert``: labelled texts from one form into another."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files import json_text, writing, writing_folder
+from ..messages import listed
+from .common import CommandError, blank_pipeline, print_message
+from .inputs import CORPUS_HELP, JSONL_SUFFIXES, IdFieldOption, LabelFieldOption, TextFieldOption
+from .progress import status_line, with_count
+
+if TYPE_CHECKING:
+    from ..pipeline.reader import JsonlCorpus
+
+EXAMPLES = """
+spacy-graft convert reviews.csv reviews.jsonl
+spacy-graft convert train.jsonl.gz train.spacy --lang de
+spacy-graft convert texts train.jsonl
+spacy-graft convert train.spacy train.tsv --label-field topic
+"""
+#: Endings of the names of tables, and what separates their cells.
+TABLES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+
+
+def convert_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help=CORPUS_HELP)],
+    output: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", help="File that ends in .jsonl, .csv, .tsv (.gz as well) or .spacy, or name of a new folder."
+        ),
+    ],
+    text_field: TextFieldOption = "text",
+    label_field: LabelFieldOption = "label",
+    id_field: IdFieldOption = "id",
+    lang: Annotated[
+        str, typer.Option(metavar="CODE", help="Language of the tokenizer that makes spaCy's documents.")
+    ] = "en",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Convert labelled texts: JSON lines, CSV, TSV, spaCy's documents and folders of texts, either way.
+
+    IN is told by its content, OUT by its name; a folder gets a folder for each label. Texts and labels stay what they
+    are. Tables have labels that are not a single one as JSON. Documents of spaCy keep the id besides, folders nothing.
+    """
+    from .corpora import labelled_corpus
+
+    write = writer_of(output, lang, id_field)
+    check_overwriting(source, output, force)
+    corpus = labelled_corpus(source, text_field, label_field)
+    with status_line("Checking the texts") as update:
+        summary = Summary.of(corpus, update)
+        if not summary.n_documents:
+            raise CommandError(f"{source} has no documents.")
+        write(ConvertedTexts(corpus, summary, update), Path(output))
+    print_message(f"Wrote {output}: {summary.n_documents:,} documents, labels {listed(corpus.labels)}.")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a first reading tells of a corpus.
+
+    Attributes
+    ----------
+    n_documents : int
+    keys : list of str
+        All keys, in the order of their first appearance.
+    is_exclusive : bool
+        Whether each document has one label.
+    """
+
+    n_documents: int
+    keys: list[str]
+    is_exclusive: bool
+
+    @classmethod
+    def of(cls, corpus: JsonlCorpus, update: Callable[[str], None]) -> Summary:
+        """Read and check a corpus."""
+        n_documents, is_exclusive, keys = 0, True, dict[str, None]()
+        labels = corpus.labels
+        for number, record in with_count(corpus.records(), update, "documents checked"):
+            n_documents += 1
+            keys |= dict.fromkeys(record)
+            is_exclusive = is_exclusive and len(corpus.positive(number, record)) == 1
+        return cls(n_documents, list(keys), is_exclusive and bool(labels))
+
+
+@dataclass(frozen=True)
+class ConvertedTexts:
+    """The records of a corpus, read again each time.
+
+    Attributes
+    ----------
+    corpus : JsonlCorpus
+    summary : Summary
+    update : callable
+        Changes the text of the status line.
+    """
+
+    corpus: JsonlCorpus
+    summary: Summary
+    update: Callable[[str], None]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for number, record in with_count(self.corpus.records(), self.update, "documents written"):
+            yield record | {self.label_key: self.plain_labels(number, record)}
+
+    @property
+    def label_key(self) -> str:
+        """The key of the labels."""
+        assert self.corpus.label_field is not None
+        return self.corpus.label_field
+
+    def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
+        """The labels of a document: those that are 1 if the others are 0, one of them if all documents have one."""
+        value, exclusive = record[self.label_key], self.summary.is_exclusive
+        if isinstance(value, dict):
+            if not {*value.values()} <= {0, 1} or not (exclusive or value.keys() == set(self.corpus.labels)):
+                return value
+            value = sorted(self.corpus.positive(number, record))
+        return value[0] if exclusive and isinstance(value, list) else value
+
+
+Writer = Callable[[ConvertedTexts, Path], None]
+
+
+def writer_of(output: str, lang: str, id_field: str) -> Writer:
+    """What writes a file of that name, or a folder; a CommandError if there is no such form."""
+    name = output.lower()
+    if name.endswith(JSONL_SUFFIXES):
+        return write_jsonl
+    for suffix, delimiter in TABLES.items():
+        if name.endswith(suffix):
+            return lambda texts, path: write_table(texts, path, delimiter)
+    if name.endswith(".spacy"):
+        return lambda texts, path: write_docs(texts, path, lang, id_field)
+    if Path(output).suffix and not output.endswith("/"):
+        raise CommandError(
+            f"{output} must end in {', '.join((*JSONL_SUFFIXES, *TABLES, '.spacy'))}. For a folder of texts, give a "
+            f"name without an ending, or one that ends in /."
+        )
+    return write_texts
+
+
+def check_overwriting(source: str, output: str, force: bool) -> None:
+    """Raise a CommandError if the output is there and must stay."""
+    path = Path(output)
+    if path.exists() and path.resolve() == Path(source).resolve():
+        raise CommandError(f"IN and OUT are both {source}. Give another name.")
+    if path.is_dir():
+        raise CommandError(f"{output} is a folder, which is not replaced. Give the name of a new one.")
+    if path.exists() and not force:
+        raise CommandError(f"{output} exists. Use --force to replace it.")
+
+
+def write_jsonl(texts: ConvertedTexts, path: Path) -> None:
+    """Write JSON lines with all keys."""
+    with writing(path) as file:
+        file.writelines(f"{json_text(record)}\n".encode() for record in texts)
+
+
+def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
+    """Write a table with a column for each key."""
+    from ..pipeline.contents import cell_of_labels
+
+    keys = texts.summary.keys
+    with writing(path) as file, as_text(file) as lines:
+        rows = csv.writer(lines, delimiter=delimiter)
+        rows.writerow(keys)
+        for record in texts:
+            cells = {key: value if isinstance(value, str) else json_text(value) for key, value in record.items()}
+            cells[texts.label_key] = cell_of_labels(record[texts.label_key])
+            rows.writerow([cells.get(key, "") for key in keys])
+
+
+@contextmanager
+def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
+    """A text file over a binary one, which stays open."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    yield text
+    text.detach()
+
+
+def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> None:
+    """Write spaCy's documents, with their ids if they have some."""
+    from spacy.tokens import DocBin
+
+    corpus = texts.corpus
+    if id_field in texts.summary.keys:
+        corpus.id_field = id_field
+    report_left_out(texts, {corpus.text_field, texts.label_key, id_field})
+    docs = DocBin(store_user_data=True)
+    for example in with_count(corpus(blank_pipeline(lang)), texts.update, "documents written"):
+        docs.add(example.reference)
+    with writing(path) as file:
+        file.write(docs.to_bytes())
+
+
+def write_texts(texts: ConvertedTexts, path: Path) -> None:
+    """Write a folder with a folder for each label, and in it a file for each text."""
+    if not texts.summary.is_exclusive:
+        raise CommandError(
+            "A folder of texts has one label for each text, but here a text has several, or none. Write another form."
+        )
+    report_left_out(texts, {texts.corpus.text_field, texts.label_key})
+    digits = len(str(texts.summary.n_documents))
+    with writing_folder(path) as folder:
+        for number, record in enumerate(texts, start=1):
+            label = folder / checked_folder(record[texts.label_key])
+            label.mkdir(parents=True, exist_ok=True)
+            (label / f"{number:0{digits}}.txt").write_bytes(record[texts.corpus.text_field].encode())
+
+
+def checked_folder(label: Any) -> PurePosixPath:
+    """The folder of a label, in which / makes a folder within another; a CommandError if there can be none."""
+    folder = PurePosixPath(label if isinstance(label, str) else "")
+    if folder.as_posix() != label or folder.is_absolute() or any(part.startswith(".") for part in folder.parts):
+        raise CommandError(f"The label {label!r} cannot be the name of a folder. Write another form.")
+    return folder
+
+
+def report_left_out(texts: ConvertedTexts, written: set[str]) -> None:
+    """Say which keys have no place in the output."""
+    if left_out := [key for key in texts.summary.keys if key not in written]:
+        print_message(f"Left out, since the output has no place for it: {listed(left_out)}.")

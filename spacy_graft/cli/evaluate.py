@@ -1,0 +1,197 @@
+"""``evaluate``: the scores of a trained pipeline on labelled texts."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files import json_text, writing
+from .common import (
+    CommandError,
+    ComponentOption,
+    FormatOption,
+    ModelArgument,
+    add_row,
+    load_pipeline,
+    make_table,
+    print_json,
+    print_message,
+    print_tables,
+    wants_table,
+)
+from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
+from .progress import status_line, with_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+EXAMPLES = """
+spacy-graft evaluate model/model-best test.jsonl
+spacy-graft evaluate model/model-best test.csv --text-field review --label-field stars
+spacy-graft evaluate model/model-best test.spacy --output metrics/test.json
+"""
+#: Largest number of labels whose confusion matrix fits a terminal.
+MAX_MATRIX_LABELS = 13
+#: Reliability bars: width in characters, accuracy, confidence.
+BAR_WIDTH, ACCURACY_BAR, CONFIDENCE_MARK = 32, "█", "┃"
+#: The reliability diagram, in the folder of the metrics.
+DIAGRAM = "reliability.png"
+
+
+def evaluate_command(
+    model: ModelArgument,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=CORPUS_HELP)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSON file for the metrics; reliability.png is written to the same folder if matplotlib is installed.",
+        ),
+    ] = None,
+    text_field: TextFieldOption = "text",
+    label_field: LabelFieldOption = "label",
+    format: FormatOption = None,
+    component: ComponentOption = None,
+) -> None:
+    """Evaluate a trained pipeline on labelled texts.
+
+    Prints precision, recall and F1 by label, the confusion matrix, and how well the probabilities are calibrated.
+    """
+    from ..checks.evaluation import evaluate
+    from .corpora import labelled_corpus
+
+    reader = labelled_corpus(data, text_field, label_field)
+    nlp, graft = load_pipeline(model, component)
+    with status_line("Reading the documents") as update:
+        examples = list(with_count(reader(nlp), update, "documents read"))
+        if not examples:
+            raise CommandError(f"{data} has no documents.")
+        update(f"Predicting {len(examples):,} documents")
+        metrics = evaluate(nlp, graft, examples)
+    if output is not None:
+        write_metrics(metrics, output)
+    if wants_table(format):
+        print_tables(*metric_tables(metrics))
+    else:
+        print_json(metrics, indent=2)
+
+
+def write_metrics(metrics: dict[str, Any], output: Path) -> None:
+    """Write the metrics as JSON, and beside them the reliability diagram if it can be drawn."""
+    with writing(output) as file:
+        file.write(f"{json_text(metrics, indent=2)}\n".encode())
+    image = reliability_diagram(metrics)
+    if image is None:
+        print_message(f'{DIAGRAM} is not written: it needs matplotlib. python -m pip install "spacy-graft[plots]"')
+        return
+    with writing(output.with_name(DIAGRAM)) as file:
+        file.write(image)
+
+
+def metric_tables(metrics: dict[str, Any]) -> Iterator[RenderableType]:
+    """Yield the tables and a summary."""
+    yield score_table(metrics)
+    if "confusion" in metrics:
+        yield confusion_table(metrics)
+    yield calibration_table(metrics)
+    yield summary(metrics)
+
+
+def score_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of precision, recall and F1 by label."""
+    headings = ("precision", "recall", "F1")
+    table = make_table("Scores by label", "label", *headings, numbers=headings)
+    for label, scores in metrics["by_label"].items():
+        add_row(table, label, *(f"{scores[key]:.3f}" for key in ("p", "r", "f")))
+    return table
+
+
+def confusion_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of the confusion matrix; with many labels, of the most frequent errors."""
+    labels, counts = metrics["confusion"]["labels"], metrics["confusion"]["counts"]
+    if len(labels) > MAX_MATRIX_LABELS:
+        return frequent_errors(labels, counts)
+    numbers = [str(number) for number, _ in enumerate(labels, start=1)]
+    table = make_table("Confusion matrix", "", "gold \\ predicted", *numbers, numbers=numbers)
+    table.padding = (0, 0)
+    for column in table.columns[2:]:
+        column.min_width = 3
+    for number, label, row in zip(numbers, labels, counts, strict=True):
+        add_row(table, number, label, *(str(count) if count else "." for count in row))
+    return table
+
+
+def frequent_errors(labels: list[str], counts: list[list[int]]) -> Table:
+    """Make a table of the most frequent pairs of different gold and predicted labels."""
+    pairs = [(-counts[i][j], i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and counts[i][j]]
+    table = make_table("Most frequent errors", "gold", "predicted", "documents", numbers=["documents"])
+    for count, gold, predicted in sorted(pairs)[:MAX_MATRIX_LABELS]:
+        add_row(table, labels[gold], labels[predicted], -count)
+    return table
+
+
+def calibration_table(metrics: dict[str, Any]) -> Table:
+    """Make a table of the accuracy of predictions by confidence: a reliability diagram in text."""
+    from rich.text import Text
+
+    numbers, bars = ("count", "mean", "accuracy"), f"accuracy {ACCURACY_BAR}, confidence {CONFIDENCE_MARK}"
+    table = make_table("Calibration", "confidence", *numbers, bars, numbers=numbers)
+    for one_bin in metrics["reliability"]:
+        if one_bin["count"]:
+            confidence, accuracy = one_bin["confidence"], one_bin["accuracy"]
+            bounds, shares = f"{one_bin['low']:.1f}–{one_bin['high']:.1f}", (f"{confidence:.3f}", f"{accuracy:.3f}")
+            add_row(table, bounds, f"{one_bin['count']:,.0f}", *shares, Text(bar(accuracy, confidence)))
+    return table
+
+
+def bar(length: float, mark: float) -> str:
+    """Return a bar with a mark; length and mark are fractions of the width."""
+    cells = [ACCURACY_BAR if k < round(length * BAR_WIDTH) else " " for k in range(BAR_WIDTH)]
+    cells[min(int(mark * BAR_WIDTH), BAR_WIDTH - 1)] = CONFIDENCE_MARK
+    return "".join(cells)
+
+
+def reliability_diagram(metrics: dict[str, Any]) -> bytes | None:
+    """Plot the reliability diagram; None if matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    bins = [one_bin for one_bin in metrics["reliability"] if one_bin["count"]]
+    figure = Figure(figsize=(4.5, 5.5), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    above.plot([0, 1], [0, 1], color="0.7", linestyle="--")
+    confidence, accuracy = ([one_bin[key] for one_bin in bins] for key in ("confidence", "accuracy"))
+    above.plot(confidence, accuracy, marker="o", clip_on=False)
+    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="accuracy")
+    above.set_title(f"expected calibration error {metrics['expected_calibration_error']:.3f}")
+    lows, counts = ([one_bin[key] for one_bin in metrics["reliability"]] for key in ("low", "count"))
+    below.bar(lows, counts, width=1 / len(lows), align="edge", edgecolor="white")
+    below.set(xlabel="confidence", ylabel="predictions")
+    image = BytesIO()
+    figure.savefig(image, format="png", dpi=150)
+    return image.getvalue()
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """Return a few lines about the scores and the model."""
+    report = metrics["report"]
+    lines = [
+        f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f} on {metrics['documents']:,} documents\n"
+        f"log-loss {metrics['log_loss']:.3f}, Brier score {metrics['brier']:.3f}, "
+        f"expected calibration error {metrics['expected_calibration_error']:.3f}"
+    ]
+    if report:
+        gap = report["relative_gap"]
+        lines.append(
+            f"L1 strength {report['l1']:.4g} ({report['l1_ratio']:.4f} of l1_max)\n"
+            f"{report['n_active']:,} features of {report['n_columns']:,} distinct columns\n"
+            f"duality gap {'not known' if gap is None else f'{gap:.1e}'}, relative to the objective at zero weights"
+        )
+    return "\n".join(lines)

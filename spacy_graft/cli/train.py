@@ -1,0 +1,269 @@
+"""``train``: spaCy's training with a config that ships, filled in."""
+
+from __future__ import annotations
+
+import configparser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..files import writing
+from ..messages import listed
+from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, refuse_options
+from .distil import check_output
+from .init_config import reader_settings
+from .inputs import CORPUS_HELP
+from .progress import status_line, with_count
+from .syntax import load_syntax, sourced_components, with_syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from thinc.api import Config
+
+    from ..pipeline.reader import JsonlCorpus
+
+EXAMPLES = """
+spacy-graft train train.jsonl --dev dev.jsonl --output model
+spacy-graft train reviews.csv --text-field review --label-field stars --lang de
+spacy-graft train train.jsonl --config default --syntax en_core_web_sm
+spacy-graft train train.jsonl --config network --paths.unlabelled more.jsonl
+spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 500
+"""
+#: What a training writes into its folder, besides the pipelines.
+CONFIG_FILE, BEST = "config.cfg", "model-best"
+READER = "spacy_graft.JsonlCorpus.v1"
+#: Paths without which a file is looked for where it is by default.
+OPTIONAL_PATHS = ("lexicon",)
+#: Factories and scorers of components, of exclusive and of independent labels.
+EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
+MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
+
+
+def train_command(
+    context: typer.Context,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=CORPUS_HELP)],
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Labelled texts to choose the model on. By default a tenth of DATA, the same one every time: of each "
+            "set of labels one document in ten.",
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the pipelines and the config.")] = Path(
+        "model"
+    ),
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="CONFIG",
+            help="A config for `spacy train`, or the name of one that ships, such as default or network.",
+        ),
+    ] = "ngrams",
+    lang: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Language of the texts. By default that of the config: English.")
+    ] = None,
+    exclusive: Annotated[
+        bool | None,
+        typer.Option(
+            "--exclusive/--multilabel",
+            help="Whether each text has exactly one label, or any number. By default as it is in DATA; in a config of "
+            "your own, as it is there.",
+        ),
+    ] = None,
+    syntax: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Pipeline to take syntax from, for configs that have some.")
+    ] = None,
+    code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
+    text_field: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Key of the text in JSON lines; column in tables.  [default: text]"),
+    ] = None,
+    label_field: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Key of the labels in JSON lines; column in tables.  [default: label]"),
+    ] = None,
+) -> None:
+    """Train a pipeline on labelled texts.
+
+    This is `python -m spacy train` with a config that ships, filled in. FOLDER gets that config (config.cfg), the best
+    pipeline on dev (model-best) and the last one (model-last). --section.setting VALUE overrides a setting.
+    """
+    from spacy.cli._util import import_code
+    from spacy.cli.train import train
+
+    check_overrides(context.args)
+    check_output(output)
+    check_no_pipeline(output)
+    import_code(code)
+    settings, is_shipped = read_training_config(config, context.args)
+    if not is_shipped:
+        refuse_options(context, "exclusive", why=f"with {config}: change its component instead")
+    component = graft_section(settings, config)
+    fill_corpora(settings, data, dev, {"text_field": text_field, "label_field": label_field})
+    if lang is not None:
+        settings["nlp"]["lang"] = lang
+    blank_pipeline(settings["nlp"]["lang"])
+    settings = fill_syntax(settings, config, syntax)
+    check_files(settings, component, config)
+    is_single_label = are_exclusive(opened_corpora(settings))
+    if is_shipped:
+        set_kind(settings["components"][component], is_single_label if exclusive is None else exclusive)
+        settings["training"]["logger"]["progress_bar"] = True
+    path = output / CONFIG_FILE
+    with writing(path) as file:
+        file.write(f"{settings.to_str(interpolate=False)}\n".encode())
+    train(path, output)
+    print_message(f"Wrote {output / BEST}. To measure it on other texts: spacy-graft evaluate {output / BEST} DATA")
+
+
+def check_no_pipeline(output: Path) -> None:
+    """Raise a CommandError if the folder is a pipeline itself."""
+    if is_pipeline(output):
+        raise CommandError(f"{output} is a pipeline. Give another folder, in which pipelines are written.")
+
+
+def shipped_configs() -> dict[str, Path]:
+    """The configs that ship, by name. An installed package has them inside, a clone beside it."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    folder = inside if inside.is_dir() else package.parent / "configs"
+    return {path.stem: path for path in sorted(folder.glob("*.cfg"))}
+
+
+def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]:
+    """Read a config with overridden settings; also returns whether it ships."""
+    from spacy.cli._util import parse_config_overrides
+    from spacy.util import load_config
+
+    shipped = shipped_configs()
+    path = shipped.get(name, Path(name))
+    if not path.is_file():
+        raise CommandError(f"There is no config {name}: it is neither a file nor one of {listed(shipped)}.")
+    try:
+        config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=False)
+    except (ValueError, configparser.Error) as error:
+        raise CommandError(f"{path}: {error}") from error
+    if missing := [section for section in ("paths", "nlp", "components", "training") if section not in config]:
+        raise CommandError(
+            f"{path} has no section {listed(missing)}. spacy-graft init-config writes a complete config."
+        )
+    return config, path.resolve() in {known.resolve() for known in shipped.values()}
+
+
+def graft_section(config: Config, name: str) -> str:
+    """The name of the first graft component of a config; a CommandError if it has none."""
+    for component, section in config["components"].items():
+        if section.get("factory") in (EXCLUSIVE[0], MULTILABEL[0]):
+            return str(component)
+    raise CommandError(f"The config {name} trains no component {EXCLUSIVE[0]} or {MULTILABEL[0]}.")
+
+
+def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, str | None]) -> None:
+    """Set what is read, and how. Other readers than that of the package are replaced: they do not read all of it."""
+    for path in (data, *(() if dev is None else (dev,))):
+        if not Path(path).exists():
+            raise CommandError(f"There is no file or folder {path}.")
+    config["paths"].update(train=data, dev=data if dev is None else dev)
+    corpora = config.setdefault("corpora", {})
+    for split in ("train", "dev"):
+        section = corpora.get(split, {})
+        if section.get("@readers") != READER:
+            section = reader_settings(split) | {"lazy": False}
+        given = {key: field for key, field in fields.items() if field is not None}
+        section |= {"path": f"${{paths.{split}}}", **given}
+        if dev is None:
+            section["part"] = split
+        corpora[split] = section
+        config["training"][f"{split}_corpus"] = f"corpora.{split}"
+
+
+def check_files(config: Config, component: str, name: str) -> None:
+    """Raise a CommandError if what the component is initialized with needs a file that is not given or not there."""
+    for section in config.get("initialize", {}).get("components", {}).get(component, {}).values():
+        # Folders, such as that of an index, are made.
+        if not isinstance(section, dict) or "path" not in section:
+            continue
+        value = section["path"]
+        key = str(value).removeprefix("${paths.").removesuffix("}")
+        if value != f"${{paths.{key}}}" or key in OPTIONAL_PATHS:
+            continue
+        path = config["paths"].get(key)
+        if path is None:
+            raise CommandError(f"The config {name} needs a file: --paths.{key} FILE.")
+        if not Path(path).exists():
+            raise CommandError(f"There is no file or folder {path}, which --paths.{key} names.")
+
+
+def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
+    """The readers of a config, after saying what they read."""
+    from spacy.util import registry
+
+    settings = config.interpolate()["corpora"]
+    readers: dict[str, JsonlCorpus] = {
+        split: registry.resolve({"_": settings[split]})["_"] for split in ("train", "dev")
+    }
+    for path, content in {str(reader.path): reader.content for reader in readers.values()}.items():
+        print_message(f"{path} is read as {content}.")
+    return readers
+
+
+def are_exclusive(corpora: dict[str, JsonlCorpus]) -> bool:
+    """Read and check the corpora; return whether each training document has exactly one label."""
+    counts, exclusive = {}, True
+    for split, corpus in corpora.items():
+        with status_line(f"Checking {corpus.path}") as update:
+            singles = [is_single(labels) for labels in with_count(label_values(corpus), update, "documents checked")]
+        if not singles:
+            raise CommandError(f"{corpus.path} has no documents.")
+        counts[split] = len(singles)
+        exclusive = exclusive and (split == "dev" or all(singles))
+    held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
+    print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
+    return exclusive
+
+
+def label_values(corpus: JsonlCorpus) -> Iterator[Any]:
+    """Yield what each document has for labels."""
+    key = corpus.label_field
+    return ([] if key is None else record[key] for _, record in corpus.records())
+
+
+def is_single(labels: str | list[str] | dict[str, float]) -> bool:
+    """Whether labels are one, or targets that sum to 1."""
+    from ..pipeline.targets import SUM_TOLERANCE
+
+    if isinstance(labels, dict):
+        return abs(sum(labels.values()) - 1.0) <= SUM_TOLERANCE
+    return isinstance(labels, str) or len(labels) == 1
+
+
+def set_kind(section: dict[str, Any], exclusive: bool) -> None:
+    """Make a component one of exclusive or of independent labels."""
+    print_message(f"Labels are {'exclusive' if exclusive else 'independent'}.")
+    factory, scorer = EXCLUSIVE if exclusive else MULTILABEL
+    section["factory"] = factory
+    section["scorer"] = {"@scorers": scorer}
+
+
+def fill_syntax(config: Config, name: str, syntax: str | None) -> Config:
+    """The config with the components of a syntax pipeline, if it has some."""
+    if not sourced_components(config):
+        if syntax is not None:
+            print_message(f"The config {name} has no features of syntax: --syntax {syntax} is not used.")
+        return config
+    if syntax is None:
+        syntax = config["paths"].get("syntax")
+    if syntax is None:
+        raise CommandError(
+            f"The config {name} has features of syntax, from a pipeline that sets parts of speech and dependencies: "
+            f"give one with --syntax, or train without syntax: --config ngrams."
+        )
+    try:
+        return with_syntax(config, syntax, load_syntax(syntax, config["nlp"]["lang"]))
+    except CommandError as error:
+        raise CommandError(
+            f"{error} Give another pipeline with --syntax, or train without: --config ngrams."
+        ) from error

@@ -1,0 +1,196 @@
+"""Model cards: what a model is for, what it was trained on, what it reads, and how good it is, in Markdown.
+
+They are kept as ``notes`` of the pipeline's metadata, which ``spacy package`` prints in the README of a package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from spacy.language import Language
+
+from ..explain.features import Feature
+from ..messages import printable
+from .components import graft_components
+from .notes import MARK, has_own_notes
+from .textcat import TextCatGraft, TextCatGraftMultilabel
+
+if TYPE_CHECKING:
+    from .dataset_scores import DatasetScores, Estimate
+
+#: Labels whose features and scores are listed, and features for and against each.
+SHOWN_LABELS, SHOWN_FEATURES = 30, 5
+FOR_TEXTS_LIKE_THESE = """\
+It is meant for texts like those that it was trained on, in their language. Its probabilities say little about other
+texts: score it on a sample of your own before you use it. It does not see what its features do not name, such as the
+order of words beyond its n-grams, and what a text means is not known to it. Features can be proxies of what must not
+decide, such as names of people: read the list below, and deny those (`spacy-graft edit`). A decision about people
+should not rest on it alone."""
+
+
+def add_card(nlp: Language) -> None:
+    """Write the cards of a pipeline's trained components into the notes of its metadata, unless it has others."""
+    if not has_own_notes(nlp):
+        cards = [model_card(component) for component in graft_components(nlp).values() if component.is_initialized]
+        nlp.meta["notes"] = "\n\n".join([MARK, *cards])
+
+
+def package_readme(nlp: Language, component: TextCatGraft, scores: DatasetScores | None, source: str) -> str:
+    """The README that ``spacy package`` would write, with the card of a component and its scores on a data set.
+
+    Parameters
+    ----------
+    nlp : Language
+    component : TextCatGraft
+    scores : DatasetScores, optional
+    source : str
+        Name of the data set.
+    """
+    from spacy.cli.package import generate_readme
+
+    cards = [nlp.meta["notes"]] if has_own_notes(nlp) else []
+    cards.append(model_card(component))
+    if scores is not None:
+        cards.append(scores_section(scores, source))
+    return generate_readme({**nlp.meta, "notes": "\n\n".join(cards)}) + "\n"
+
+
+def model_card(component: TextCatGraft) -> str:
+    """What is known of a trained component without further documents."""
+    sections = {
+        "Intended use": intended_use(component),
+        "Training data": training_section(component),
+        "Features": features_section(component),
+        "Certificate": certificate(component),
+        "Calibration": calibration(component),
+    }
+    body = "\n\n".join(f"#### {title}\n\n{text}" for title, text in sections.items())
+    return f"### Model card of {code(component.name)}\n\n{body}"
+
+
+def intended_use(component: TextCatGraft) -> str:
+    """What the component says of a text."""
+    labels, count = listed_first(component.labels), len(component.labels)
+    says = f"one of {count} labels" if component.exclusive else f"any number of {count} labels"
+    return f"A sparse linear classifier that gives each text {says}: {labels}.\n\n{FOR_TEXTS_LIKE_THESE}"
+
+
+def training_section(component: TextCatGraft) -> str:
+    """Numbers of documents."""
+    report = component.report
+    if report is None:
+        return "Not known: the weights were not trained by spacy-graft."
+    held_out = (
+        f" The model was chosen by {report.n_held_out:,} of them, and then trained on all." if report.n_held_out else ""
+    )
+    return f"{report.n_documents:,} labelled documents.{held_out} Sources and licence are in the table above, if known."
+
+
+def features_section(component: TextCatGraft) -> str:
+    """How many features there are, and which decide most."""
+    features, report = component.features(), component.report
+    kinds = Counter(feature.kind for feature in features).most_common()
+    by_kind = ", ".join(f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in kinds)
+    if not features:
+        return "The model has no features: it predicts the same for all texts."
+    of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
+    left_out = report.left_out if report is not None else []
+    without = f" Blocks that held-out documents did not need: {listed_first(left_out)}." if left_out else ""
+    rows = [
+        (code(label), named(features, label, 1.0), named(features, label, -1.0))
+        for label in component.labels[:SHOWN_LABELS]
+    ]
+    table = markdown_table(("Label", "Features for it", "Features against it"), rows)
+    return (
+        f"{len(features):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n{table}"
+    )
+
+
+def named(features: Sequence[Feature], label: str, sign: float) -> str:
+    """The features with weights of a sign that have the largest effects on a label."""
+    found = sorted((f for f in features if sign * f.weights[label] > 0.0), key=lambda f: -f.effects[label])
+    return ", ".join(f"{code(f.text)} {f.weights[label]:+.2f}" for f in found[:SHOWN_FEATURES])
+
+
+def certificate(component: TextCatGraft) -> str:
+    """How far the weights can be from the optimum."""
+    report = component.report
+    if report is None or not isfinite(report.duality_gap):
+        return "The distance of the weights from the optimum of the training objective is not known."
+    first = (
+        f"The training objective is at most {report.duality_gap:.2g} nats above its optimum over the whole feature "
+        f"space ({report.relative_gap:.1e} of the objective at zero weights; L1 strength {report.l1:.4g}, "
+        f"{report.l1_ratio:.4f} of the smallest one whose model is empty)."
+    )
+    if report.refit is not None:
+        first += f" The weights of the features found were then fitted again under an L2 penalty of {report.refit:g}."
+    return first
+
+
+def calibration(component: TextCatGraft) -> str:
+    """What is known of the probabilities."""
+    report, parts = component.report, []
+    if report is not None and report.log_loss is not None:
+        error = "" if report.log_loss_error is None else f" ± {1.96 * report.log_loss_error:.3f} (95% interval)"
+        parts.append(f"Log-loss {report.log_loss:.3f}{error} on the documents that the model was chosen by.")
+    if report is not None and report.temperature != 1.0:
+        parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on these documents.")
+    if isinstance(component, TextCatGraftMultilabel):
+        thresholds = ", ".join(
+            f"{code(label)} {component.thresholds[label]:.2f}" for label in component.labels[:SHOWN_LABELS]
+        )
+        parts.append(f"A label is predicted from its threshold: {thresholds}.")
+    return " ".join(parts) or "Not known: no documents were held out."
+
+
+def scores_section(scores: DatasetScores, source: str) -> str:
+    """Scores on a data set, with intervals."""
+    quality = scores.quality
+    total = markdown_table(
+        ("Score", "Value", "95% interval"),
+        [
+            ("Accuracy", *percentages(scores.accuracy)),
+            ("Macro-F1", *percentages(scores.macro_f)),
+            ("Log-loss", f"{scores.log_loss.value:.3f}", f"{scores.log_loss.low:.3f} to {scores.log_loss.high:.3f}"),
+            ("Brier score", f"{quality.brier:.3f}", ""),
+            ("Expected calibration error", f"{quality.expected_calibration_error:.3f}", ""),
+        ],
+    )
+    by_label = markdown_table(
+        ("Label", "Documents", "Precision", "95% interval", "Recall", "95% interval"),
+        [
+            (code(label), f"{found.n_documents:,}", *percentages(found.precision), *percentages(found.recall))
+            for label, found in list(scores.labels.items())[:SHOWN_LABELS]
+        ],
+    )
+    return f"#### Scores on {code(source)}, {scores.n_documents:,} documents\n\n{total}\n\n{by_label}"
+
+
+def percentages(estimate: Estimate | None) -> tuple[str, str]:
+    """An estimate and its interval."""
+    if estimate is None:
+        return "n/a", ""
+    return f"{estimate.value:.1%}", f"{estimate.low:.1%} to {estimate.high:.1%}"
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [columns, ["---"] * len(columns), *rows])
+
+
+def listed_first(names: Sequence[str]) -> str:
+    """Names, of many the first ones."""
+    more = f" and {len(names) - SHOWN_LABELS:,} more" if len(names) > SHOWN_LABELS else ""
+    return ", ".join(map(code, names[:SHOWN_LABELS])) + more
+
+
+def code(text: str) -> str:
+    """A name as Markdown that shows every character of it, also in a table."""
+    shown = printable(text).replace("|", "\\|")
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown}{space}{fence}"

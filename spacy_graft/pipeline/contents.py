@@ -1,0 +1,246 @@
+"""What labelled corpora are stored as: JSON lines, tables, spaCy's documents or folders of texts, told by content.
+
+Whatever it is, a corpus is read as *records*: numbered objects with a text, labels and other keys.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
+
+from ..files import BadLineError, as_number, decoded_line, json_object, numbered_lines, table_records
+from ..messages import listed
+from .targets import ID_KEY, WEIGHT_KEY
+
+#: The number of a line, document or text, and its object.
+Record = tuple[int, dict[str, Any]]
+#: Keys of the id and the weight of documents of spaCy, where the reader asks for none.
+ID_FIELD, WEIGHT_FIELD = "id", "weight"
+#: How a file of spaCy's documents begins: they are compressed by zlib.
+DOCBIN_START = b"x\x9c"
+#: Endings of the names of tables. What separates their cells is seen in the first line.
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
+
+
+class Form(StrEnum):
+    """What a corpus is stored as."""
+
+    jsonl = "JSON lines"
+    table = "table"
+    docs = "documents of spaCy"
+    texts = "a folder of texts"
+
+
+#: What is counted in messages.
+UNITS = {Form.jsonl: "line", Form.table: "line", Form.docs: "document", Form.texts: "text"}
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is in a file or a folder.
+
+    Attributes
+    ----------
+    form : Form
+    delimiter : str
+        What separates the cells of a table.
+    """
+
+    form: Form
+    delimiter: str = ","
+
+    @property
+    def unit(self) -> str:
+        """What is counted in messages."""
+        return UNITS[self.form]
+
+    def __str__(self) -> str:
+        return DELIMITERS[self.delimiter] if self.form == Form.table else str(self.form)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The keys under which records have what a corpus is made of; None if it is not read.
+
+    Attributes
+    ----------
+    text : str
+    label, id, weight : str, optional
+    """
+
+    text: str
+    label: str | None
+    id: str | None
+    weight: str | None
+
+
+def content_of(path: Path, text_field: str) -> Content:
+    """Tell what a file or folder holds.
+
+    A file is JSON lines if it begins with a bracket, spaCy's documents if with the mark of zlib, and a table if its
+    first line has the name of the column of texts. A name that ends in .csv or .tsv makes it one as well, so that the
+    error about the missing column can be clear.
+
+    Raises
+    ------
+    ValueError
+        If a table has no column of texts, or a file named .spacy is not one.
+    FileNotFoundError
+    """
+    if path.is_dir():
+        return Content(Form.texts)
+    number, line = first_line(path)
+    if line.startswith(DOCBIN_START):
+        return Content(Form.docs)
+    if path.suffix.lower() == ".spacy":
+        raise ValueError(f"{path} does not hold documents of spaCy: it does not begin as such files do.")
+    is_table = path.name.lower().endswith(TABLE_SUFFIXES)
+    if line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) or not (line or is_table):
+        return Content(Form.jsonl)
+    headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}
+    for delimiter, cells in headers.items():
+        if text_field in cells:
+            return Content(Form.table, delimiter)
+    if is_table:
+        cells = max(headers.values(), key=len)
+        raise BadLineError(
+            path,
+            number,
+            f"there is no column {text_field!r}. The first line must name the columns; its cells: {listed(cells)}.",
+        )
+    return Content(Form.jsonl)
+
+
+def first_line(path: Path) -> tuple[int, bytes]:
+    """The first line that is not empty, with its number."""
+    return next(((number, line) for number, line in numbered_lines(path) if line.strip()), (1, b""))
+
+
+def is_utf8(line: bytes) -> bool:
+    """Whether a line is text; the reader says where it is not."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def header_cells(path: Path, number: int, line: bytes) -> dict[str, list[str]]:
+    """The cells of the first line of a table, for each thing that may separate them."""
+    text = decoded_line(path, number, line).removeprefix("\ufeff")
+    return {delimiter: next(csv.reader([text], delimiter=delimiter), []) for delimiter in DELIMITERS}
+
+
+def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]:
+    """Read the records of a corpus.
+
+    Raises
+    ------
+    BadLineError
+        In iteration, if a line, row or text is malformed.
+    ValueError
+        In iteration, if a file of documents is damaged, or a folder has no texts in folders.
+    """
+    read: dict[Form, Callable[[], Iterator[Record]]] = {
+        Form.jsonl: lambda: json_records(path),
+        Form.table: lambda: cell_records(path, content.delimiter, fields),
+        Form.docs: lambda: doc_records(path, fields),
+        Form.texts: lambda: text_records(path, fields),
+    }
+    return read[content.form]()
+
+
+def json_records(path: Path) -> Iterator[Record]:
+    """The lines of JSON lines that are not empty."""
+    for number, line in numbered_lines(path):
+        if line.strip():
+            yield number, json_object(path, number, line)
+
+
+def cell_records(path: Path, delimiter: str, fields: Fields) -> Iterator[Record]:
+    """The rows of a table. Labels that are not a single one stand in their cell as JSON."""
+    for number, cells in table_records(path, delimiter):
+        record: dict[str, Any] = dict(cells)
+        if fields.label in cells:
+            record[fields.label] = labels_of_cell(cells[fields.label])
+        if fields.weight in cells:
+            record[fields.weight] = as_number(cells[fields.weight])
+        yield number, record
+
+
+def labels_of_cell(cell: str) -> Any:
+    """The labels in a cell: none if it is empty, a list or object of JSON, or else one."""
+    if cell.startswith(("[", "{")):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell or []
+
+
+def cell_of_labels(value: Any) -> str:
+    """The cell of which :func:`labels_of_cell` makes these labels."""
+    if isinstance(value, str) and labels_of_cell(value) == value:
+        return value
+    return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False) if value else ""
+
+
+def doc_records(path: Path, fields: Fields) -> Iterator[Record]:
+    """Documents of spaCy: their texts, their categories, and what they have of id and weight."""
+    keys = {ID_KEY: fields.id or ID_FIELD, WEIGHT_KEY: fields.weight or WEIGHT_FIELD}
+    for number, doc in enumerate(saved_docs(path, Vocab()), start=1):
+        record: dict[str, Any] = {fields.text: doc.text}
+        if fields.label is not None:
+            record[fields.label] = doc.cats
+        yield number, record | {keys[key]: doc.user_data[key] for key in keys if key in doc.user_data}
+
+
+def saved_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
+    """Yield the documents of a ``.spacy`` file; a ValueError if it is damaged."""
+    content = b"".join(line for _, line in numbered_lines(path))
+    try:
+        yield from DocBin().from_bytes(content).get_docs(vocab)
+    except Exception as error:  # files can be damaged in any way
+        raise ValueError(f"{path} does not hold documents of spaCy: {type(error).__name__}: {error}") from error
+
+
+def text_records(path: Path, fields: Fields) -> Iterator[Record]:
+    """The files of a folder in the order of their names. The label of a text is the folder that it is in."""
+    number = 0
+    for file in sorted(file for file in path.rglob("*") if file.is_file() and not is_hidden(file, path)):
+        if file.parent == path:
+            raise ValueError(
+                f"{path} is not a folder of texts: {file.name} is not in the folder of a label. Put each text into a "
+                f"folder with the name of its label, or give a file instead of the folder."
+            )
+        number += 1
+        record: dict[str, Any] = {ID_FIELD: file.relative_to(path).as_posix(), fields.text: file_text(file)}
+        if fields.label is not None:
+            record[fields.label] = file.parent.relative_to(path).as_posix()
+        yield number, record
+    if not number:
+        raise ValueError(
+            f"{path} has no texts. A folder of texts has a folder for each label, with a file for each text."
+        )
+
+
+def is_hidden(file: Path, folder: Path) -> bool:
+    """Whether a name in the path of a file begins with a dot."""
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def file_text(file: Path) -> str:
+    """The content of a text file."""
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}.") from error

@@ -1,0 +1,153 @@
+"""Scores of a trained component on documents that it was not trained on, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from spacy.training import Example
+
+from ..metrics import clopper_pearson, document_losses, mask
+from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
+from .textcat import TextCatGraft, TextCatGraftMultilabel
+
+#: Bootstrap samples of the documents, and the probability of all intervals.
+N_SAMPLES, LEVEL = 1000, 0.95
+
+
+class Estimate(NamedTuple):
+    """A value with the bounds of its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """Scores of a label.
+
+    Attributes
+    ----------
+    n_documents : int
+        Documents with the label.
+    precision, recall : Estimate, optional
+        With exact binomial intervals; None if the label is never predicted, or no document has it.
+    """
+
+    n_documents: int
+    precision: Estimate | None
+    recall: Estimate | None
+
+
+@dataclass(frozen=True)
+class DatasetScores:
+    """Scores on a data set.
+
+    Attributes
+    ----------
+    n_documents : int
+        Documents with a known label.
+    accuracy : Estimate
+        Share of the documents whose labels are all predicted correctly, with an exact binomial interval.
+    macro_f, log_loss : Estimate
+        Mean F1 of the labels that occur, and mean log-loss; the intervals are percentiles of bootstrap samples of the
+        documents.
+    quality : Quality
+    labels : dict of str to LabelScores
+    """
+
+    n_documents: int
+    accuracy: Estimate
+    macro_f: Estimate
+    log_loss: Estimate
+    quality: Quality
+    labels: dict[str, LabelScores]
+
+
+class Decisions(NamedTuple):
+    """Which known labels are predicted and annotated: bool (n_documents, n_labels)."""
+
+    predicted: np.ndarray
+    annotated: np.ndarray
+
+
+def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetScores:
+    """Score a component.
+
+    Parameters
+    ----------
+    component : TextCatGraft
+    examples : list of Example
+        Their predicted documents have the annotation that the blocks need.
+
+    Raises
+    ------
+    ValueError
+        If no example has a known label, or an annotation is invalid.
+    """
+    annotated_examples = [example for example in examples if example.reference.cats]
+    if not annotated_examples:
+        raise ValueError(f"[{component.name}] None of the {len(examples)} documents has a label: there are no scores.")
+    documents = read_documents(component, annotated_examples)
+    counted = mask(documents.targets, documents.known, component.exclusive)
+    rows = counted.any(axis=1)
+    probabilities = predict_examples(component, documents)
+    losses = document_losses(probabilities, documents.targets, documents.known, exclusive=component.exclusive)[rows]
+    decisions = decided(component, documents, probabilities, counted)
+    predicted, annotated = decisions.predicted[rows], decisions.annotated[rows]
+    right = int((predicted == annotated).all(axis=1).sum())
+    outcomes = np.stack([predicted & annotated, predicted & ~annotated, annotated & ~predicted]).astype(np.float64)
+    return DatasetScores(
+        n_documents=len(losses),
+        accuracy=share(right, len(losses)),
+        macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses)),
+        log_loss=bootstrapped(lambda weights: float(weights @ losses / len(losses)), len(losses)),
+        quality=quality(component, documents),
+        labels={
+            label: LabelScores(
+                int(annotated[:, k].sum()),
+                share_of(predicted[:, k], annotated[:, k]),
+                share_of(annotated[:, k], predicted[:, k]),
+            )
+            for k, label in enumerate(component.labels)
+        },
+    )
+
+
+def decided(
+    component: TextCatGraft, documents: LabelledDocuments, probabilities: np.ndarray, counted: np.ndarray
+) -> Decisions:
+    """What is predicted and annotated, where it counts."""
+    if isinstance(component, TextCatGraftMultilabel):
+        thresholds = np.array([component.thresholds[label] for label in component.labels])
+        return Decisions((probabilities >= thresholds) & counted, (documents.targets > 0.0) & counted)
+    columns = np.arange(len(component.labels))
+    best, right = probabilities.argmax(axis=1), documents.targets.argmax(axis=1)
+    return Decisions((columns == best[:, None]) & counted, (columns == right[:, None]) & counted)
+
+
+def share(n_hits: int, n: int) -> Estimate:
+    """A share with its exact interval."""
+    return Estimate(n_hits / n, *clopper_pearson(n_hits, n, LEVEL))
+
+
+def share_of(of: np.ndarray, hits: np.ndarray) -> Estimate | None:
+    """The share of some documents (bool) that are among others; None if there are none."""
+    return share(int((of & hits).sum()), int(of.sum())) if of.any() else None
+
+
+def mean_f(counts: np.ndarray) -> float:
+    """Mean F1 of the labels that occur, from true positives, false positives and false negatives (3, n_labels)."""
+    found, false, missed = counts[:, counts.any(axis=0)]
+    return float((2.0 * found / (2.0 * found + false + missed)).mean()) if len(found) else 0.0
+
+
+def bootstrapped(statistic: Callable[[np.ndarray], float], n: int) -> Estimate:
+    """A statistic of documents that count as often as its argument says, and its interval."""
+    rng = np.random.default_rng(0)
+    samples = [statistic(np.bincount(rng.integers(n, size=n), minlength=n) * 1.0) for _ in range(N_SAMPLES)]
+    low, high = np.quantile(samples, ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))
+    return Estimate(statistic(np.ones(n)), float(low), float(high))

@@ -1,0 +1,118 @@
+"""Examples made of texts and labels, for those who call :func:`spacy_graft.fit` with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+from spacy.language import Language
+from spacy.training import Example
+
+#: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
+DocumentLabels = str | Iterable[str] | Mapping[str, float]
+
+
+def examples_of(
+    nlp: Language, documents: Iterable[Any], labels: Iterable[DocumentLabels] | None = None, known: Iterable[str] = ()
+) -> Iterable[Example]:
+    """Return examples of what is given: examples, pairs of a text and its labels, or texts.
+
+    Parameters
+    ----------
+    nlp : Language
+        It tokenizes the texts.
+    documents : iterable of Example, of (text, labels), or of str
+    labels : iterable of str, of iterables of str, or of mappings, optional
+        The labels of each text.
+    known : iterable of str
+        Labels besides those of the documents, which a text with other labels does not have.
+
+    Raises
+    ------
+    ValueError
+        If texts have no labels, or more or fewer of them than there are texts; or if labels are neither strings, lists
+        of strings nor mappings.
+    """
+    if isinstance(documents, str):
+        raise ValueError(f"A list of texts is expected, not the string {documents[:40]!r}.")
+    remaining = iter(documents)
+    first = [document for _, document in zip(range(1), remaining, strict=False)]
+    documents = chain(first, remaining)
+    if first and isinstance(first[0], str):
+        return labelled(nlp, *parted(documents, labels), known)
+    if labels is not None:
+        raise ValueError(
+            "Labels are given for texts: fit(nlp, texts, labels). Examples and pairs have theirs; give documents that "
+            "choose the model by name: fit(nlp, examples, dev=examples)."
+        )
+    if first and isinstance(first[0], tuple | list):
+        return labelled(nlp, *unzipped(documents), known)
+    return documents
+
+
+def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Example]:
+    """Return examples of documents that need no labels: examples as they are, or texts."""
+    for number, document in enumerate(documents, start=1):
+        yield labelled_example(nlp, number, document, {}) if isinstance(document, str) else document
+
+
+def parted(texts: Iterable[str], labels: Iterable[DocumentLabels] | None) -> tuple[list[str], list[DocumentLabels]]:
+    """Texts and their labels, as many of one as of the other."""
+    if labels is None:
+        raise ValueError(
+            "Texts need labels: fit(nlp, texts, labels), or fit(nlp, [(text, label), ...]). A label is a string, or a "
+            "list of strings where any number of labels can apply."
+        )
+    if isinstance(labels, str | Mapping):
+        raise ValueError(f"The labels must be a list with an element for each text, but are {labels!r}.")
+    texts, labels = list(texts), list(labels)
+    if len(texts) != len(labels):
+        raise ValueError(f"There are {len(texts)} texts, but labels of {len(labels)}. Give each text its labels.")
+    return texts, labels
+
+
+def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[DocumentLabels]]:
+    """The texts of pairs, and their labels."""
+    texts: list[str] = []
+    labels: list[DocumentLabels] = []
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(f"Document {number} is {pair!r}. Give pairs of a text and its labels.")
+        texts.append(pair[0])
+        labels.append(pair[1])
+    return texts, labels
+
+
+def labelled(nlp: Language, texts: list[str], labels: list[DocumentLabels], known: Iterable[str]) -> list[Example]:
+    """Make an example of each text; what is not among its labels is 0, unless they are a mapping."""
+    checked = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
+    names = dict.fromkeys([*known, *chain.from_iterable(checked)])
+    return [
+        labelled_example(nlp, number, text, value if isinstance(value, dict) else {y: float(y in value) for y in names})
+        for number, (text, value) in enumerate(zip(texts, checked, strict=True), start=1)
+    ]
+
+
+def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
+    """The labels of a document as a list or a dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    for label in found:
+        if not isinstance(label, str):
+            raise ValueError(
+                f"The labels of document {number} are {value!r}. They must be a string, a list of strings, or numbers "
+                f"from 0 to 1 by label. Use str() for labels that are numbers."
+            )
+    return [str(label) for label in found]
+
+
+def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, float]) -> Example:
+    """An example of one text."""
+    if not isinstance(text, str):
+        raise ValueError(f"The text of document {number} must be a string, but is {text!r}.")
+    doc = nlp.make_doc(text)
+    reference = doc.copy()
+    reference.cats = cats
+    return Example(doc, reference)

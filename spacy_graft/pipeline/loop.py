@@ -1,0 +1,67 @@
+"""spaCy's training loop: whether its settings suit a component whose steps are points of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import spacy.training.initialize
+from spacy.language import Language
+from spacy.util import logger
+
+from ..graft.settings import GraftingPath
+from ..held_out import PATIENCE
+from ..messages import listed
+
+if TYPE_CHECKING:
+    from .textcat import TextCatGraft
+
+#: Evaluations without a better score after which the loop ends: later than the component itself, and its last step.
+LOOP_PATIENCE = PATIENCE + 2
+
+
+def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
+    """Whether a component is initialized for ``spacy train``, whose settings are those of ``[training]``."""
+    return getattr(get_examples, "__module__", None) == spacy.training.initialize.__name__
+
+
+def suit_loop(nlp: Language, component: TextCatGraft) -> None:
+    """Let the loop evaluate each point of a path, if it would evaluate the first only.
+
+    ``spacy init config`` writes settings for gradient descent: an evaluation every 200 steps, and 1,600 steps of
+    patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
+    saved with the model; a message says so. If other components are trained as well, nothing is changed.
+
+    Parameters
+    ----------
+    nlp : Language
+    component : TextCatGraft
+    """
+    training = nlp.config["training"]
+    learner = component.learner
+    if not isinstance(learner, GraftingPath) or training["eval_frequency"] < learner.steps:
+        return
+    wanted = {"eval_frequency": 1, "patience": LOOP_PATIENCE, "max_steps": learner.steps + 2}
+    settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
+    problem = (
+        f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but a step is a point of a "
+        f"path of {learner.steps} points at the most, among which dev chooses."
+    )
+    others = other_trained(nlp, component)
+    if others:
+        logger.warning(
+            "%s Train it in a run of its own, with %s: here %s is trained.", problem, settings, listed(others)
+        )
+        return
+    training.update(wanted)
+    logger.warning("%s It is trained with %s. Set them in the config.", problem, settings)
+
+
+def other_trained(nlp: Language, component: TextCatGraft) -> list[str]:
+    """The other components that the loop trains."""
+    frozen = nlp.config["training"]["frozen_components"]
+    return [
+        name
+        for name, pipe in nlp.pipeline
+        if pipe is not component and name not in frozen and getattr(pipe, "is_trainable", False)
+    ]

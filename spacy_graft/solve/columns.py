@@ -1,0 +1,98 @@
+"""The columns of active features: lists of documents, or bits where they are dense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..index.columns import Columns, concatenated, reordered
+
+#: A column of more than this share of the documents is kept as bits: a quarter of a list's memory or less. From here on
+#: its two products together take no longer than those of a list (benchmarks/columns.py).
+DENSE = 1 / 8
+#: Documents of a number of bits.
+WORD = 32
+
+
+class PackedColumns(NamedTuple):
+    """Columns; kernels read them by :func:`.kernels.column_documents`.
+
+    Attributes
+    ----------
+    starts : int64 (columns + 1)
+        Column ``r`` is at ``starts[r] : starts[r + 1]`` of the other two.
+    entries : int32
+        The documents of the column, ascending; or their bits, those of 32 documents in a number, the first lowest.
+    values : float64
+        As many as entries, or none where all are 1. Where there are bits, they are 1 and mean nothing.
+    are_bits : bool (columns)
+        Which columns are bits; those with values are not.
+    """
+
+    starts: np.ndarray
+    entries: np.ndarray
+    values: np.ndarray
+    are_bits: np.ndarray
+
+    @property
+    def n_entries(self) -> int:
+        """Documents of all columns together."""
+        of_bits = np.repeat(self.are_bits, np.diff(self.starts))
+        return int(np.bitwise_count(self.entries[of_bits].view(np.uint32)).sum(dtype=np.int64) + (~of_bits).sum())
+
+    def column(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """The documents of a column, ascending, and their values."""
+        here = slice(self.starts[row], self.starts[row + 1])
+        documents = self.entries[here]
+        if self.are_bits[row]:
+            documents = np.flatnonzero(np.unpackbits(documents.view(np.uint8), bitorder="little"))
+        elif len(self.values):
+            return documents, self.values[here]
+        return documents, np.ones(len(documents))
+
+    def lists(self) -> Columns:
+        """All as lists."""
+        if not self.are_bits.any():
+            return self[:3]
+        columns = [self.column(row) for row in range(len(self.are_bits))]
+        starts = np.concatenate([[0], np.cumsum([len(documents) for documents, _ in columns])])
+        values = np.concatenate([of_column for _, of_column in columns]) if len(self.values) else self.values
+        documents = np.concatenate([documents for documents, _ in columns], dtype=np.int32, casting="same_kind")
+        return starts, documents, values
+
+    def some(self, chosen: np.ndarray) -> PackedColumns:
+        """Some of the columns (bool)."""
+        lengths = np.diff(self.starts)
+        starts, entries = np.concatenate([[0], np.cumsum(lengths[chosen])]), np.repeat(chosen, lengths)
+        values = self.values[entries] if len(self.values) else self.values
+        return PackedColumns(starts, self.entries[entries], values, self.are_bits[chosen])
+
+    def reordered(self, order: np.ndarray) -> PackedColumns:
+        """The columns in another order (int64)."""
+        return PackedColumns(*reordered(self[:3], order), self.are_bits[order])
+
+
+def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
+    """Lists as bits where they are dense."""
+    starts, documents, values = columns
+    lengths, n_words = np.diff(starts), -(-n_documents // WORD)
+    are_bits = (lengths > DENSE * n_documents) & (len(values) == 0)
+    n_entries = np.where(are_bits, n_words, lengths)
+    new_starts = np.concatenate([[0], np.cumsum(n_entries)])
+    entries = np.empty(new_starts[-1], np.int32)
+    entries[np.repeat(~are_bits, n_entries)] = documents[np.repeat(~are_bits, lengths)]
+    there = np.zeros(WORD * n_words, np.bool_)
+    for row in np.flatnonzero(are_bits).tolist():
+        of_column = documents[starts[row] : starts[row + 1]]
+        there[of_column] = True
+        entries[new_starts[row] : new_starts[row + 1]] = np.packbits(there, bitorder="little").view(np.int32)
+        there[of_column] = False
+    return PackedColumns(new_starts, entries, values, are_bits)
+
+
+def joined_columns(parts: Sequence[PackedColumns]) -> PackedColumns:
+    """Columns one after the other."""
+    are_bits = [np.empty(0, np.bool_), *(part.are_bits for part in parts)]
+    return PackedColumns(*concatenated([part[:3] for part in parts]), np.concatenate(are_bits))

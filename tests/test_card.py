@@ -1,0 +1,199 @@
+"""Model cards, and the scores with intervals that they have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import srsly
+from spacy.cli.package import package
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from spacy_graft.pipeline.card import MAX_FEATURES, add_card, code, model_card, package_readme
+from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
+from spacy_graft.pipeline.notes import MARK
+from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.whole_save import save_whole
+
+#: spaCy leaves files open.
+package_files = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+SECTIONS = ["Intended use", "Training data", "Features", "Certificate", "Calibration"]
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
+
+
+def noisy_examples(nlp: Language, n: int) -> list[Example]:
+    """Documents of which every fifth has the label of another."""
+    records = make_records(n, seed=7)
+    for k, record in enumerate(records):
+        record["label"] = next(iter(TELLING)) if k % 5 == 0 else record["label"]
+    return make_examples(nlp, records)
+
+
+@pytest.fixture
+def own(fitted: Language) -> Language:
+    """The trained pipeline, to be changed."""
+    return make_nlp().from_bytes(fitted.to_bytes())
+
+
+def test_a_card_has_all_sections(fitted: Language) -> None:
+    component = component_of(fitted)
+    card = model_card(component)
+    assert re.findall(r"^#### (.+)$", card, re.MULTILINE) == SECTIONS
+    assert "one of 3 labels: `food`, `music`, `sport`" in card
+    assert component.report is not None
+    assert f"{component.report.n_documents} labelled documents" in card
+    assert f"{component.report.duality_gap:.2g} nats" in card
+    assert model_card(component) == card
+
+
+def test_a_card_names_the_features_that_decide(fitted: Language) -> None:
+    component = component_of(fitted)
+    rows = [line for line in model_card(component).splitlines() if line.startswith("| `food`")]
+    (row,) = rows
+    positive = [feature for feature in component.features() if feature.weights["food"] > 0.0]
+    positive.sort(key=lambda feature: -feature.effects["food"])
+    named = [f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in positive[:MAX_FEATURES]]
+    assert row.split(" | ")[1] == ", ".join(named)
+
+
+def test_a_card_of_independent_labels() -> None:
+    nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(60))
+    card = model_card(component_of(nlp))
+    assert "any number of 3 labels" in card
+    assert "`food` 0.50" in card
+
+
+def test_a_card_of_a_model_without_features(nlp: Language, examples: list[Example]) -> None:
+    nlp.initialize(lambda: examples)
+    card = model_card(component_of(nlp))
+    assert "has no features" in card
+    assert "not trained by spacy-graft" in card
+
+
+def test_notes_are_replaced_unless_they_are_of_others(own: Language) -> None:
+    add_card(own)
+    assert own.meta["notes"].startswith(MARK)
+    own.meta["notes"] = MARK + " an older card"
+    add_card(own)
+    assert SECTIONS[0] in own.meta["notes"]
+    own.meta["notes"] = "Ask Ann."
+    add_card(own)
+    assert own.meta["notes"] == "Ask Ann."
+    assert "Ask Ann." in package_readme(own, component_of(own), None, "")
+
+
+def test_training_and_calibration_write_cards(train_records: list[Record], dev_records: list[Record]) -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records))
+    assert f"chosen by {len(dev_records)} of them" in nlp.meta["notes"]
+    before = nlp.meta["notes"]
+    with pytest.warns(UserWarning, match="No temperature"):
+        spacy_graft.calibrate(nlp, make_examples(nlp, dev_records))
+    assert nlp.meta["notes"] != before
+
+
+def test_an_edit_removes_the_card(own: Language) -> None:
+    add_card(own)
+    component_of(own).edit(deny=["*salt*"], nlp=own, resolve=False)
+    assert not own.meta.get("notes")
+
+
+@package_files
+def test_spacy_package_prints_the_card(own: Language, tmp_path: Path) -> None:
+    save_whole(own, tmp_path / "model")
+    assert SECTIONS[2] in srsly.read_json(tmp_path / "model" / "meta.json")["notes"]
+    package(tmp_path / "model", tmp_path, name="graft_card", version="1.0.0", create_sdist=False)
+    folder = tmp_path / "xx_graft_card-1.0.0"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert all(f"#### {section}" in readme for section in SECTIONS)
+    assert "| **Version** | `1.0.0` |" in readme
+    assert any(line.startswith("spacy-graft") for line in srsly.read_json(folder / "meta.json")["requirements"])
+
+
+@package_files
+def test_spacy_package_keeps_a_card_with_scores(own: Language, tmp_path: Path, dev_records: list[Record]) -> None:
+    scores = dataset_scores(component_of(own), make_examples(own, dev_records))
+    save_whole(own, tmp_path / "model")
+    card = package_readme(own, component_of(own), scores, "dev.jsonl")
+    (tmp_path / "model" / "README.md").write_text(card, encoding="utf-8")
+    package(tmp_path / "model", tmp_path, name="graft_card", version="1.0.0", create_sdist=False)
+    assert (tmp_path / "xx_graft_card-1.0.0" / "README.md").read_text(encoding="utf-8") == card
+    assert "#### Scores on `dev.jsonl`, 30 documents" in card
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a|b", "`a\\|b`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" the", "`␣the`"), ("a\nb", "`a\\nb`")],
+)
+def test_names_in_markdown(text: str, expected: str) -> None:
+    assert code(text) == expected
+
+
+# scores
+
+
+def assert_inside(scores: DatasetScores) -> None:
+    for label in scores.labels.values():
+        for estimate in (scores.accuracy, scores.macro_f, scores.log_loss, label.precision, label.recall):
+            assert estimate is None or estimate.low <= estimate.value <= estimate.high
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_scores_are_those_of_the_scorer(factory: str, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(factory), train_records)
+    component = component_of(nlp)
+    examples = noisy_examples(nlp, 40)
+    scores = dataset_scores(component, examples)
+    for example in examples:
+        example.predicted = nlp(example.reference.text)
+    expected = component.score(examples)
+    assert scores.n_documents == 40
+    assert scores.macro_f.value == pytest.approx(expected["cats_macro_f"])
+    for label, found in scores.labels.items():
+        assert found.precision is not None
+        assert found.recall is not None
+        assert found.precision.value == pytest.approx(expected["cats_f_per_type"][label]["p"])
+        assert found.recall.value == pytest.approx(expected["cats_f_per_type"][label]["r"])
+    assert scores.log_loss.value == pytest.approx(scores.quality.log_loss)
+    assert_inside(scores)
+
+
+def test_documents_without_labels_do_not_count(fitted: Language, dev_records: list[Record]) -> None:
+    examples = make_examples(fitted, dev_records)
+    component = component_of(fitted)
+    scores = dataset_scores(component, [*examples, make_example(fitted, "salt", {})])
+    assert scores.n_documents == len(examples)
+    with pytest.raises(ValueError, match="None of the 1 documents has a label"):
+        dataset_scores(component, [make_example(fitted, "salt", {})])
+
+
+def test_a_label_that_is_neither_predicted_nor_annotated(fitted: Language) -> None:
+    texts = [make_example(fitted, "salt and a spoon of sugar", {"food": 1.0, "music": 0.0, "sport": 0.0})]
+    scores = dataset_scores(component_of(fitted), texts)
+    assert scores.labels["music"].precision is scores.labels["music"].recall is None
+    assert scores.macro_f.value == 1.0
+    assert "| `music` | 0 | n/a |  | n/a |  |" in package_readme(fitted, component_of(fitted), scores, "one")
+
+
+def test_bootstrap_of_a_mean() -> None:
+    """Its interval is that of the normal approximation."""
+    values = np.random.default_rng(1).normal(size=400)
+    found = bootstrapped(lambda weights: float(weights @ values / 400), 400)
+    half = 1.96 * values.std() / 20
+    assert found.value == pytest.approx(values.mean())
+    assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half), abs=0.02)
+
+
+def test_mean_f_of_labels_that_occur() -> None:
+    assert mean_f(np.array([[2.0, 0.0], [1.0, 0.0], [1.0, 0.0]])) == pytest.approx(4 / 6)
+    assert mean_f(np.zeros((3, 2))) == 0.0

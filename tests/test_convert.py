@@ -1,0 +1,143 @@
+"""``spacy-graft convert``: labelled texts from each form into each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+
+from conftest import Record, write_jsonl
+from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
+from test_cli import call
+
+#: Texts that a table, a folder or a line could change.
+TEXTS = [
+    "One.",
+    "two\nlines",
+    "two\r\nlines",
+    " a, \"quoted\" 'one';\t",
+    "天气😀\u2028",
+    "=1+1",
+    "lone \r return",
+    "\ufeffmark",
+]
+RECORDS = [{"text": text, "label": f"label {number % 3}"} for number, text in enumerate(TEXTS)]
+SEVERAL = [
+    {"text": "x", "label": ["a", "b"]},
+    {"text": "y", "label": []},
+    {"text": "z", "label": ["[c"]},
+    {"text": "w", "label": {"a": 0.25, "b": 1}},
+]
+FORMS = ["c.csv", "c.csv.gz", "c.tsv", "c.spacy", "c.jsonl.gz"]
+
+
+def rows_of(path: Path) -> list[Record]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def converted(records: list[Record], name: str, folder: Path, *options: str) -> list[Record]:
+    """The records after a way to another form and back."""
+    source = write_jsonl(folder / "source.jsonl", records)
+    call("convert", source, folder / name, *options)
+    call("convert", folder / name, folder / "back.jsonl", *options)
+    return rows_of(folder / "back.jsonl")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_texts_and_labels_come_back(name: str, tmp_path: Path) -> None:
+    assert converted(RECORDS, name, tmp_path, "--lang", "xx") == RECORDS[: len(TEXTS)]
+
+
+def test_a_folder_has_a_folder_for_each_label(tmp_path: Path) -> None:
+    records = [{"text": text, "label": label} for text, label in zip(TEXTS[:7], ["a", "b/c", "a"] * 3, strict=False)]
+    back = converted(records, "texts", tmp_path)
+    assert sorted((row["label"], row["text"]) for row in back) == sorted((row["label"], row["text"]) for row in records)
+    assert {row["id"] for row in back} >= {"a/1.txt", "b/c/2.txt"}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_several_labels_come_back(name: str, tmp_path: Path) -> None:
+    assert converted(SEVERAL, name, tmp_path, "--lang", "xx") == SEVERAL
+
+
+def test_one_label_in_a_list_is_one_label(tmp_path: Path) -> None:
+    records = [{"text": "x", "label": ["a"]}, {"text": "y", "label": {"b": 1.0, "a": 0.0}}, {"text": "z", "label": "b"}]
+    assert [row["label"] for row in converted(records, "c.csv", tmp_path)] == ["a", "b", "b"]
+
+
+def test_other_keys_are_kept_where_there_is_a_place(tmp_path: Path) -> None:
+    records = [{"id": 7, "text": "x", "label": "a", "n": 1.5}, {"id": 8, "text": "y", "label": "b", "author": "B"}]
+    assert converted(records, "c.csv", tmp_path) == [
+        {"id": "7", "text": "x", "label": "a", "n": "1.5", "author": ""},
+        {"id": "8", "text": "y", "label": "b", "n": "", "author": "B"},
+    ]
+    result = call("convert", tmp_path / "source.jsonl", tmp_path / "c.spacy", "--lang", "xx")
+    assert "Left out, since the output has no place for it: 'n', 'author'." in result.stderr
+    docs = list(DocBin().from_disk(tmp_path / "c.spacy").get_docs(spacy.blank("xx").vocab))
+    assert [(doc.user_data[ID_KEY], doc.cats) for doc in docs] == [(7, {"a": 1.0, "b": 0.0}), (8, {"a": 0.0, "b": 1.0})]
+
+
+def test_weights_of_documents_are_kept(tmp_path: Path) -> None:
+    doc = spacy.blank("xx")("x")
+    doc.cats, doc.user_data[WEIGHT_KEY] = {"a": 1.0}, 2.5
+    DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "c.spacy")
+    call("convert", tmp_path / "c.spacy", tmp_path / "c.jsonl")
+    assert rows_of(tmp_path / "c.jsonl") == [{"text": "x", "label": "a", "weight": 2.5}]
+
+
+def test_fields_have_their_names(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "c.jsonl", [{"body": "x", "topic": "a"}, {"body": "y", "topic": "b"}])
+    options = ("--text-field", "body", "--label-field", "topic")
+    call("convert", source, tmp_path / "c.csv", *options)
+    assert (tmp_path / "c.csv").read_bytes() == b"body,topic\r\nx,a\r\ny,b\r\n"
+    assert "there is no 'label'" in call("convert", source, tmp_path / "d.csv", code=1).stderr
+    assert not (tmp_path / "d.csv").exists()
+
+
+def refusal(source: Any, output: Any, *options: str) -> str:
+    return call("convert", source, output, *options, code=1).stderr
+
+
+def test_files_are_replaced_if_asked_for(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "c.jsonl", RECORDS)
+    (tmp_path / "c.csv").write_text("mine", encoding="utf-8")
+    assert "exists. Use --force" in refusal(source, tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").read_text(encoding="utf-8") == "mine"
+    call("convert", source, tmp_path / "c.csv", "--force")
+    assert (tmp_path / "c.csv").read_text(encoding="utf-8").startswith("text,label")
+    assert "IN and OUT are both" in refusal(source, source, "--force")
+    (tmp_path / "texts").mkdir()
+    assert "is a folder, which is not replaced" in refusal(source, tmp_path / "texts", "--force")
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("../up", "The label '../up' cannot be the name of a folder"),
+        ("/tmp/x", "The label '/tmp/x' cannot"),
+        ("a//b", "cannot"),
+        (".hidden", "cannot"),
+        ("", "cannot"),
+        (["a", "b"], "one label for each text"),
+    ],
+)
+def test_a_label_that_is_no_folder_is_refused(label: Any, message: str, tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}, {"text": "y", "label": label}])
+    assert message in refusal(source, tmp_path / "texts")
+    assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]
+
+
+def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "c.jsonl", RECORDS)
+    assert "must end in .jsonl, " in refusal(source, tmp_path / "c.json")
+    assert "There is no file or folder" in refusal(tmp_path / "none", tmp_path / "c.csv")
+    assert "has no documents" in refusal(write_jsonl(tmp_path / "empty.jsonl", []), tmp_path / "c.csv")
+    bad = tmp_path / "bad.csv"
+    bad.write_text('text,label\nx,a\n"y,b\n', encoding="utf-8")
+    assert "bad.csv, line 3: cannot be read as CSV" in refusal(bad, tmp_path / "d.jsonl")
+    assert "There is no tokenizer for the language 'qq'" in refusal(source, tmp_path / "c.spacy", "--lang", "qq")
+    assert {path.name for path in tmp_path.iterdir()} == {"bad.csv", "c.jsonl", "empty.jsonl"}

@@ -1,0 +1,131 @@
+"""``spacy-graft evaluate``: metrics, tables and the diagram."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+from conftest import Record, make_example, make_nlp, make_records, train_fully, write_jsonl
+from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix
+from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
+from test_cli import call
+
+
+def scored(nlp: Language, gold: dict[str, float], predicted: dict[str, float]) -> Example:
+    example = make_example(nlp, "x", gold)
+    example.predicted.cats = predicted
+    return example
+
+
+def test_rows_of_the_confusion_matrix_are_gold_labels(blank: Language) -> None:
+    examples = [
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.9, "b": 0.1}),
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.4, "b": 0.6}),
+        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
+        scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
+    ]
+    assert confusion_matrix(("a", "b"), examples) == [[1, 1], [0, 1]]
+
+
+def test_log_loss(blank: Language) -> None:
+    examples = [
+        scored(blank, {"a": 1.0, "b": 0.0}, {"a": 0.5, "b": 0.5}),
+        scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.75, "b": 0.25}),
+    ]
+
+    def log_loss(exclusive: bool) -> float:
+        return calibration_metrics(("a", "b"), examples, exclusive)["log_loss"]
+
+    assert log_loss(True) == pytest.approx(1.5 * 0.6931471805599453)
+    assert log_loss(False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
+
+
+def test_log_loss_excludes_unknown_targets(blank: Language) -> None:
+    """Missing labels are not negatives, and documents without a label of the model are not counted."""
+    examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
+    metrics = calibration_metrics(("a", "b"), examples, False)
+    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
+    examples += [scored(blank, {"c": 1.0}, {"a": 0.9, "b": 0.1}), scored(blank, {}, {"a": 0.9, "b": 0.1})]
+    metrics = calibration_metrics(("a", "b"), examples, True)
+    assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
+    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "mark", "expected"),
+    [(0.0, 0.0, "┃" + " " * 31), (1.0, 1.0, "█" * 31 + "┃"), (0.5, 0.75, "█" * 16 + " " * 8 + "┃" + " " * 7)],
+)
+def test_bars_have_one_width(length: float, mark: float, expected: str) -> None:
+    assert bar(length, mark) == expected
+
+
+@pytest.fixture(scope="module")
+def several(train_records: list[Record]) -> Language:
+    return train_fully(make_nlp("textcat_graft_multilabel"), train_records[:60])
+
+
+def test_evaluate_takes_several_labels(several: Language, tmp_path: Path) -> None:
+    several.to_disk(tmp_path / "model")
+    records = [{**record, "label": [record["label"]]} for record in make_records(20, seed=1)]
+    write_jsonl(tmp_path / "test.jsonl", records)
+    output = tmp_path / "metrics" / "test.json"
+    printed = call(
+        "evaluate", tmp_path / "model", tmp_path / "test.jsonl", "--output", output, "--format", "table"
+    ).stdout
+    metrics = json.loads(output.read_text(encoding="utf-8"))
+    assert metrics["macro_f"] > 0.9
+    assert "confusion" not in metrics
+    assert metrics["thresholds"] == {"food": 0.5, "music": 0.5, "sport": 0.5}
+    assert "F1" in printed
+    assert 0.0 <= metrics["expected_calibration_error"] <= 1.0
+    assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 60
+    assert "Calibration" in printed
+    assert output.with_name("reliability.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert reliability_diagram({"reliability": []}) is None
+    write_metrics({"reliability": []}, tmp_path / "metrics.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]
+
+
+@pytest.fixture(scope="module")
+def saved(fitted: Language, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("evaluate") / "model"
+    fitted.to_disk(path)
+    return path
+
+
+def test_all_forms_of_a_corpus_have_the_same_scores(saved: Path, corpus: Path, tmp_path: Path) -> None:
+    for name in ("dev.csv", "dev.tsv.gz", "texts"):
+        call("convert", corpus / "dev.jsonl", tmp_path / name)
+    paths = [
+        corpus / "dev.jsonl",
+        corpus / "dev.spacy",
+        tmp_path / "dev.csv",
+        tmp_path / "dev.tsv.gz",
+        tmp_path / "texts",
+    ]
+    found = [json.loads(call("evaluate", saved, path).stdout) for path in paths]
+    assert found[0]["macro_f"] > 0.9
+    assert sum(map(sum, found[0]["confusion"]["counts"])) == found[0]["documents"] == 30
+    for other in found[1:]:
+        assert {key: other[key] for key in ("documents", "macro_f", "confusion", "by_label")} == {
+            key: found[0][key] for key in ("documents", "macro_f", "confusion", "by_label")
+        }
+
+
+def test_nothing_to_evaluate_is_said(saved: Path, tmp_path: Path) -> None:
+    assert "There is no file or folder" in call("evaluate", saved, tmp_path / "none.jsonl", code=1).stderr
+    empty = write_jsonl(tmp_path / "empty.jsonl", [])
+    assert "empty.jsonl has no documents" in call("evaluate", saved, empty, code=1).stderr
+    others = write_jsonl(tmp_path / "others.jsonl", [{"text": "x", "label": "weather"}])
+    message = call("evaluate", saved, others, code=1).stderr
+    assert "None of the 1 documents has a label of the component 'textcat_graft'" in message
+    assert "those of the documents: 'weather'" in message

@@ -1,0 +1,89 @@
+"""Texts and labels given to ``spacy_graft.fit`` as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import TELLING, Record, make_examples, make_nlp
+from spacy_graft.pipeline.labelled import examples_of
+
+
+def cats_of(examples: Any) -> list[dict[str, float]]:
+    return [example.reference.cats for example in examples]
+
+
+def test_texts_and_pairs_give_the_model_of_examples(train_records: list[Record], dev_records: list[Record]) -> None:
+    texts = [record["text"] for record in train_records]
+    labels = [record["label"] for record in train_records]
+    dev = [(record["text"], record["label"]) for record in dev_records]
+    pipelines = [make_nlp() for _ in range(3)]
+    for nlp in pipelines:
+        for label in TELLING:
+            nlp.get_pipe("textcat_graft").add_label(label)  # type: ignore[attr-defined]
+    plain, of_texts, of_pairs = pipelines
+    spacy_graft.fit(plain, make_examples(plain, train_records), dev=make_examples(plain, dev_records))
+    spacy_graft.fit(of_texts, texts, np.array(labels), dev=dev)
+    spacy_graft.fit(of_pairs, zip(texts, labels, strict=True), dev=dev)
+    expected = plain.get_pipe("textcat_graft").to_bytes()  # type: ignore[attr-defined]
+    assert of_texts.get_pipe("textcat_graft").to_bytes() == expected  # type: ignore[attr-defined]
+    assert of_pairs.get_pipe("textcat_graft").to_bytes() == expected  # type: ignore[attr-defined]
+
+
+def test_any_number_of_labels() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    texts = ["a good long film", "good", "a long film", "dull"] * 6
+    spacy_graft.fit(nlp, texts, [["good", "long"], ["good"], ["long"], []] * 6)
+    assert {label for label, p in nlp("a good long film").cats.items() if p > 0.5} == {"good", "long"}
+
+
+def test_labels_that_are_not_given_are_known_to_be_absent(blank: Language) -> None:
+    pairs = [("x", "a"), ["y", ("b", "c")], ("z", {"a": 0.25})]
+    assert cats_of(examples_of(blank, pairs, known=["d"])) == [
+        {"d": 0.0, "a": 1.0, "b": 0.0, "c": 0.0},
+        {"d": 0.0, "a": 0.0, "b": 1.0, "c": 1.0},
+        {"a": 0.25},
+    ]
+
+
+def test_examples_are_not_kept(blank: Language) -> None:
+    """They are read one at a time, as before."""
+    made: list[int] = []
+
+    def stream() -> Any:
+        for i in range(10):
+            made.append(i)
+            yield Example(blank.make_doc("x"), blank.make_doc("x"))
+
+    next(iter(examples_of(blank, stream())))
+    assert made == [0]
+
+
+@pytest.mark.parametrize(
+    ("documents", "labels", "message"),
+    [
+        ("one text", None, "not the string 'one text'"),
+        (["x", "y"], None, r"Texts need labels: fit\(nlp, texts, labels\)"),
+        (["x", "y"], ["a"], "There are 2 texts, but labels of 1"),
+        (["x", "y"], "ab", "must be a list with an element for each text"),
+        (["x", "y"], ["a", 3], r"The labels of document 2 are 3\. .*Use str\(\)"),
+        (["x", "y"], ["a", ["b", None]], "The labels of document 2 are"),
+        ([("x", "a"), ("y",)], None, r"Document 2 is \('y',\)\. Give pairs"),
+        ([(3, "a")], None, "The text of document 1 must be a string, but is 3"),
+        (["x", None], ["a", "b"], "The text of document 2 must be a string, but is None"),
+        ([("x", "a")], ["a"], r"fit\(nlp, examples, dev=examples\)"),
+    ],
+)
+def test_what_is_missing_is_said(documents: Any, labels: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spacy_graft.fit(make_nlp(), documents, labels)
+
+
+def test_dev_in_the_place_of_labels_is_refused(nlp: Language, examples: list[Example], dev: list[Example]) -> None:
+    with pytest.raises(ValueError, match=r"fit\(nlp, examples, dev=examples\)"):
+        spacy_graft.fit(nlp, examples, dev)  # type: ignore[arg-type]

@@ -1,0 +1,229 @@
+"""``spacy-graft train``, and spaCy's training loop with settings that do not suit a path."""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import Config
+
+from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
+from spacy_graft.cli.train import shipped_configs
+from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
+from spacy_graft.pipeline.textcat import TextCatGraft
+from test_cli import call
+
+#: Few points: the commands are tested here, not the models.
+SHORT = ("--components.textcat_graft.learner.steps", "4", "--lang", "xx")
+
+
+def trained(folder: Path) -> tuple[Language, TextCatGraft]:
+    nlp = spacy.load(folder / "model-best")
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    return nlp, component
+
+
+def write_csv(path: Path, records: list[Record]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerows([["text", "label"], *([record["text"], record["label"]] for record in records)])
+    return path
+
+
+def train(*arguments: object, code: int = 0) -> str:
+    """Run the command in this process; returns what it says on standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call("train", *arguments, code=code).stderr
+
+
+def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = write_csv(tmp_path / "train.csv", train_records)
+    said = train("train.csv", *SHORT)
+    assert "train.csv is read as CSV." in said
+    assert "108 documents to train on, 12 for dev, one in ten of each set of labels." in said
+    assert "Labels are exclusive." in said
+    assert f"spacy-graft evaluate {Path('model', 'model-best')} DATA" in said
+    nlp, component = trained(tmp_path / "model")
+    assert component.labels == ("food", "music", "sport")
+    assert component.report is not None
+    assert component.report.n_held_out == 12
+    assert nlp("a goal in extra time").cats["sport"] > 0.5
+    metrics = json.loads(call("evaluate", tmp_path / "model" / "model-best", data).stdout)
+    assert metrics["macro_f"] > 0.9
+    folder = tmp_path / "model"
+    message = f"is not a pipeline: it has no meta.json. Did you mean {folder / 'model-best'}?"
+    assert message in call("evaluate", folder, data, code=1).stderr
+    edit = call("edit", folder / "model-best", "--deny", "*goal*", "--no-resolve", "--output", folder, code=1)
+    assert "is not a pipeline: it is not replaced" in edit.stderr
+
+
+@pytest.mark.slow
+def test_it_is_the_training_of_spacy(tmp_path: Path, corpus: Path) -> None:
+    """With the config that it has written, and from documents of spaCy as from JSON lines."""
+    for name, form in (("lines", "train.jsonl.gz"), ("docs", "train.spacy")):
+        train(corpus / form, "--dev", corpus / "dev.jsonl", "--output", tmp_path / name, *SHORT)
+    run("-m", "spacy", "train", tmp_path / "lines" / "config.cfg", "--output", tmp_path / "again")
+    expected = trained(tmp_path / "lines")[1].to_bytes()
+    assert trained(tmp_path / "again")[1].to_bytes() == expected
+    assert trained(tmp_path / "docs")[1].features() == trained(tmp_path / "lines")[1].features()
+
+
+def test_several_labels_are_independent(tmp_path: Path) -> None:
+    records = [{**record, "label": [record["label"], "all"]} for record in make_records(60)]
+    data = write_jsonl(tmp_path / "train.jsonl", [{**record, "topics": record.pop("label")} for record in records])
+    said = train(data, "--label-field", "topics", "--output", tmp_path, *SHORT)
+    assert "Labels are independent." in said
+    _, component = trained(tmp_path)
+    assert not component.exclusive
+    assert component.labels == ("all", "food", "music", "sport")
+    assert "sum to 2" in train(data, "--label-field", "topics", "--output", tmp_path, "--exclusive", *SHORT, code=1)
+
+
+def test_a_config_of_ones_own(tmp_path: Path, corpus: Path) -> None:
+    """One that `spacy init config` could have written: its reader takes no JSON lines, its loop no paths."""
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("textcat_graft", config={"features": WORDS, "learner": PATH})
+    config = Config(nlp.config).copy()
+    config["training"]["score_weights"] = {"cats_choice": 1.0}
+    config.to_disk(tmp_path / "own.cfg")
+    options = ("--dev", corpus / "dev.jsonl", "--config", tmp_path / "own.cfg", "--output", tmp_path)
+    train(corpus / "train.jsonl.gz", *options)
+    nlp, component = trained(tmp_path)
+    assert {feature.block for feature in component.features()} == {"words"}
+    assert nlp.config["training"]["eval_frequency"] == 1
+    assert "--exclusive/--multilabel has no effect with" in train(
+        corpus / "dev.jsonl", *options, "--multilabel", code=1
+    )
+
+
+def test_configs_ship(tmp_path: Path) -> None:
+    assert shipped_configs()["ngrams"] == CONFIG
+    assert set(shipped_configs()) == {path.stem for path in (REPOSITORY / "configs").glob("*.cfg")}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--config", "ngram"), 1, "There is no config ngram: it is neither a file nor one of 'default', "),
+        (("--config", "syntax"), 1, "The config syntax trains no component textcat_graft"),
+        (("--config", "default"), 1, "give one with --syntax, or train without syntax: --config ngrams"),
+        (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),
+        (("--config", "network"), 1, "The config network needs a file: --paths.unlabelled FILE."),
+        (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
+        (("--config", "vectors", "--paths.words", "none"), 1, "no file or folder none, which --paths.words names"),
+        (("--lang", "qq"), 1, "There is no tokenizer for the language 'qq'"),
+        (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),
+        (("--label-field", "topic"), 1, "few.jsonl, line 1: there is no 'topic'"),
+        (("--paths",), 2, "No such option: --paths"),
+        ((), 1, "few.jsonl has 6 documents, and a tenth of them is held out for dev"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(
+    options: tuple[str, ...], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "few.jsonl", make_records(6))
+    assert message in " ".join(train("few.jsonl", *options, code=code).split())
+    assert [path.name for path in tmp_path.iterdir()] == ["few.jsonl"]
+
+
+def test_pipelines_are_not_written_over(tmp_path: Path, fitted: Language, corpus: Path) -> None:
+    fitted.to_disk(tmp_path / "model")
+    assert "is a pipeline. Give another folder" in train(corpus / "dev.jsonl", "--output", tmp_path / "model", code=1)
+    assert "There is no file or folder" in train(tmp_path / "none.csv", code=1)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert "is a file. Give a folder" in train(corpus / "dev.jsonl", "--output", tmp_path / "file", code=1)
+
+
+# spaCy's loop
+
+
+def with_training(**settings: Any) -> tuple[Language, TextCatGraft]:
+    nlp = make_nlp()
+    nlp.config["training"].update(settings)
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    return nlp, component
+
+
+def test_a_loop_that_would_judge_one_point_judges_all(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=200, patience=1600, max_steps=20000)
+    suit_loop(nlp, component)
+    training = nlp.config["training"]
+    assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 4, PATH["steps"] + 2)
+    assert "eval_frequency is 200, but a step is a point of a path of 6 points" in caplog.text
+    assert "It is trained with eval_frequency = 1, patience = 4, max_steps = 8. Set them in the config." in caplog.text
+
+
+def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=2, patience=7, max_steps=30)
+    suit_loop(nlp, component)
+    assert nlp.config["training"]["patience"] == 7
+    assert not caplog.text
+
+
+def test_a_loop_of_other_components_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=200)
+    nlp.add_pipe("ner")
+    suit_loop(nlp, component)
+    assert nlp.config["training"]["eval_frequency"] == 200
+    assert "Train it in a run of its own" in caplog.text
+    assert "here 'ner' is trained" in caplog.text
+
+
+def test_only_the_loop_of_spacy_is_changed(examples: list[Example], nlp: Language) -> None:
+    nlp.initialize(lambda: examples)
+    assert nlp.config["training"]["eval_frequency"] == 200
+    assert not is_loop_of_spacy(lambda: examples)
+
+
+# Nothing to score
+
+
+def test_scores_of_nothing_are_an_error(fitted: Language) -> None:
+    with pytest.raises(ValueError, match=r"There are no documents to score.* use spacy-graft evaluate MODEL DATA"):
+        fitted.evaluate([])
+
+
+def test_scores_without_annotation_are_left_out(fitted: Language) -> None:
+    with pytest.warns(UserWarning, match="None of the 1 documents has an annotation in doc.cats"):
+        scores = fitted.evaluate([make_example(fitted, "a goal", {})])
+    assert not [name for name in scores if name.startswith("cats")]
+
+
+@pytest.mark.slow
+def test_evaluate_of_spacy_names_the_command(model: Path, corpus: Path, tmp_path: Path) -> None:
+    result = run("-m", "spacy", "evaluate", model, corpus / "dev.jsonl", check=False)
+    assert result.returncode == 1
+    assert "use spacy-graft evaluate MODEL DATA" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_config_of_spacy_trains(corpus: Path, tmp_path: Path) -> None:
+    run("-m", "spacy", "init", "config", tmp_path / "config.cfg", "-p", "textcat_graft", "--lang", "xx")
+    paths = ("--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy")
+    result = run("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths)
+    assert "eval_frequency is 200" in result.stderr
+    _, component = trained(tmp_path)
+    assert component.report is not None
+    assert component.report.n_held_out == 30
+    assert len(component.history) > 2
+
+
+@pytest.mark.slow
+def test_a_config_of_init_config_takes_documents_of_spacy(corpus: Path, tmp_path: Path) -> None:
+    call("init-config", tmp_path / "config.cfg", "--lang", "xx", "--size", "small")
+    paths = ("--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy")
+    run("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths, "--training.max_steps", 3)
+    cats = spacy.load(tmp_path / "model-best")("a goal in extra time").cats
+    assert max(cats, key=cats.__getitem__) == "sport"
