@@ -24,7 +24,7 @@ from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
 from spacy_graft.model.sparse_linear import snapshot_of
-from spacy_graft.pipeline import scorer, targets, textcat
+from spacy_graft.pipeline import labelled, scorer, targets, textcat
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.reader import JsonlCorpus
 from strategies import training_data
@@ -293,7 +293,7 @@ def test_labels_of_complete_documents_are_zero_where_they_are_not_mentioned():
 def test_component(many_in_components, tmp_path, learner):
     nlp = multilabel_nlp(learner)
     examples = examples_of(nlp, complete=True)
-    report = spacy_graft.fit(nlp, examples[:100], examples[100:])
+    report = spacy_graft.fit(nlp, examples[:100], dev=examples[100:])
     component = nlp.get_pipe("textcat_graft_multilabel")
     snapshot = component.model.attrs["snapshot"]
     assert sparse_weights.is_sparse(snapshot.weights)
@@ -442,3 +442,17 @@ def test_other_fits_take_all_labels_at_once(in_batches):
         assert not isinstance(fit, BatchedGrafting)
         fit.step()
         assert fit.solution().weights.shape[1] == 20
+
+
+def test_examples_of_texts_with_many_labels_are_complete(monkeypatch):
+    nlp = multilabel_nlp()
+    few, many = [], []
+    for limit, found in ((10**9, few), (1, many)):
+        monkeypatch.setattr(labelled, "MANY_LABELS", limit)
+        found += labelled.examples_of(nlp, *corpus())
+    reader = targets.TargetReader("name", sorted({label for row in corpus()[1] for label in row}), False)
+    for one, other, row in zip(few, many, corpus()[1], strict=True):
+        assert other.reference.cats == dict.fromkeys(row, 1.0)
+        for target in (reader.read(one.reference), reader.read(other.reference)):
+            assert target.known.all()
+        np.testing.assert_array_equal(reader.read(one.reference).values, reader.read(other.reference).values)
