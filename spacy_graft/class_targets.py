@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import scipy.sparse
 
 from .estimator_files import checked_values
 from .estimators import DataConversionWarning
-from .graft.memory import require_memory_for
+from .graft.memory import has_many_labels, require_memory_for
 from .messages import listed
 from .model.table import damaged_model
 
@@ -24,8 +26,8 @@ class ClassTargets:
     ----------
     classes : (n_labels,)
         The labels, sorted; the numbers of the columns of a matrix.
-    values : float64 (n_documents, n_labels)
-        1 where a document has the label, else 0.
+    values : float64 (n_documents, n_labels), or csr_array
+        1 where a document has the label, else 0; sparse where there are very many independent labels.
     exclusive : bool
         Whether each document has exactly one label.
     dtype : dtype, optional
@@ -33,7 +35,7 @@ class ClassTargets:
     """
 
     classes: np.ndarray
-    values: np.ndarray
+    values: np.ndarray | scipy.sparse.csr_array
     exclusive: bool
     dtype: np.dtype[Any] | None = None
 
@@ -56,7 +58,9 @@ class ClassTargets:
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         if (indicator := indicator_of(y)) is not None:
-            return cls(np.arange(indicator.shape[1]), indicator.astype(np.float64), False, indicator.dtype)
+            n, n_labels = indicator.shape
+            values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
+            return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
         if multilabel:
             return cls.of_collections(list(y))
         return cls.of_labels(y)
@@ -83,19 +87,34 @@ class ClassTargets:
         return cls(classes, has_label(rows, labels, True), True)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return int(self.values.shape[0])
+
+    @property
+    def dense(self) -> np.ndarray:
+        """The values, not sparse: float64 (n_documents, n_labels)."""
+        return self.values if isinstance(self.values, np.ndarray) else self.values.toarray()
+
+    def keys(self) -> Iterator[bytes]:
+        """Yield what documents with the same labels share."""
+        values = self.values
+        if isinstance(values, np.ndarray):
+            yield from (row.tobytes() for row in values)
+        else:
+            yield from (values.indices[begin:end].tobytes() for begin, end in pairwise(values.indptr.tolist()))
 
     def some(self, rows: np.ndarray) -> ClassTargets:
         """The targets of some documents; labels that none of them has are left out, unless they are of a matrix."""
         values = self.values[rows]
-        kept = values.any(axis=0) if self.dtype is None else np.ones(len(self.classes), np.bool_)
+        kept = values.sum(axis=0) > 0.0 if self.dtype is None else np.ones(len(self.classes), np.bool_)
         return ClassTargets(self.classes[kept], values[:, kept], self.exclusive, self.dtype)
 
     def fields(self, example_weights: np.ndarray) -> dict[str, Any]:
         """What is of the targets in :class:`~spacy_graft.graft.data.TrainingData`."""
+        values, shape = self.values, self.values.shape
+        is_array = isinstance(values, np.ndarray)
         return {
-            "targets": self.values,
-            "known": np.ones(self.values.shape, np.bool_),
+            "targets": values if isinstance(values, np.ndarray) else values.tocsc(),
+            "known": np.ones(shape, np.bool_) if is_array else np.broadcast_to(np.True_, shape),
             "example_weights": example_weights,
             "labels": tuple(map(str, self.classes.tolist())),
             "exclusive": self.exclusive,
@@ -144,9 +163,11 @@ def label_dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
-def indicator_of(y: Any) -> np.ndarray | None:
-    """Targets as a matrix of zeros and ones, if they are one of several columns."""
+def indicator_of(y: Any) -> np.ndarray | scipy.sparse.csr_array | None:
+    """Targets as a matrix of zeros and ones, if they are one of several columns; sparse if y is and labels are many."""
     if scipy.sparse.issparse(y):
+        if has_many_labels(y.shape[0], y.shape[1], False) and np.isin(y.data, (0, 1)).all():
+            return scipy.sparse.csr_array(y)
         values = y.toarray()
     else:
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
@@ -211,14 +232,14 @@ def plain_label(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray:
-    """Which labels documents have: float64 (n_documents, n_labels)."""
+def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray | scipy.sparse.csr_array:
+    """Which labels documents have: float64 (n_documents, n_labels), sparse where labels are very many."""
     require_memory_for(len(rows), len(labels), exclusive)
     places = {label: k for k, label in enumerate(labels)}
-    values = np.zeros((len(rows), len(labels)))
     documents = np.repeat(np.arange(len(rows)), list(map(len, rows)))
-    values[documents, np.array([places[label] for row in rows for label in row], np.int64)] = 1.0
-    return values
+    columns = np.array([places[label] for row in rows for label in row], np.int64)
+    values = scipy.sparse.csr_array((np.ones(len(columns)), (documents, columns)), (len(rows), len(labels)))
+    return values if has_many_labels(len(rows), len(labels), exclusive) else values.toarray()
 
 
 def as_classes(labels: list[Any]) -> np.ndarray:

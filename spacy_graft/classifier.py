@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,6 +37,7 @@ from .item_model import (
 from .matrices import MatrixOrItems, documents_at
 from .messages import listed
 from .metrics import logistic, softmax
+from .model.weights import by_label
 from .options import check_flags
 from .vectors.word_vectors import WordVectors, vectors_from
 
@@ -226,14 +226,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         Trained on a matrix of targets, the labels of at least ½ in a matrix like it; trained on collections of labels,
         a list of them for each document.
         """
-        probabilities = self.predict_proba(X)
+        require_fitted(self, "_model")
         if self._exclusive:
-            return self.classes_[probabilities.argmax(axis=1)]
-        has_label = probabilities >= 0.5
-        if self._matrix_dtype is not None:
-            return has_label.astype(self._matrix_dtype)
-        labels = self.classes_.tolist()
-        return [list(compress(labels, row)) for row in has_label]
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        # Of many labels, the probabilities of all documents may not fit into memory.
+        has_label = (logistic(scores) >= 0.5 for scores in self._model.score_parts(self._space.read(X)))
+        labels, dtype = self.classes_.tolist(), self._matrix_dtype
+        if dtype is not None:
+            return np.concatenate([np.empty((0, len(labels)), dtype), *(rows.astype(dtype) for rows in has_label)])
+        return [[labels[y] for y in np.flatnonzero(row).tolist()] for rows in has_label for row in rows]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of documents whose labels are predicted, all of them and no others.
@@ -502,14 +503,16 @@ class GraftClassifier(LinearClassifier):
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
         require_fitted(self, "_model")
-        features, weights, labels = list(self._model.features()), self._model.weights, self.classes_.tolist()
+        features, weights = list(self._model.features()), self._model.weights
+        labels: list[Hashable] = self.classes_.tolist()
+        rows = by_label(weights, labels)
         assert isinstance(self._model, ItemModel)
         stability = self._model.solution.stability
         return [
             NamedFeature(
                 features[k].names,
                 features[k].df,
-                dict(zip(labels, weights[k].tolist(), strict=True)),
+                rows[k],
                 **stability_of(stability, k, labels),
             )
             for k in by_falling_weight(weights).tolist()

@@ -20,6 +20,7 @@ from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapsh
 from .model.sealing import seal, unseal
 from .model.snapshot import Snapshot
 from .model.table import damaged_model, pack_message, unpack_message
+from .model.weights import saved_weights
 
 #: Parts of a sealed file: parameters and labels, and the model.
 ESTIMATOR_PART, MODEL_PART = "estimator", "model"
@@ -84,7 +85,7 @@ class SealedEstimator(ABC):
             "space": self._space.saved_state(),
         }
         snapshot = replace(self._space.snapshot(self._model), notes={"report": asdict(self.report_)})
-        model = {**attrs_of(snapshot), "W": snapshot.weights, "b": snapshot.intercepts}
+        model = {**attrs_of(snapshot), "W": saved_weights(snapshot.weights), "b": snapshot.intercepts}
         data = seal({ESTIMATOR_PART: json.dumps(message).encode(), MODEL_PART: pack_message(model)})
         with writing(Path(path)) as file:
             file.write(data)

@@ -131,10 +131,20 @@ class Judge:
 
 
 class FoldPoint(NamedTuple):
-    """A point of the path of one fold: scores of its documents under each refit, and features."""
+    """A point of the path of one fold.
+
+    Attributes
+    ----------
+    scores : float64 (refits, n_documents, n_labels)
+        Of the held-out documents under each refit; none where they have been judged.
+    n_features : int
+    verdict : tuple, optional
+        Of the only fold, what :func:`judged` says: then scores need not be kept, which are many if labels are.
+    """
 
     scores: np.ndarray
     n_features: int
+    verdict: tuple[Report, np.ndarray] | None = None
 
 
 def numbers_of_folds(label_sets: Iterable[Hashable]) -> np.ndarray:
@@ -175,7 +185,11 @@ def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
 
 
 def scored_points(
-    fit: PointFit, scorer: Callable[[Solution], Callable[[Solution], np.ndarray]], judge: Judge, tempered: bool
+    fit: PointFit,
+    scorer: Callable[[Solution], Callable[[Solution], np.ndarray]],
+    judge: Judge,
+    tempered: bool,
+    alone: bool = False,
 ) -> Iterator[tuple[FoldPoint, float]]:
     """Go along a path, for :func:`points_of_fold`.
 
@@ -188,15 +202,25 @@ def scored_points(
         These documents.
     tempered : bool
         As of :func:`judged`.
+    alone : bool
+        Whether there are no other folds.
     """
     while True:
         fit.step()
         scores_of = scorer(fit.solution())
         scores = np.array([scores_of(fit.refitted(strength)) for strength in refit_grid(fit.learner)])
         losses = [judge.best_loss(of_refit, tempered)[1] for of_refit in scores]
-        yield FoldPoint(scores, fit.report.n_active), min(losses)
+        point = FoldPoint(scores, fit.report.n_active)
+        yield judged_point(point, fit.learner, judge, tempered) if alone else point, min(losses)
         if fit.finished:
             return
+
+
+def judged_point(point: FoldPoint, learner: GraftingPath, judge: Judge, tempered: bool) -> FoldPoint:
+    """A point of the only fold with its verdict instead of its scores."""
+    return point._replace(
+        scores=point.scores[:, :0], verdict=judged(point.scores, refit_grid(learner), judge, tempered)
+    )
 
 
 def chosen_of_folds(
@@ -210,7 +234,7 @@ def chosen_of_folds(
     reports, losses_of_points, sizes = [], [], []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = judged(
+        report, losses = points[0].verdict or judged(
             np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
         )
         report.points = number + 1

@@ -37,6 +37,7 @@ from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
 from .model.table import damaged_model
+from .model.weights import entries, for_kernels, with_column
 from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
+#: Documents whose scores are computed at once where those of all need not be.
+SCORED_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ class ScoringModel(Protocol):
     """A solution, prepared for scoring documents as its :class:`Space` reads them."""
 
     @property
-    def weights(self) -> np.ndarray:
-        """Of the features: float64 (n_features, n_labels)."""
+    def weights(self) -> np.ndarray | scipy.sparse.csr_array:
+        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
 
     @property
     def intercepts(self) -> np.ndarray:
@@ -81,6 +84,9 @@ class ScoringModel(Protocol):
 
     def scores(self, documents: Any, /) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
+
+    def score_parts(self, documents: Any, /) -> Iterator[np.ndarray]:
+        """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
 
     def contributions(self, documents: Any, /) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
@@ -330,8 +336,8 @@ class ItemModel:
         self.columns = np.array(list(numbers), np.int64)
 
     @property
-    def weights(self) -> np.ndarray:
-        """Of the features: float64 (n_features, n_labels)."""
+    def weights(self) -> np.ndarray | scipy.sparse.csr_array:
+        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
         return self.solution.weights
 
     @property
@@ -348,15 +354,22 @@ class ItemModel:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
         weights, shares = self.solution.weights, self.solution.length_shares
         if len(shares):
-            weights = np.ascontiguousarray(np.column_stack([weights, shares]))
+            weights = with_column(weights, shares)
         totals = np.zeros((matrix.shape[0], weights.shape[1]))
-        add_item_scores(self._found(matrix), weights, totals)
+        add_item_scores(
+            self._found(matrix), weights if isinstance(weights, np.ndarray) else for_kernels(weights), totals
+        )
         if self.solution.mean_scale:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
         scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
         if self.word_scores is not None:
             self.word_scores.add_scores(*symbols_of_rows(matrix), scores)
         return scores
+
+    def score_parts(self, matrix: scipy.sparse.csr_array) -> Iterator[np.ndarray]:
+        """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
+        for first in range(0, matrix.shape[0], SCORED_AT_ONCE):
+            yield self.scores(matrix[first : first + SCORED_AT_ONCE])
 
     def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""
@@ -417,9 +430,13 @@ def symbols_of_rows(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndar
     return matrix.indices.astype(np.uint64), matrix.indptr.astype(np.int64)
 
 
-def by_falling_weight(weights: np.ndarray) -> np.ndarray:
+def by_falling_weight(weights: np.ndarray | scipy.sparse.csr_array) -> np.ndarray:
     """Return the order of features by their largest absolute weight: int64 (n_features)."""
-    return np.argsort(-np.abs(weights).max(axis=1, initial=0.0), kind="stable")
+    if isinstance(weights, np.ndarray):
+        largest = np.abs(weights).max(axis=1, initial=0.0)
+    else:
+        largest = np.array([max((abs(weight) for _, weight in row), default=0.0) for row in entries(weights)])
+    return np.argsort(-largest, kind="stable")
 
 
 def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:

@@ -434,28 +434,31 @@ class GraftTextClassifier(LinearClassifier):
 
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
-    splits = rows_of_splits(numbers_of_folds(row.tobytes() for row in documents.targets.values))
+    splits = rows_of_splits(numbers_of_folds(documents.targets.keys()))
     if not splits:
         return None
     learner = replace(learner, stability=False)
     with warnings.catch_warnings():
         # A fold need not have all names that constraints have.
         warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
-        paths = [path_of_fold(learner, documents.some(kept), documents.some(part)) for kept, part in splits]
+        alone = len(splits) == 1
+        paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))
     return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)[0]
 
 
-def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments) -> list[FoldPoint]:
-    """The points of a path as documents that are held out see them."""
+def path_of_fold(
+    learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, alone: bool = False
+) -> list[FoldPoint]:
+    """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
     fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False))
+    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False, alone=alone))
 
 
 def judge_of(documents: ReadDocuments, learner: GraftingPath) -> Judge:
     """Documents as those that are held out."""
-    values = documents.targets.values
+    values = documents.targets.dense
     targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
     return Judge(targets, documents.targets.exclusive, learner.locks_weights)
 

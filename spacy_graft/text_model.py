@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
 from .model.snapshot import Snapshot, snapshot_of_solution, texts_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: The name of the reader of words with vectors.
 VECTORS_READER = "vectors"
@@ -215,8 +218,8 @@ class TextModel:
         return cast("Any", self.snapshot.blocks)
 
     @property
-    def weights(self) -> np.ndarray:
-        """Of the features: float64 (n_features, n_labels)."""
+    def weights(self) -> np.ndarray | csr_array:
+        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
         return self.snapshot.weights
 
     @property
@@ -232,12 +235,14 @@ class TextModel:
 
     def scores(self, documents: Iterable[Any]) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
+        return np.concatenate([np.empty((0, self.snapshot.n_labels)), *self.score_parts(documents)])
+
+    def score_parts(self, documents: Iterable[Any]) -> Iterator[np.ndarray]:
+        """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
         features = self.compiled()
-        parts = [np.empty((0, self.snapshot.n_labels))]
         for batch in document_batches(documents):
             streams = self._read(features, batch)
-            parts.append(self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words)))
-        return np.concatenate(parts)
+            yield self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words))
 
     def contributions(self, documents: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""

@@ -13,7 +13,10 @@ from spacy.training import Example
 from ..extract.blocks import CombinationBlock
 from ..graft.data import TrainingData
 from ..graft.indexing import Index, index_of, items_of
+from ..graft.memory import has_many_labels
 from ..graft.space import distinct_columns
+from ..graft.start import can_divide
+from ..index.kernels import LANES
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.targets import TargetReader
@@ -23,7 +26,7 @@ from ..pipeline.training import annotated_before
 # The largest figures of docs/architecture.md, section Memory.
 #: Bytes per symbol while an index is built, and for a block with ``min_df`` 1.
 BYTES_PER_SYMBOL, BYTES_PER_SYMBOL_MIN_DF_1 = 60, 140
-#: Bytes per document and label: targets, scores, residuals and other arrays.
+#: Bytes per document and label that are fitted at once: targets, scores, residuals and other arrays.
 BYTES_PER_DOCUMENT_LABEL = 57
 #: Bytes per node that a search needs besides the index.
 BYTES_PER_NODE = 12
@@ -132,12 +135,12 @@ def component_memory(
         raise ValueError(f"[{component.name}] Memory is estimated from at least 1 example, not 0.")
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
     n_documents = len(examples) if n_documents is None else n_documents
-    sizes = [
-        size.scaled(n_documents / len(examples))
-        for size in block_sizes(component, training_data(component, examples, labels))
-    ]
+    data = training_data(component, examples, labels)
+    sizes = [size.scaled(n_documents / len(examples)) for size in block_sizes(component, data)]
+    divided = can_divide(component.learner, data) and has_many_labels(n_documents, len(labels), component.exclusive)
+    n_at_once = LANES if divided else len(labels)
     indexed = sum(size.n_bytes + BYTES_PER_NODE * size.n_nodes for size in sizes)
-    total = indexed + n_documents * len(labels) * BYTES_PER_DOCUMENT_LABEL
+    total = indexed + n_documents * n_at_once * BYTES_PER_DOCUMENT_LABEL
     peak = total + max(building_bytes(size, component.blocks[size.block].min_df) for size in sizes)
     return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from ..extract.terms import NamedTerm
 from ..graft.constraints import PRODUCT_SIGN
 from ..graft.solution import stability_of
 from ..model.snapshot import Snapshot, as_reading_block
+from ..model.weights import by_label, times_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: Separates the members of a combination in its text.
 MEMBER_SEPARATOR = PRODUCT_SIGN
@@ -36,7 +41,7 @@ class Feature:
     df : int
         Number of training documents with the feature.
     weights : dict of str to float
-        By label.
+        By label. Of very many labels, those whose weight is 0 are not mentioned.
     effects : dict of str to float
         By label, how much the feature decides: ``|weight| · s · (1 − s)``, where s is the share of training documents
         with it. Twice this is the mean absolute deviation of its contributions to their scores, where values are 1 and
@@ -66,7 +71,7 @@ def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | No
     """
     table, blocks = snapshot.features, snapshot.blocks
     n = n_documents_of(snapshot) if n_documents is None else n_documents
-    effects = effects_of(snapshot.weights, table.df, n).tolist()
+    effects = by_label(effects_of(snapshot.weights, table.df, n), labels)
     return [
         Feature(
             text=feature_text(blocks, table.terms(k)),
@@ -74,11 +79,11 @@ def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | No
             block=table.blocks[k],
             kind=blocks[table.blocks[k]].feature_kind,
             df=int(table.df[k]),
-            weights=dict(zip(labels, row, strict=True)),
-            effects=dict(zip(labels, effects[k], strict=True)),
+            weights=row,
+            effects=effects[k],
             **stability_of(snapshot.stability, k, labels),
         )
-        for k, row in enumerate(snapshot.weights.tolist())
+        for k, row in enumerate(by_label(snapshot.weights, labels))
     ]
 
 
@@ -118,12 +123,11 @@ def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: st
     ]
 
 
-def effects_of(weights: np.ndarray, df: np.ndarray, n_documents: int) -> np.ndarray:
-    """How much features decide, see :class:`Feature`: float64 (n_features, n_labels)."""
+def effects_of(weights: np.ndarray | csr_array, df: np.ndarray, n_documents: int) -> np.ndarray | csr_array:
+    """How much features decide, see :class:`Feature`: float64 (n_features, n_labels), sparse as the weights are."""
     shares = df / n_documents if n_documents else df
     spread = shares * (1.0 - shares) if n_documents else shares
-    effects: np.ndarray = np.abs(weights) * np.maximum(spread, 0.0)[:, np.newaxis]
-    return effects
+    return times_rows(abs(weights), np.maximum(spread, 0.0))
 
 
 def by_effect(features: Iterable[Feature]) -> list[Feature]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..extract.texts import displayed_text
+from ..model.weights import dense_rows
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
 from .contributions import Member, member, span
@@ -36,7 +37,7 @@ def explain_text(
     rows = np.unique(occurrences[:, 0])
     values = np.full(len(rows), model.document_weight(document, rows))
     found = evidence_of(model, document, occurrences, rows)
-    weights = model.weights[rows]
+    weights = dense_rows(model.weights, rows)
     if model.snapshot.word_scores is not None:
         symbols = model.word_symbols(document)
         words, shares, of_words = model.snapshot.word_scores.contributions(symbols)

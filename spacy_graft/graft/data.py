@@ -14,6 +14,8 @@ from ..extract.streams import Stream
 from ..index.places import InMemory
 
 if TYPE_CHECKING:
+    import scipy.sparse
+
     from ..index.items import ItemIndex
     from ..index.ngrams import NgramIndex
     from .constraints import FeatureNames
@@ -43,8 +45,8 @@ class TrainingData:
         Longest n-gram, by block of n-grams.
     penalty_factors : dict of str to float
         Factor of λ, by block.
-    targets : float64 (n, labels)
-        q_iy in [0, 1].
+    targets : float64 (n, labels), or csc_array
+        q_iy in [0, 1]; sparse where there are very many independent labels.
     known : bool (n, labels)
         False where a document says nothing of a label (several labels only).
     example_weights : float64 (n)
@@ -74,7 +76,7 @@ class TrainingData:
     min_df: dict[str, int]
     max_length: dict[str, int | None] = field(default_factory=dict)
     penalty_factors: dict[str, float]
-    targets: np.ndarray
+    targets: np.ndarray | scipy.sparse.csc_array
     known: np.ndarray
     example_weights: np.ndarray
     lengths: np.ndarray
@@ -89,7 +91,7 @@ class TrainingData:
 
     @property
     def n_documents(self) -> int:
-        return len(self.targets)
+        return int(self.targets.shape[0])
 
     @property
     def largest_value(self) -> float:
@@ -100,6 +102,21 @@ class TrainingData:
     def has_negative_values(self) -> bool:
         """Whether a feature has a value below 0; only items that are not combined may have."""
         return any(bool((bags.values < 0.0).any()) for bags in self.bags.values())
+
+    def of_labels(self, first: int, stop: int) -> TrainingData:
+        """The same documents with the labels ``first .. stop`` alone, whose targets are not sparse."""
+        targets = self.targets[:, first:stop]
+        return replace(
+            self,
+            targets=targets if isinstance(targets, np.ndarray) else targets.toarray(),
+            known=self.known[:, first:stop],
+            labels=self.labels[first:stop],
+        )
+
+    @property
+    def n_positive(self) -> int:
+        """Labels that are positive in a document."""
+        return int(np.count_nonzero(self.targets.sum(axis=0)))
 
     def without(self, blocks: Collection[str]) -> TrainingData:
         """The same documents without some blocks, among them all combinations of their items."""

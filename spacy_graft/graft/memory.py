@@ -1,12 +1,14 @@
-"""The least memory that a fit needs, against the memory that is left: what cannot end is refused before it begins."""
+"""The least memory that a fit needs, against the memory that is left: what cannot end is refused before it begins.
+
+Independent labels of too many pairs with documents are fitted in batches (:mod:`spacy_graft.graft.label_batches`), so
+that their number is no limit.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
 
 from .data import TrainingData
 
@@ -15,18 +17,27 @@ from .data import TrainingData
 LEAST_BYTES_EXCLUSIVE, LEAST_BYTES = 60, 48
 #: Bytes of :class:`TrainingData` a document and label.
 BYTES_OF_DATA = 9
+#: Independent labels are fitted in batches if there are at least so many, with more pairs with documents than this:
+#: all at once they would take more time and memory.
+MANY_LABELS, DOCUMENT_LABELS = 64, 2**20
+
+
+def has_many_labels(n_documents: int, n_labels: int, exclusive: bool) -> bool:
+    """Return whether labels are independent and too many to be fitted at once."""
+    return not exclusive and n_labels >= MANY_LABELS and n_documents * n_labels > DOCUMENT_LABELS
 
 
 def require_memory(data: TrainingData) -> None:
-    """Raise a ValueError if a fit on this data needs more memory than there is; see :func:`require_memory_for`."""
-    positive = int(np.count_nonzero(data.targets.any(axis=0)))
-    check_available(data.n_documents, positive, least_bytes(data.n_documents, positive, data.exclusive))
+    """Raise a ValueError if a fit of all labels at once needs more memory than there is."""
+    n_labels = data.n_positive
+    check_available(data.n_documents, n_labels, least_bytes(data.n_documents, n_labels, data.exclusive))
 
 
 def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None:
     """Raise a ValueError if training needs more memory than there is, its data included.
 
-    The figure is a lower bound that grows with documents × labels. What the texts need is not part of it.
+    The figure is a lower bound that grows with documents × labels. What the texts need is not part of it. Independent
+    labels that are fitted in batches are not refused here: their targets are sparse.
 
     Parameters
     ----------
@@ -41,6 +52,8 @@ def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None
     ValueError
         With the memory that is needed, the memory that is available, and what to do.
     """
+    if has_many_labels(n_documents, n_labels, exclusive):
+        return
     needed = least_bytes(n_documents, n_labels, exclusive) + n_documents * n_labels * BYTES_OF_DATA
     check_available(n_documents, n_labels, needed)
 

@@ -41,7 +41,8 @@ class Checkpoint:
     intercepts : float64 (labels)
     dense : float64 (labels, n_columns)
         Weights of the dense columns.
-    scores : float64 (labels, documents)
+    scores : float64 (labels, documents), optional
+        If they are not kept, they are computed again, which need not give the same bits.
     """
 
     blocks: np.ndarray
@@ -51,7 +52,7 @@ class Checkpoint:
     weights: np.ndarray
     intercepts: np.ndarray
     dense: np.ndarray
-    scores: np.ndarray
+    scores: np.ndarray | None
 
 
 class ModelState:
@@ -156,6 +157,11 @@ class ModelState:
         """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
         return self._intercepts[:, None] + self._dense_scores()
 
+    def _scores_of_weights(self) -> np.ndarray:
+        """The scores by their definition: float64 (labels, documents)."""
+        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        return self.offset + spread * self.objective.scale + self.scores_without_weights()
+
     def _dense_scores(self) -> np.ndarray:
         """What dense columns add to the scores: float64 (labels, documents)."""
         scores = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
@@ -203,9 +209,8 @@ class ModelState:
         by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
         by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
         self._active.weights[:] = by_row[self._active.rows, self._active.labels]
-        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
-        self._scores = self.offset + spread * self.objective.scale + self._dense_scores()
         self._intercepts[:] = 0.0
+        self._scores = self._scores_of_weights()
         self._follow()
 
     def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> float:
@@ -292,8 +297,9 @@ class ModelState:
         space.set_rows(checkpoint.blocks, checkpoint.nodes)
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
         self._active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
-        self._intercepts, self._scores = checkpoint.intercepts.copy(), checkpoint.scores.copy()
-        self._dense = checkpoint.dense.copy()
+        self._intercepts, self._dense = checkpoint.intercepts.copy(), checkpoint.dense.copy()
+        known = checkpoint.scores
+        self._scores = self._scores_of_weights() if known is None else known.copy()
         self._residuals = self._residuals_of_scores()
         self._follow_network()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .data import TrainingData
 from .model_state import Checkpoint, ModelState
-from .points import PointFit
+from .points import StateFit
 from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
@@ -20,7 +20,7 @@ from .settings import GraftingPath
 TRIES, NEAR = 4, 0.94
 
 
-class PathFit(PointFit):
+class PathFit(StateFit):
     """A fit of :class:`GraftingPath` under L1 on one corpus; a step is a point of the path."""
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:

@@ -27,13 +27,6 @@ class PointFit(ABC):
         self.learner = learner
         self.report = report
         self.refit = learner.first_refit
-        #: Of the present point, once one is asked for.
-        self._refits: Refits | None = None
-
-    @property
-    @abstractmethod
-    def state(self) -> ModelState:
-        """The model of the present point, before a refit."""
 
     @property
     def finished(self) -> bool:
@@ -47,8 +40,25 @@ class PointFit(ABC):
         """The model of the present point, under :attr:`refit`."""
         return self.refitted(self.refit)
 
+    @abstractmethod
     def refitted(self, strength: float | None) -> Solution:
         """The present point under a refit of this strength; with its own weights if it is None."""
+
+
+class StateFit(PointFit):
+    """A fit of one model state."""
+
+    def __init__(self, learner: GraftingPath, report: Report) -> None:
+        super().__init__(learner, report)
+        #: Of the present point, once one is asked for.
+        self._refits: Refits | None = None
+
+    @property
+    @abstractmethod
+    def state(self) -> ModelState:
+        """The model of the present point, before a refit."""
+
+    def refitted(self, strength: float | None) -> Solution:
         if strength is None:
             return self.state.solution()
         if self._refits is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..extract.feature_lengths import bounded_lengths, length_shares
-from ..index.columns import row_totals
+from ..index.columns import Columns, row_totals
 from ..solve.active import Active
 from .model_state import ModelState, weights_by_label
 from .objective import Objective, document_weights
@@ -15,6 +15,10 @@ from .solution import Solution
 
 #: Violation that a refit may keep, an example.
 ACCURACY = 1e-5
+
+
+#: (m, a) of a refit, and what each feature adds to the length of a document.
+Lengths = tuple[float, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,15 @@ class Refits:
     Parameters
     ----------
     state : ModelState
+    lengths : Lengths, optional
+        Those of a model that has further features; by default, lengths are of the features of this one.
     """
 
-    def __init__(self, state: ModelState) -> None:
+    def __init__(self, state: ModelState, lengths: Lengths | None = None) -> None:
         objective = state.objective
         self._state = state
         self._active = state.completed()
-        self._mean_scale, self._scale, self._shares = self._document_weights()
+        self._mean_scale, self._scale, self._shares = self._own_lengths() if lengths is None else lengths
         others = state.scores_without_weights()
         self._scores = others + (state.scores - others) * (self._scale / objective.scale)
         self._known: dict[float, Solution] = {}
@@ -91,11 +97,15 @@ class Refits:
         named = self._state.solution_of(active, intercepts, found.dense, scores)
         return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named
 
-    def _document_weights(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """(m, a) of a refit with these columns, and what each feature adds to the length of a document."""
+    def _own_lengths(self) -> Lengths:
         objective, active = self._state.objective, self._active
         if not objective.settings.length_normalisation or not active.n_rows:
             return objective.mean_scale, objective.scale, np.empty(0)
-        shares = length_shares(self._state.space.df(), objective.data.n_documents)
-        lengths = bounded_lengths(row_totals(active.columns.lists(), shares, objective.data.n_documents))
-        return *document_weights(lengths, True), shares
+        return feature_lengths_of(active.columns.lists(), self._state.space.df(), objective.data.n_documents)
+
+
+def feature_lengths_of(columns: Columns, df: np.ndarray, n_documents: int) -> Lengths:
+    """The lengths of documents with features of these columns and document frequencies."""
+    shares = length_shares(df, n_documents)
+    lengths = bounded_lengths(row_totals(columns, shares, n_documents))
+    return *document_weights(lengths, True), shares

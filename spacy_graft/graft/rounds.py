@@ -237,7 +237,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     report.min_df, report.n_active = space.min_df, state.active.n_rows
     report.n_columns = space.n_columns
     with report.timed("search"):
-        # At an L1 strength of 0 every pair violates; the largest scaled gradient of the empty model is l1_max.
+        # The largest scaled gradient of the empty model is l1_max.
         everything = space.search(
             SearchRequest(
                 residuals=state.weighted_residuals,
@@ -247,6 +247,7 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
                 degree=space.degree,
                 count_all=False,
                 sign_factors=objective.sign_factors,
+                only_largest=True,
             )
         )
     report.l1_max = float(everything.peaks.max(initial=0.0))

@@ -13,6 +13,8 @@ from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from ..vectors.word_scores import WordScores
 
 
@@ -89,7 +91,7 @@ class Solution:
     terms: list[tuple[SymbolTerm, ...]]
     longest: list[tuple[SymbolTerm, ...]]
     df: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray | csr_array
     intercepts: np.ndarray
     mean_scale: float
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)

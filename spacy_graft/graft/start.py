@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from .data import TrainingData
-from .memory import require_memory
+from .memory import has_many_labels, require_memory
 from .report import Report
 from .settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings, n_samples
 from .solution import Solution
@@ -84,11 +86,33 @@ def for_samples(learner: PenaltySettings, data: TrainingData) -> TrainingData:
     return replace(data, indexes={}) if data.indexes is None else data
 
 
+def at_once(data: TrainingData) -> TrainingData:
+    """The data of a fit of all labels at once; a ValueError if that needs more memory than there is."""
+    require_memory(data)
+    return data if isinstance(data.targets, np.ndarray) else data.of_labels(0, len(data.labels))
+
+
+def can_divide(learner: Any, data: TrainingData) -> bool:
+    """Whether the labels of a fit can be divided into batches, if they are independent."""
+    if not isinstance(learner, Grafting | GraftingPath) or learner.penalty != "l1":
+        return False
+    extras = data.network is not None or data.vectors is not None or bool(data.combinations)
+    return not (extras or learner.constraints or learner.least_stability is not None)
+
+
+def in_batches(learner: Any, data: TrainingData) -> bool:
+    """Whether labels are fitted in batches."""
+    return can_divide(learner, data) and has_many_labels(data.n_documents, len(data.labels), data.exclusive)
+
+
 # Fits are imported when one begins: they load the compiler.
 @start.register
 def _(learner: Grafting, data: TrainingData) -> Fit:
-    require_memory(data)
-    data = for_samples(learner, data)
+    if in_batches(learner, data):
+        from .label_batches import BatchedGrafting
+
+        return BatchedGrafting(learner, data)
+    data = for_samples(learner, at_once(data))
     if learner.penalty != "l1":
         from .selection import SelectionFit
 
@@ -100,8 +124,11 @@ def _(learner: Grafting, data: TrainingData) -> Fit:
 
 @start.register
 def _(learner: GraftingPath, data: TrainingData) -> Fit:
-    require_memory(data)
-    data = for_samples(learner, data)
+    if in_batches(learner, data):
+        from .label_batches import BatchedPath
+
+        return BatchedPath(learner, data)
+    data = for_samples(learner, at_once(data))
     if learner.penalty == "l2":
         from .whole import WholeFit
 
@@ -113,7 +140,6 @@ def _(learner: GraftingPath, data: TrainingData) -> Fit:
 
 @start.register
 def _(learner: CoordinateAscent, data: TrainingData) -> Fit:
-    require_memory(data)
     from .ascent import AscentFit
 
-    return AscentFit(learner, data)
+    return AscentFit(learner, at_once(data))

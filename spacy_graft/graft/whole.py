@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 
 from .data import TrainingData
 from .model_state import ModelState
-from .points import PointFit
+from .points import StateFit
 from .selection import SelectionFit
 from .settings import Grafting, GraftingPath, PenaltySettings
 
 
-class WholeFit(PointFit):
+class WholeFit(StateFit):
     """A fit of :class:`GraftingPath` without L1, whose only step is the optimum over all features."""
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..extract.hashing import EMPTY, empty_slots, signed
 from ..extract.streams import Stream
+from .weights import SparseWeights
 
 
 class Automaton(NamedTuple):
@@ -74,13 +75,13 @@ class Automaton(NamedTuple):
         lengths = np.diff(bounds).astype(np.int32)
         return cls(slots, keys, root, cells, output, shorter, lengths, rows[order])
 
-    def add_scores(self, documents: Stream, weights: np.ndarray, totals: np.ndarray) -> None:
+    def add_scores(self, documents: Stream, weights: np.ndarray | SparseWeights, totals: np.ndarray) -> None:
         """Add to the totals of each document the weights of its n-grams.
 
         Parameters
         ----------
         documents : Stream
-        weights : float64 (n_features, n_labels)
+        weights : float64 (n_features, n_labels), or SparseWeights
         totals : float64 (n_documents, n_labels)
             Changed in place.
         """
@@ -89,7 +90,8 @@ class Automaton(NamedTuple):
         last_document = np.full(len(self.rows) + 1, -1, np.int32)
         found = np.empty(len(self.rows) + 2, np.int32)
         ends = self._ends(documents.symbols, documents.starts)
-        kernels.add_scores(self, ends, documents.starts, weights, totals, last_document, found)
+        add = kernels.add_scores if isinstance(weights, np.ndarray) else kernels.add_sparse_scores
+        add(self, ends, documents.starts, weights, totals, last_document, found)
 
     def occurrences(self, symbols: np.ndarray) -> np.ndarray:
         """Return every occurrence of every n-gram: its row of the weights, its first symbol and one past its last.

@@ -17,6 +17,8 @@ from ..extract.terms import NamedTerm
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
+    from .weights import SparseWeights
+
 TermT = TypeVar("TermT", bound=Hashable)
 
 
@@ -118,11 +120,14 @@ class Members:
         )
 
 
-def add_item_scores(found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray, totals: np.ndarray) -> None:
+def add_item_scores(
+    found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray | SparseWeights, totals: np.ndarray
+) -> None:
     """Add the scores of matched features to ``totals``, float64 (n_documents, n_labels)."""
     from . import item_matching_kernels as kernels
 
-    kernels.add_values(*found, weights, totals)
+    add = kernels.add_values if isinstance(weights, np.ndarray) else kernels.add_sparse_values
+    add(*found, weights, totals)
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,15 @@ def features_of_terms(starts, terms, values, rows, combination_starts, combinati
 
 
 @njit
+def add_sparse_values(starts, rows, values, weights, totals):
+    """As :func:`add_values`, of :class:`~spacy_graft.model.weights.SparseWeights`: what is left out is 0."""
+    for i in range(starts.shape[0] - 1):
+        for e in range(starts[i], starts[i + 1]):
+            for k in range(weights.starts[rows[e]], weights.starts[rows[e] + 1]):
+                totals[i, weights.labels[k]] += values[e] * weights.values[k]
+
+
+@njit
 def add_values(starts, rows, values, weights, totals):
     """Add values times rows of weights to the totals (documents, labels)."""
     for i in range(starts.shape[0] - 1):

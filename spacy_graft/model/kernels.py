@@ -214,18 +214,38 @@ def add_scores(automaton, ends, starts, weights, totals, last_document, found):
     """
     shorter, rows = automaton.shorter, automaton.rows
     for document in range(starts.shape[0] - 1):
-        last_document[shorter.shape[0]] = document
-        n_found = 0
-        for position in range(starts[document], starts[document + 1]):
-            n_found = found_once(ends[position], document, last_document, found, n_found)
-        k = 0
-        while k < n_found:
-            n_found = found_once(shorter[found[k]], document, last_document, found, n_found)
-            k += 1
+        n_found = all_found(shorter, ends, starts, document, last_document, found)
         for k in range(n_found):
             row = rows[found[k]]
             for label in range(totals.shape[1]):
                 totals[document, label] += weights[row, label]
+
+
+@njit
+def add_sparse_scores(automaton, ends, starts, weights, totals, last_document, found):
+    """The same of :class:`~spacy_graft.model.weights.SparseWeights`: what is left out is 0."""
+    shorter, rows = automaton.shorter, automaton.rows
+    first, labels, values = weights.starts, weights.labels, weights.values
+    for document in range(starts.shape[0] - 1):
+        n_found = all_found(shorter, ends, starts, document, last_document, found)
+        for k in range(n_found):
+            row = rows[found[k]]
+            for entry in range(first[row], first[row + 1]):
+                totals[document, labels[entry]] += values[entry]
+
+
+@inlined
+def all_found(shorter, ends, starts, document, last_document, found):
+    """Put the n-grams of a document into ``found``, each once; returns how many there are."""
+    last_document[shorter.shape[0]] = document
+    n_found = 0
+    for position in range(starts[document], starts[document + 1]):
+        n_found = found_once(ends[position], document, last_document, found, n_found)
+    k = 0
+    while k < n_found:
+        n_found = found_once(shorter[found[k]], document, last_document, found, n_found)
+        k += 1
+    return n_found
 
 
 @inlined

@@ -15,6 +15,7 @@ from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
 from .table import FeatureTable, Vocabularies, damaged_model, pack_message, unpack_message
+from .weights import loaded_weights
 from .word_scores import pack_word_scores, unpack_word_scores
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def read_snapshot(
         raise damaged_model(f"its notes are not a map by name, but {notes!r:.60}")
     features = FeatureTable.from_bytes(attrs["features"])
     vocabularies = Vocabularies.from_bytes(attrs["vocabularies"])
+    if isinstance(params.get("W"), dict) and isinstance(params.get("b"), np.ndarray):
+        params = {**params, "W": loaded_weights(params["W"], features.n_features, params["b"].size)}
     check_params(params, features)
     check_features(features, vocabularies, blocks, strings)
     word_scores = unpack_word_scores(unpack_message(attrs[WORD_SCORES]), blocks) if WORD_SCORES in attrs else None
@@ -171,7 +174,7 @@ def check_params(params: dict[str, Any], features: FeatureTable) -> None:
     if params["W"] is None and params["b"] is None and not features.n_features:
         return
     for name, param in params.items():
-        check_floats(name, param)
+        check_floats(name, param.data if name == "W" and hasattr(param, "tocsr") else param)
     check_shapes(features, params["W"], params["b"])
 
 

@@ -19,8 +19,10 @@ from ..extract.terms import NamedTerm, Term
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
+from .weights import SparseWeights, are_equal, copied, dense_rows, for_kernels, with_column
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
@@ -40,7 +42,7 @@ class Snapshot:
     ----------
     blocks : Blocks
     features : FeatureTable
-    weights : float64 (n_features, n_labels)
+    weights : float64 (n_features, n_labels), or csr_array
         A copy of what is given, as the kernels read it. Not to be changed.
     intercepts : float64 (n_labels)
         A copy as well.
@@ -68,7 +70,7 @@ class Snapshot:
 
     blocks: Blocks
     features: FeatureTable
-    weights: np.ndarray
+    weights: np.ndarray | csr_array
     intercepts: np.ndarray
     mean_scale: float = 0.0
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
@@ -79,7 +81,7 @@ class Snapshot:
     stability: Stability | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", np.array(self.weights, np.float64, order="C"))
+        object.__setattr__(self, "weights", copied(self.weights))
         object.__setattr__(self, "intercepts", np.array(self.intercepts, np.float64))
         object.__setattr__(self, "length_shares", np.array(self.length_shares, np.float64))
         check_shapes(self.features, self.weights, self.intercepts)
@@ -119,9 +121,9 @@ class Snapshot:
             and self.vocabularies is other.vocabularies
             and self.word_scores is other.word_scores
             and all(
-                np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("weights", "intercepts", "length_shares")
+                np.array_equal(getattr(self, name), getattr(other, name)) for name in ("intercepts", "length_shares")
             )
+            and are_equal(self.weights, other.weights)
         )
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
@@ -161,7 +163,7 @@ class Snapshot:
 
     def _scores_of(self, features: CompiledFeatures, streams: Mapping[str, Stream], lengths: np.ndarray) -> np.ndarray:
         """Scores; ``lengths`` are the numbers of distinct words."""
-        totals = np.zeros((len(lengths), self._columns.shape[1]))
+        totals = np.zeros((len(lengths), self.n_labels + (len(self.length_shares) > 0)))
         for name, automaton in features.automata.items():
             automaton.add_scores(streams[name], self._columns, totals)
         if features.items.tables:
@@ -182,11 +184,10 @@ class Snapshot:
         return bool(self.mean_scale) and not len(self.length_shares)
 
     @cached_property
-    def _columns(self) -> np.ndarray:
+    def _columns(self) -> np.ndarray | SparseWeights:
         """What is summed over the features of a document: their weights and, if any, their shares of its length."""
-        if not len(self.length_shares):
-            return self.weights
-        return np.ascontiguousarray(np.column_stack([self.weights, self.length_shares]))
+        columns = with_column(self.weights, self.length_shares) if len(self.length_shares) else self.weights
+        return columns if isinstance(columns, np.ndarray) else for_kernels(columns)
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:
         """Return every occurrence of every n-gram in a document.
@@ -244,7 +245,7 @@ class Snapshot:
         values = np.concatenate([np.ones(len(ngrams)), values])
         order = np.argsort(features)
         features, values = features[order], values[order]
-        return features, values, self.weights[features], self._document_weight(doc, features, values)
+        return features, values, dense_rows(self.weights, features), self._document_weight(doc, features, values)
 
     def word_contributions(self, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the words of a document with a vector add to its scores: the sum of ``values[:, None] * scores``.
@@ -337,7 +338,7 @@ def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: String
     return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
 
 
-def check_shapes(features: FeatureTable, weights: np.ndarray, intercepts: np.ndarray) -> None:
+def check_shapes(features: FeatureTable, weights: np.ndarray | csr_array, intercepts: np.ndarray) -> None:
     """Raise a ValueError unless weights have one row a feature and one column a label."""
     if intercepts.ndim != 1 or weights.shape != (features.n_features, len(intercepts)):
         raise ValueError(

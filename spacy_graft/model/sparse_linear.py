@@ -15,6 +15,7 @@ from .loading import TRANSIENT, attrs_of, read_message
 from .matching import Blocks
 from .snapshot import Snapshot
 from .table import unpack_message
+from .weights import saved_weights
 
 SparseLinearT = Model[list[Doc], np.ndarray]
 
@@ -38,10 +39,13 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
         return super().has_param(name) if name not in PARAMETERS else None if self.snapshot is None else True
 
     def get_param(self, name: str) -> Any:
-        """Return a parameter; ``W`` and ``b`` are read-only."""
+        """Return a parameter; ``W`` and ``b`` are read-only, sparse weights a copy."""
         if name not in PARAMETERS or self.snapshot is None:
             return super().get_param(name)
-        values = getattr(self.snapshot, PARAMETERS[name]).view()
+        values = getattr(self.snapshot, PARAMETERS[name])
+        if not isinstance(values, np.ndarray):
+            return values.copy()
+        values = values.view()
         values.flags.writeable = False
         return values
 
@@ -79,7 +83,10 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
             except TypeError:  # thinc's signal that an attribute is not saved
                 continue
         attrs |= attrs_of(snapshot)
-        params = {name: None if snapshot is None else getattr(snapshot, own) for name, own in PARAMETERS.items()}
+        params = {
+            name: None if snapshot is None else saved_weights(getattr(snapshot, own))
+            for name, own in PARAMETERS.items()
+        }
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
         return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
 

@@ -162,7 +162,7 @@ class JudgedPoint:
     report : Report
         With the mean log-loss of held-out documents, and its standard error.
     probabilities : float64 (n_documents, n_labels)
-        Of held-out documents.
+        Of held-out documents; none for a point that cannot be chosen any more.
     scores : dict
         What the component's scorer says of these.
     """
@@ -171,6 +171,10 @@ class JudgedPoint:
     report: Report
     probabilities: np.ndarray
     scores: dict[str, Any]
+
+    def without_model(self) -> JudgedPoint:
+        """What is kept of a point that cannot be chosen any more."""
+        return replace(self, snapshot=None, probabilities=self.probabilities[:0])
 
     @property
     def log_loss(self) -> float:
@@ -188,8 +192,8 @@ class JudgedPoint:
 class Choice:
     """The points of one path that have been judged, and which of them is chosen.
 
-    Memory: the probabilities of all points, 8 bytes a document and label, and the model of the chosen one; the models
-    of all points if the rule of one standard error chooses, since it may come back to a smaller one.
+    Memory: model and probabilities, 8 bytes a document and label, of the chosen point; those of all points if the rule
+    of one standard error chooses, since it may come back to a smaller one.
 
     Parameters
     ----------
@@ -274,7 +278,7 @@ class Choice:
         self.points.append(point)
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
-            self.points = [one if one is chosen else replace(one, snapshot=None) for one in self.points]
+            self.points = [one if one is chosen else one.without_model() for one in self.points]
         return point
 
     def take_without(
@@ -416,7 +420,7 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
             named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
         )
         scores = held_out.scores(snapshot)
-        tempered = fit.state.objective.network is not None
+        tempered = fit.report.network is not None
         return Trial(strength, snapshot, scores, *held_out.best_loss(scores, tempered))
 
     return trial_of

@@ -28,12 +28,14 @@ from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_wo
 from ..extract.streams import Stream
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
+from ..graft.memory import has_many_labels
 from ..index.places import InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
 from .targets import Target, TargetReader, Targets
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
     from spacy.strings import StringStore
 
 
@@ -212,9 +214,15 @@ class ExtractedCorpus:
         UserWarning
             If a label has no positive document.
         """
-        targets = self.targets()
+        targets = self.documents().targets
         self._check_symbols()
         self._check_positives(targets.values)
+        if has_many_labels(len(self), len(self.reader.labels), self.reader.exclusive):
+            from scipy.sparse import csc_array  # not needed to load a component
+
+            targets = replace(targets, values=csc_array(targets.values))
+        else:
+            targets = targets.dense()
         streams = self.streams()
         return TrainingData(
             **fields_of_blocks(self.blocks, streams),
@@ -228,8 +236,8 @@ class ExtractedCorpus:
         )
 
     def targets(self) -> Targets:
-        """The targets of all documents."""
-        return self.documents().targets
+        """The targets of all documents, as arrays."""
+        return self.documents().targets.dense()
 
     def streams(self) -> dict[str, Stream]:
         """The symbols of all documents by block."""
@@ -248,7 +256,7 @@ class ExtractedCorpus:
                 f"nothing to learn from. The blocks: {listed(self.reading)}."
             )
 
-    def _check_positives(self, targets: np.ndarray) -> None:
+    def _check_positives(self, targets: np.ndarray | csr_array) -> None:
         never = [label for label, total in zip(self.reader.labels, targets.sum(axis=0), strict=True) if total == 0.0]
         if never:
             warnings.warn(

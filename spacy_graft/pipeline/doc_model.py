@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import spacy
@@ -22,6 +22,9 @@ from ..model.matching import Blocks
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class DocSpace:
@@ -121,7 +124,7 @@ class DocModel:
         self.snapshot = snapshot
 
     @property
-    def weights(self) -> np.ndarray:
+    def weights(self) -> np.ndarray | csr_array:
         """Of the features: float64 (n_features, n_labels)."""
         return self.snapshot.weights
 
@@ -136,6 +139,10 @@ class DocModel:
         for k, df in enumerate(table.df.tolist()):
             names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
             yield ItemFeature(tuple(names), df)
+
+    def score_parts(self, docs: Sequence[Doc]) -> Iterator[np.ndarray]:
+        """Yield the scores of all documents."""
+        yield self.scores(docs)
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
         """Return the scores of Docs: float64 (n_documents, n_labels)."""

@@ -94,12 +94,13 @@ class Documents:
 
     def to_dict(self, blocks: Mapping[str, ReadingBlock], strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings."""
+        targets = self.targets.dense()
         return {
             "symbols": {name: packed(block, self.streams[name], strings) for name, block in blocks.items()},
             "lengths": self.lengths.astype(np.uint32),
-            "targets": self.targets.values,
-            "known": self.targets.known.astype(np.uint8),
-            "weights": self.targets.weights,
+            "targets": targets.values,
+            "known": targets.known.astype(np.uint8),
+            "weights": targets.weights,
             "seen": self.keys,
         }
 

@@ -20,6 +20,7 @@ from ..messages import did_you_mean, listed
 from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
+from ..model.weights import dense_rows, entries
 from .corpus import ExtractedCorpus
 from .notes import forget_card
 from .targets import TargetReader
@@ -139,7 +140,8 @@ def training_corpus(
 
 def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[str, str], np.ndarray]:
     """Weights by block and name of a model's features, but for products, before they were divided by a temperature."""
-    weights = snapshot_of(component.model).weights * temperature
+    snapshot = snapshot_of(component.model)
+    weights = dense_rows(snapshot.weights, np.arange(snapshot.features.n_features)) * temperature
     return {
         (feature.block, feature.text): row
         for feature, row in zip(component.features(), weights, strict=True)
@@ -171,7 +173,7 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         relative_gap=inf,
         converged=False,
         n_active=int(kept.sum()),
-        n_pairs=int(np.count_nonzero(snapshot.weights[kept])),
+        n_pairs=sum(map(len, entries(snapshot.weights[kept]))),
         constraints=constraints.to_dict(),
     )
     return Model(some_features(snapshot, kept), new)

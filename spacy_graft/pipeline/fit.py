@@ -20,6 +20,7 @@ from ..held_out import (
     is_better_strength,
     is_small,
     judged,
+    judged_point,
     numbers_of_folds,
     points_of_fold,
     refit_grid,
@@ -308,7 +309,7 @@ def cross_validated(
     component: TextCatGraft, splits: list[Split], options: dict[str, Any], progress: Progress, name: str = ""
 ) -> Report:
     """Point, refit and temperature of a path with the lowest log-loss of held-out documents."""
-    learner, n_folds = component.learner, len(splits)
+    learner, n_folds, tempered = component.learner, len(splits), options.get("network") is not None
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
         warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
@@ -320,23 +321,30 @@ def cross_validated(
         for fold, (kept, part, also) in enumerate(splits, start=1):
             title = f"{name}fold {fold} of {n_folds}: "
             path = training_steps(component, kept, options, progress, title, also=also)
-            paths.append(points_of_fold(scored_steps(component, path, component.held_out(part))))
+            scored = scored_steps(component, path, component.held_out(part), tempered, alone=n_folds == 1)
+            paths.append(points_of_fold(scored))
         held_out = component.held_out([example for split in splits for example in split.held_out])
-        chosen, losses = chosen_of_folds(learner, held_out, paths, options.get("network") is not None)
+        chosen, losses = chosen_of_folds(learner, held_out, paths, tempered)
         chosen = with_best_strengths(component, chosen, losses, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
 def scored_steps(
-    component: TextCatGraft, path: Iterable[Model], held_out: HeldOut
+    component: TextCatGraft, path: Iterable[Model], held_out: HeldOut, tempered: bool, alone: bool
 ) -> Iterator[tuple[FoldPoint, float]]:
-    """The points of a path, with the scores of held-out documents and the log-loss of the best refit."""
+    """The points of a path, with the scores of held-out documents and the log-loss of the best refit.
+
+    The last arguments are those of :func:`~spacy_graft.held_out.scored_points`.
+    """
     for model in path:
         assert component.training is not None
         trial = trials_of(path_of(component.training), model.snapshot, held_out)
         trials = [trial(strength) for strength in refit_grid(component.learner)]
         scores = np.array([trial.scores for trial in trials])
-        yield FoldPoint(scores, model.report.n_active), min(trial.log_loss for trial in trials)
+        point = FoldPoint(scores, model.report.n_active)
+        if alone:
+            point = judged_point(point, component.learner, held_out, tempered)
+        yield point, min(trial.log_loss for trial in trials)
 
 
 def with_best_strengths(

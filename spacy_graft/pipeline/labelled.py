@@ -9,6 +9,9 @@ from typing import Any
 from spacy.language import Language
 from spacy.training import Example
 
+from ..graft.memory import MANY_LABELS
+from .targets import COMPLETE_KEY
+
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
 DocumentLabels = str | Iterable[str] | Mapping[str, float]
 
@@ -88,10 +91,17 @@ def labelled(nlp: Language, texts: list[str], labels: list[DocumentLabels], know
     """Make an example of each text; what is not among its labels is 0, unless they are a mapping."""
     checked = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
     names = dict.fromkeys([*known, *chain.from_iterable(checked)])
-    return [
-        labelled_example(nlp, number, text, value if isinstance(value, dict) else {y: float(y in value) for y in names})
-        for number, (text, value) in enumerate(zip(texts, checked, strict=True), start=1)
-    ]
+    examples = []
+    for number, (text, value) in enumerate(zip(texts, checked, strict=True), start=1):
+        if isinstance(value, dict):
+            examples.append(labelled_example(nlp, number, text, value))
+        elif len(names) < MANY_LABELS:
+            examples.append(labelled_example(nlp, number, text, {label: float(label in value) for label in names}))
+        else:
+            # A dictionary of thousands of labels for each document would take gigabytes.
+            examples.append(labelled_example(nlp, number, text, dict.fromkeys(value, 1.0)))
+            examples[-1].reference.user_data[COMPLETE_KEY] = True
+    return examples
 
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:

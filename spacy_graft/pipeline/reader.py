@@ -21,7 +21,7 @@ from ..messages import listed
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
-from .targets import ID_KEY, WEIGHT_KEY
+from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from .tokenizer import Chunks
 
 #: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
@@ -62,6 +62,10 @@ class JsonlCorpus:
         The key of the example weight, a positive number.
     limit : int
         Number of documents to read from the beginning of the file; 0 reads all.
+    sparse : bool
+        Whether labels of 0 are not written into ``doc.cats``. ``user_data["graft_complete"]`` then says that all others
+        are 0, for graft components and their scorers alone. With thousands of labels, a dictionary of all of them for
+        each document would take gigabytes.
     lazy : bool
         Whether documents have no tokens, for ``spacy train`` with no other trained component. Graft components read
         the texts themselves: those that they predict once, together with what the components before them annotate.
@@ -90,6 +94,7 @@ class JsonlCorpus:
         limit: int = 0,
         lazy: bool = False,
         part: str | None = None,
+        sparse: bool = False,
     ) -> None:
         if path is None:
             wanted = "--paths.train train.jsonl --paths.dev dev.jsonl"
@@ -103,7 +108,7 @@ class JsonlCorpus:
                 f"spacy_graft.JsonlCorpus.v1: limit must be an integer of at least 0, but is {limit!r}. The largest is "
                 f"{LARGEST_COUNT:,}."
             )
-        check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy)
+        check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy, sparse=sparse)
         if part not in (None, *CORPUS_PARTS):
             raise ValueError(
                 f"spacy_graft.JsonlCorpus.v1: part must be one of {listed(CORPUS_PARTS)}, but is {part!r}."
@@ -116,6 +121,7 @@ class JsonlCorpus:
         self.limit = limit
         self.lazy = lazy
         self.part = part
+        self.sparse = sparse
         self._read: dict[int, LazyBatch] = {}
         self._chunks = Chunks()
 
@@ -223,6 +229,8 @@ class JsonlCorpus:
 
     def _annotated(self, reference: Doc, number: int, record: dict[str, Any], labels: list[str]) -> Doc:
         reference.cats = self._cats(number, record, labels)
+        if self.sparse and not isinstance(record.get(self.label_field or ""), dict):
+            reference.user_data[COMPLETE_KEY] = True
         if (id_field := self._id_field(record)) is not None:
             reference.user_data[ID_KEY] = self._id(number, record, id_field)
         if (weight_field := self._weight_field(record)) is not None:
@@ -249,6 +257,8 @@ class JsonlCorpus:
         value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
             return {label: self._probability(number, label, item) for label, item in value.items()}
+        if self.sparse:
+            return dict.fromkeys(sorted(positive), 1.0)
         return {label: float(label in positive) for label in labels}
 
     def _probability(self, number: int, label: str, value: Any) -> float:

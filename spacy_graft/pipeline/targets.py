@@ -6,22 +6,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
+from ..graft.memory import MANY_LABELS
 from ..messages import listed
 
-#: Keys of ``doc.user_data``: the example weight s_i, and the id of the document in messages.
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+#: Keys of ``doc.user_data``: the example weight s_i, the id of the document in messages, and whether it has none of the
+#: labels that are not in ``doc.cats``, so that 0 need not be said of thousands.
 WEIGHT_KEY = "graft_weight"
 ID_KEY = "graft_id"
+COMPLETE_KEY = "graft_complete"
 #: Allowed deviation from 1 of the sum of exclusive targets.
 SUM_TOLERANCE = 1e-3
 #: Characters of the text that identify a document without an id in messages.
 MAX_NAME_LENGTH = 40
+
+
+def is_complete(doc: Doc) -> bool:
+    """Whether a document has none of the labels that are not in its ``cats``."""
+    return doc.user_data.get(COMPLETE_KEY) is True
 
 
 def document_name(doc: Doc) -> str:
@@ -38,57 +49,99 @@ class Target:
 
     Attributes
     ----------
-    values : float64 (labels)
-        q_y in [0, 1]; if labels are exclusive, they sum to 1.
+    columns : int64, numbers : float64
+        The labels whose q_y in [0, 1] is not 0, and these; if labels are exclusive, they sum to 1.
     known : bool (labels)
-        False where ``doc.cats`` does not mention the label. Exclusive targets share one array. Not to be changed.
+        False where ``doc.cats`` does not mention the label. Targets of which all is known share one array. Not to be
+        changed.
     weight : float
         The example weight s, positive.
     """
 
-    values: np.ndarray
+    columns: np.ndarray
+    numbers: np.ndarray
     known: np.ndarray
     weight: float
+
+    @property
+    def values(self) -> np.ndarray:
+        """q_y of all labels: float64 (labels)."""
+        values = np.zeros(len(self.known))
+        values[self.columns] = self.numbers
+        return values
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`.
+    """The targets of several documents; :meth:`dense` are arguments of :mod:`spacy_graft.metrics`.
 
     Attributes
     ----------
-    values : float64 (n_documents, labels)
+    values : float64 (n_documents, labels), or csr_array
+        Sparse where there are many labels.
     known : bool (n_documents, labels)
+        Not to be changed: where all is known of many labels, it is a single number.
     weights : float64 (n_documents)
     """
 
-    values: np.ndarray
+    values: np.ndarray | csr_array
     known: np.ndarray
     weights: np.ndarray
 
     @classmethod
     def of(cls, targets: Sequence[Target], n_labels: int) -> Targets:
         """Those of documents."""
-        shape = (len(targets), n_labels)
-        return cls(
-            np.array([target.values for target in targets]).reshape(shape),
-            np.array([target.known for target in targets], np.bool_).reshape(shape),
-            np.array([target.weight for target in targets]),
-        )
+        shape, weights = (len(targets), n_labels), np.array([target.weight for target in targets])
+        if n_labels < MANY_LABELS:
+            values = np.array([target.values for target in targets]).reshape(shape)
+            return cls(values, np.array([target.known for target in targets], np.bool_).reshape(shape), weights)
+        starts = np.cumsum([0, *(len(target.columns) for target in targets)])
+        columns = np.concatenate([np.empty(0, np.int64), *(target.columns for target in targets)])
+        numbers = np.concatenate([np.empty(0), *(target.numbers for target in targets)])
+        shared = {id(target.known): target.known for target in targets}
+        if all(known.all() for known in shared.values()):
+            known = np.broadcast_to(np.True_, shape)
+        else:
+            known = np.array([target.known for target in targets], np.bool_).reshape(shape)
+        from scipy.sparse import csr_array  # not needed to load a component
+
+        return cls(csr_array((numbers, columns, starts), shape), known, weights)
 
     @classmethod
     def joined(cls, parts: Sequence[Targets]) -> Targets:
         """Those of several corpora, at least one."""
-        return cls(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "known", "weights"))
-        )
+        if len(parts) == 1:
+            return parts[0]
+        weights = np.concatenate([part.weights for part in parts])
+        known = [part.known for part in parts]
+        if all(isinstance(part.values, np.ndarray) for part in parts):
+            return cls(np.concatenate([part.values for part in parts]), np.concatenate(known), weights)
+        from scipy.sparse import csr_array, vstack
+
+        values = vstack([csr_array(part.values) for part in parts], format="csr")
+        if all(is_one_number(of_part) for of_part in known):
+            return cls(values, np.broadcast_to(np.True_, values.shape), weights)
+        return cls(values, np.concatenate(known), weights)
+
+    def dense(self) -> Targets:
+        """The same as arrays."""
+        if isinstance(self.values, np.ndarray):
+            return self
+        return Targets(self.values.toarray(), np.array(self.known), self.weights)
 
     def with_labels(self, n_new: int, known: bool) -> Targets:
         """With more labels, all 0, whether they are known to be or not."""
-        shape = (len(self.weights), n_new)
+        n, dense = len(self.weights), self.dense()
         return Targets(
-            np.hstack([self.values, np.zeros(shape)]), np.hstack([self.known, np.full(shape, known)]), self.weights
+            np.hstack([dense.values, np.zeros((n, n_new))]),
+            np.hstack([dense.known, np.full((n, n_new), known)]),
+            self.weights,
         )
+
+
+def is_one_number(known: np.ndarray) -> bool:
+    """Whether all is known, in a single number."""
+    return known.strides == (0, 0) and known.size > 0 and bool(known.flat[0])
 
 
 @dataclass(frozen=True)
@@ -102,7 +155,7 @@ class TargetReader:
     labels : sequence of str
     exclusive : bool
         Whether labels are mutually exclusive. If so, labels that are not in ``cats`` are 0; otherwise they are unknown
-        and are masked.
+        and are masked, unless the document is complete (:data:`COMPLETE_KEY`).
     skips_unknown : bool
         Whether labels that the component does not have are skipped, as in documents that are not trained on, instead of
         refused.
@@ -131,7 +184,8 @@ class TargetReader:
             not sum to 1, or the weight is not a positive number.
         """
         values = np.zeros(len(self.labels))
-        known = self._all_known if self.exclusive else np.zeros(len(self.labels), np.bool_)
+        complete = self.exclusive or is_complete(doc)
+        known = self._all_known if complete else np.zeros(len(self.labels), np.bool_)
         for label, value in doc.cats.items():
             column = self._columns.get(label)
             if column is None:
@@ -139,10 +193,12 @@ class TargetReader:
                     continue
                 raise ValueError(self._unknown_label(doc, label))
             values[column] = self._checked(doc, label, value)
-            known[column] = True
+            if not complete:
+                known[column] = True
         if self.exclusive:
             values /= self._checked_sum(doc, values)
-        return Target(values, known, self._weight(doc))
+        columns = np.flatnonzero(values)
+        return Target(columns, values[columns], known, self._weight(doc))
 
     def _unknown_label(self, doc: Doc, label: str) -> str:
         return (

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ..graft.data import TrainingData
     from ..graft.document_vectors import DocumentVectors
+    from ..graft.label_batches import BatchedPath
     from ..graft.network import Network
     from ..graft.path import PathFit
     from ..graft.points import PointFit
@@ -463,10 +464,10 @@ class Training:
             if self._checkpoints is None:
                 fit.step()
             else:
-                self._saved_step(cast("PathFit", fit), self._checkpoints)
+                self._saved_step(cast("PathFit | BatchedPath", fit), self._checkpoints)
             self.reports.append(fit.report.copy())
 
-    def _saved_step(self, fit: PathFit, checkpoints: Checkpoints) -> None:
+    def _saved_step(self, fit: PathFit | BatchedPath, checkpoints: Checkpoints) -> None:
         """Take a step from its checkpoint, or do and save it."""
         step = fit.report.points + 1
         saved = checkpoints.load(step)

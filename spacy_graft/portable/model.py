@@ -14,6 +14,7 @@ from ..estimators import require_fitted
 from ..extract.texts import TextBytes, TextCharacters, TextWords
 from ..model.matching import rows_by_block
 from ..model.snapshot import Snapshot
+from ..model.weights import entries
 from ..text_classifier import GraftTextClassifier
 from .scorer import COMPLEMENTS, EXPORT_FORMAT, EXPORT_VERSION
 
@@ -181,7 +182,7 @@ def features_of_block(snapshot: Snapshot, rows: np.ndarray, length: str) -> dict
     found: dict[str, Any] = {
         "ngrams": [list(ngram) if is_words else "".join(ngram) for ngram in ngrams],
         "df": table.df[rows].tolist(),
-        "weights": [[[y, w] for y, w in enumerate(row) if w] for row in snapshot.weights[rows].tolist()],
+        "weights": [list(map(list, row)) for row in entries(snapshot.weights[rows])],
     }
     return found | ({"lengths": snapshot.length_shares[rows].tolist()} if length == "features" else {})
 

@@ -22,7 +22,8 @@ def best_by_pass(
 ) -> Violations:
     """The ``n_best`` pairs with the largest scaled gradients above ``min_gradient``, exactly.
 
-    What is found does not depend on the number of threads, to the last bit.
+    With none, the largest of the peaks of labels is that of all pairs, and all else is unknown. What is found does not
+    depend on the number of threads, to the last bit.
 
     Parameters
     ----------
@@ -56,6 +57,9 @@ def candidates_of(
         if network_gradient is not None:
             of_network = network_gradient[begin:end, label : label + sums.shape[1]]
             sums[: end - begin, : of_network.shape[1]] -= of_network
+        if not query.n_best:
+            kernels.raise_largest(sums, begin, end, label, query, candidates.found)
+            continue
         place = begin
         while (place := kernels.select(sums, begin, place, end, label, query, candidates.found)) < end:
             candidates.keep_best()

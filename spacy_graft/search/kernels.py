@@ -37,7 +37,7 @@ class NodeQuery(NamedTuple):
     min_gradient : float
         What a scaled gradient must exceed.
     n_best : int
-        How many of these pairs to return.
+        How many of these pairs to return; 0 if only the largest scaled gradient is asked for.
     n_labels : int
     sign_inverses : float64 (2, labels)
         1 / κ⁺ and 1 / κ⁻; 0 forbids the sign.
@@ -106,6 +106,19 @@ def weigh(value, inverse_weights, node, label):
 
 
 @inlined
+def scaled_gradient(value, node, label, query):
+    """|v| / λ over the factor of the sign of v."""
+    return weigh(value, query.inverse_weights, node, label) * query.sign_inverses[0 if value > 0.0 else 1, label]
+
+
+@inlined
+def is_active(node, label, query):
+    """Whether a pair is in the model."""
+    row = query.row_of_node[node]
+    return row >= 0 and query.active[row, label]
+
+
+@inlined
 def add_exactly(value, slots):
     """Add a value, at least 0, rounded up to 24 bits or more; the sum does not depend on the order."""
     mantissa, power = math.frexp(min(value, 1.7e308))
@@ -122,11 +135,10 @@ def sum_of_slots(slots):
 @inlined
 def offer(value, node, label, query, found):
     """Count a pair if it violates and, if it is among the best so far, put it with the candidates."""
-    sign_inverse = query.sign_inverses[0 if value > 0.0 else 1, label]
-    scaled = weigh(value, query.inverse_weights, node, label) * sign_inverse
-    row = query.row_of_node[node]
-    if scaled > query.min_gradient and not (row >= 0 and query.active[row, label]):
+    scaled = scaled_gradient(value, node, label, query)
+    if scaled > query.min_gradient and not is_active(node, label, query):
         found.n_violations[0] += 1
+        sign_inverse = query.sign_inverses[0 if value > 0.0 else 1, label]
         add_exactly(((scaled - query.min_gradient) / sign_inverse) ** 2, found.squared_excess[label])
         found.peaks[label] = max(found.peaks[label], scaled)
         if scaled >= found.floor[0]:
@@ -167,6 +179,27 @@ def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
         for j in range(lanes):
             above |= abs(sums[row, j]) * inverse_weights[node, label + j] > bound
     return above
+
+
+@njit
+def raise_largest(sums, begin, end, label, query, found):
+    """Note the largest scaled gradient of all pairs, in ``peaks`` of its label and as the floor; arguments as above.
+
+    It is far cheaper than to offer them: nearly all nodes are below the largest so far.
+    """
+    lanes = min(sums.shape[1], query.n_labels - label)
+    shared = query.inverse_weights.shape[1] < 2
+    for k in range(begin, end):
+        if shared:
+            weight = weigh(1.0, query.inverse_weights, k, 0)
+            above = any_above(sums, k - begin, lanes, weight, found.floor[0])
+        else:
+            above = any_above_by_label(sums, k - begin, lanes, query.inverse_weights, k, label, found.floor[0])
+        if above and query.row_of_node[k] != EQUAL:
+            for j in range(lanes):
+                scaled = scaled_gradient(sums[k - begin, j], k, label + j, query)
+                if scaled > found.floor[0] and not is_active(k, label + j, query):
+                    found.peaks[label + j] = found.floor[0] = scaled
 
 
 @njit

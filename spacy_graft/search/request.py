@@ -32,6 +32,8 @@ class SearchRequest:
         Of positive and of negative weights, at least 1: what v is divided by besides. Infinite: no pair gets this sign.
     n_threads : int
         How many search; what is found is the same.
+    only_largest : bool
+        Whether nothing but the largest scaled gradient is needed: it is the largest of the peaks of labels.
     """
 
     residuals: np.ndarray
@@ -42,6 +44,7 @@ class SearchRequest:
     count_all: bool
     sign_factors: tuple[float, float] | np.ndarray = (1.0, 1.0)
     n_threads: int = 1
+    only_largest: bool = False
 
     @property
     def n_labels(self) -> int:
@@ -57,6 +60,6 @@ class SearchRequest:
     def query(self, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> NodeQuery:
         """The same for the nodes of one index; see :class:`spacy_graft.search.kernels.NodeQuery`."""
         return NodeQuery(
-            inverse_weights, row_of_node, self.active, self.min_gradient, self.n_best, self.residuals.shape[1],
-            self.sign_inverses,
+            inverse_weights, row_of_node, self.active, self.min_gradient, 0 if self.only_largest else self.n_best,
+            self.residuals.shape[1], self.sign_inverses,
         )  # fmt: skip

@@ -1,0 +1,359 @@
+"""Fits of very many independent labels, eight at a time, over indexes that all batches share.
+
+Labels that do not exclude each other are problems of their own: objective, gap and optimum are sums over labels. So a
+batch is an ordinary fit of the same documents with fewer labels, and the models of the batches together are that of all
+labels. What is dense (targets, scores, residuals, 1 / λ) is so for one batch; what is kept of each is sparse. A batch
+has as many labels as a pass sums at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..index.kernels import LANES
+from ..solve.active import Active
+from .data import TrainingData
+from .grafting import GraftingFit
+from .indexing import feature_space
+from .model_state import Checkpoint, ModelState
+from .objective import Objective, document_weights
+from .points import PointFit
+from .refits import Lengths, Refits, feature_lengths_of
+from .report import Report
+from .rounds import Rounds
+from .settings import Grafting, GraftingPath, PenaltySettings
+from .solution import Solution
+from .space import FeatureSpace
+
+#: Bits of the number of a node.
+NODE_BITS = 40
+
+
+@dataclass(frozen=True)
+class BatchModel:
+    """The model of the labels of a batch.
+
+    Attributes
+    ----------
+    blocks, nodes : int64 (pairs)
+        Where the features are in the space, which is that of all batches.
+    labels : int64 (pairs)
+        Of all labels.
+    weights : float64 (pairs)
+    intercepts : float64 (labels of the batch)
+    """
+
+    blocks: np.ndarray
+    nodes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    intercepts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, first: int, state: ModelState, active: Active, intercepts: np.ndarray, scores: np.ndarray
+    ) -> BatchModel:
+        """The model of a batch whose labels begin with ``first``, from weights of the features of its state."""
+        problems, space = state.objective.problems, state.space
+        labels = first + problems.trained[active.labels]
+        by_label = problems.intercepts_by_label(intercepts, scores)
+        return cls(space.blocks[active.rows], space.nodes[active.rows], labels, active.weights.copy(), by_label)
+
+    @property
+    def places(self) -> np.ndarray:
+        """One number for block and node of each pair: int64 (pairs)."""
+        return (self.blocks << NODE_BITS) | self.nodes
+
+    @classmethod
+    def of_state(cls, first: int, state: ModelState) -> BatchModel:
+        """The model of a batch as it is."""
+        return cls.of(first, state, state.active, state.intercepts, state.scores)
+
+
+class LabelBatches:
+    """The labels of a corpus in batches.
+
+    Parameters
+    ----------
+    data : TrainingData
+    """
+
+    def __init__(self, data: TrainingData) -> None:
+        self.data = replace(data, indexes={}) if data.indexes is None else data
+        self._space: FeatureSpace | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, TrainingData]]:
+        """The first label of each batch, and the documents with its labels."""
+        for first in range(0, len(self.data.labels), LANES):
+            yield first, self.data.of_labels(first, first + LANES)
+
+    def take_space(self, state: ModelState) -> None:
+        """Features are named by the space of any batch that has some; those without may be over another index."""
+        if self._space is None or len(state.active):
+            self._space = state.space
+
+    def space_of(self, models: Sequence[BatchModel]) -> FeatureSpace:
+        """The space with the features of models as its rows, in the order of their places."""
+        assert self._space is not None
+        places = np.unique(np.concatenate([model.places for model in models]))
+        self._space.set_rows(places >> NODE_BITS, places & ((1 << NODE_BITS) - 1))
+        return self._space
+
+    def solution(self, models: Sequence[BatchModel], mean_scale: float, shares: np.ndarray | None = None) -> Solution:
+        """The model of all labels, with sparse weights."""
+        space = self.space_of(models)
+        rows, labels, weights = (
+            np.concatenate(parts)
+            for parts in zip(
+                *((space.rows_of(model.blocks, model.nodes), model.labels, model.weights) for model in models),
+                strict=True,
+            )
+        )
+        shape = len(space.blocks), len(self.data.labels)
+        vocabularies = {name: bags.vocabulary for name, bags in self.data.bags.items()}
+        return Solution(
+            space.names(), *space.terms(), space.df(),
+            scipy.sparse.csr_array((weights, (rows, labels)), shape),
+            np.concatenate([model.intercepts for model in models]),
+            mean_scale,
+            {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
+            np.zeros(0) if shares is None else shares,
+        )  # fmt: skip
+
+
+def joined_report(report: Report, parts: Sequence[tuple[float, Report]], space: FeatureSpace) -> None:
+    """Add up the reports of batches, which stand behind their objectives at zero weights; seconds are left alone.
+
+    Parameters
+    ----------
+    report : Report
+        Is changed.
+    parts : sequence of (float, Report)
+    space : FeatureSpace
+        Of all features.
+    """
+    reports = [of_batch for _, of_batch in parts]
+    objective = sum(of_batch.objective for of_batch in reports)
+    gap = sum(of_batch.duality_gap for of_batch in reports)
+    report.update_gap(objective, objective - gap, sum(initial for initial, _ in parts))
+    report.rounds = sum(of_batch.rounds for of_batch in reports)
+    report.max_violation = max(of_batch.max_violation for of_batch in reports)
+    report.n_pairs = sum(of_batch.n_pairs for of_batch in reports)
+    report.n_active, report.n_columns, report.min_df = len(space.blocks), space.n_columns, space.min_df
+    report.converged = all(of_batch.converged for of_batch in reports)
+
+
+def mean_scale_of(learner: PenaltySettings, data: TrainingData) -> float:
+    """What document weights are made with, 0 if they are all 1."""
+    return document_weights(data.lengths, True)[0] if learner.length_normalisation else 0.0
+
+
+def saved_report(report: Report) -> dict[str, Any]:
+    """A report in plain values, without seconds, which differ from run to run."""
+    return {**asdict(report), "seconds": {}}
+
+
+def add_seconds(report: Report, part: Report) -> None:
+    """Count the seconds of a batch."""
+    for phase, seconds in part.seconds.items():
+        report.seconds[phase] = report.seconds.get(phase, 0.0) + seconds
+
+
+class BatchedGrafting:
+    """A fit of :class:`Grafting` with very many labels; its only step is all of it."""
+
+    def __init__(self, learner: Grafting, data: TrainingData) -> None:
+        assert learner.l1 is not None
+        self.learner = learner
+        self.batches = LabelBatches(data)
+        self.report = Report(n_documents=data.n_documents, l1=learner.l1)
+        self._models: list[BatchModel] = []
+
+    @property
+    def finished(self) -> bool:
+        return self.report.finished
+
+    def step(self) -> None:
+        """Fit one batch after the other; nothing once that has been done."""
+        if self.finished:
+            return
+        parts = []
+        for first, data in self.batches:
+            fit = GraftingFit(self.learner, data)
+            while not fit.finished:
+                fit.step()
+            self._models.append(BatchModel.of_state(first, fit.state))
+            self.batches.take_space(fit.state)
+            parts.append((fit.state.initial, fit.report))
+            add_seconds(self.report, fit.report)
+        self.report.l1_max = max(of_batch.l1_max for _, of_batch in parts)
+        joined_report(self.report, parts, self.batches.space_of(self._models))
+        self.report.finished = True
+
+    def solution(self) -> Solution:
+        return self.batches.solution(self._models, mean_scale_of(self.learner, self.batches.data))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a batch from one point of a path to the next.
+
+    Attributes
+    ----------
+    model : BatchModel
+    checkpoint : Checkpoint
+        Without scores.
+    initial : float
+        The objective at zero weights.
+    report : Report
+    trainable : bool
+        Whether its labels are separated by a feature.
+    """
+
+    model: BatchModel
+    checkpoint: Checkpoint
+    initial: float
+    report: Report
+    trainable: bool
+
+    @classmethod
+    def of(cls, first: int, rounds: Rounds) -> Kept:
+        """That of a batch whose labels begin with ``first``."""
+        state = rounds.state
+        checkpoint = replace(state.checkpoint(), scores=None)
+        return cls(BatchModel.of_state(first, state), checkpoint, state.initial, rounds.report, rounds.trainable)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values and arrays."""
+        return {
+            "model": vars(self.model),
+            "checkpoint": vars(self.checkpoint),
+            "initial": self.initial,
+            "report": saved_report(self.report),
+            "trainable": self.trainable,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Kept:
+        """What :meth:`to_dict` gave."""
+        parts = {
+            "model": BatchModel(**saved["model"]),
+            "checkpoint": Checkpoint(**saved["checkpoint"]),
+            "report": Report(**saved["report"]),
+        }
+        return cls(**{**saved, **parts})
+
+    def is_empty_at(self, l1: float) -> bool:
+        """Whether its model is empty at this L1 strength, as it is now."""
+        return not self.trainable or (l1 >= self.report.l1_max and not len(self.model.weights))
+
+
+class BatchedPath(PointFit):
+    """A fit of :class:`GraftingPath` under L1 with very many labels: all batches go from point to point together.
+
+    What is kept of a batch between points is its model; the rest is computed again. The path ends before the first
+    model with more than ``max_features``, which nothing between the points takes the place of.
+    """
+
+    def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
+        super().__init__(learner, Report(n_documents=data.n_documents))
+        self.batches = LabelBatches(data)
+        self._kept: list[Kept] = []
+        for first, of_batch in self.batches:
+            self._kept.append(self._noted(first, Rounds(of_batch, learner)))
+        report = self.report
+        report.l1 = report.l1_max = max(kept.report.l1_max for kept in self._kept)
+        report.finished = not any(kept.trainable for kept in self._kept)
+        self._join(self._kept)
+
+    def step(self) -> None:
+        """The next point of the path; nothing after the last."""
+        if self.finished:
+            return
+        number = self.report.points + 1
+        l1 = self.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
+        reached: list[Kept] = []
+        places = np.empty(0, np.int64)
+        for kept, (first, data) in zip(self._kept, self.batches, strict=True):
+            reached.append(kept if kept.is_empty_at(l1) else self._optimum(l1, kept, first, data))
+            places = np.union1d(places, reached[-1].model.places)
+            if self.learner.max_features is not None and len(places) > self.learner.max_features:
+                self.report.finished = True
+                return
+        self._kept = reached
+        self.report = self.report.copy()
+        self.report.l1, self.report.points, self.report.finished = l1, number, number == self.learner.steps
+        self._join(reached)
+
+    def refitted(self, strength: float | None) -> Solution:
+        models = [kept.model for kept in self._kept]
+        if strength is None:
+            return self.batches.solution(models, self._mean_scale)
+        with self.report.timed("refit"):
+            lengths = self._lengths(models)
+            models = [
+                self._refitted_model(strength, lengths, kept, first, data)
+                for kept, (first, data) in zip(self._kept, self.batches, strict=True)
+            ]
+        if lengths is None:
+            return self.batches.solution(models, self._mean_scale)
+        return self.batches.solution(models, lengths[0], lengths[2])
+
+    def _join(self, reached: Sequence[Kept]) -> None:
+        space = self.batches.space_of([kept.model for kept in reached])
+        joined_report(self.report, [(kept.initial, kept.report) for kept in reached], space)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The present point in plain values and arrays, for :meth:`resume`; the report is without seconds."""
+        return {"report": saved_report(self.report), "batches": [kept.to_dict() for kept in self._kept]}
+
+    def resume(self, saved: Mapping[str, Any]) -> None:
+        """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.
+
+        Parameters
+        ----------
+        saved : dict
+            From :meth:`to_dict`.
+        """
+        self.report = Report(**{**saved["report"], "seconds": self.report.seconds})
+        self._kept = [Kept.from_dict(of_batch) for of_batch in saved["batches"]]
+
+    @property
+    def _mean_scale(self) -> float:
+        return mean_scale_of(self.learner, self.batches.data)
+
+    def _noted(self, first: int, rounds: Rounds) -> Kept:
+        self.batches.take_space(rounds.state)
+        add_seconds(self.report, rounds.report)
+        return Kept.of(first, rounds)
+
+    def _optimum(self, l1: float, kept: Kept, first: int, data: TrainingData) -> Kept:
+        """A batch at another L1 strength, from where it was."""
+        rounds = Rounds(data, self.learner)
+        rounds.restore(kept.checkpoint)
+        rounds.optimise(l1)
+        rounds.report.rounds += kept.report.rounds
+        return self._noted(first, rounds)
+
+    def _lengths(self, models: Sequence[BatchModel]) -> Lengths | None:
+        """The lengths of documents in refits, which are of the features of all batches; None if they are not."""
+        space = self.batches.space_of(models)
+        if not self.learner.length_normalisation or not len(space.blocks):
+            return None
+        return feature_lengths_of(space.columns().lists(), space.df(), self.batches.data.n_documents)
+
+    def _refitted_model(
+        self, strength: float, lengths: Lengths | None, kept: Kept, first: int, data: TrainingData
+    ) -> BatchModel:
+        if not len(kept.model.weights):
+            return kept.model
+        objective = Objective(data, self.learner)
+        state = ModelState(objective, feature_space(objective))
+        state.restore(kept.checkpoint)
+        found = Refits(state, lengths).minimum(strength)
+        return BatchModel.of(first, state, found.active, found.intercepts, found.scores)

@@ -1,0 +1,458 @@
+"""Very many independent labels: fitted in batches, the model is that of one fit of all labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+import spacy
+import srsly
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_graft
+from conftest import make_example, make_nlp
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
+from spacy_graft.graft import memory
+from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
+from spacy_graft.graft.solution import Solution
+from spacy_graft.graft.start import start
+from spacy_graft.model import weights as sparse_weights
+from spacy_graft.model.sparse_linear import snapshot_of
+from spacy_graft.pipeline import labelled, scorer, targets, textcat
+from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.pipeline.reader import JsonlCorpus
+from strategies import training_data
+
+WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oil", "gas", "gold", "tin")
+
+
+@pytest.fixture
+def in_batches(monkeypatch):
+    monkeypatch.setattr(memory, "MANY_LABELS", 1)
+    monkeypatch.setattr(memory, "DOCUMENT_LABELS", 0)
+
+
+def corpus(n_documents: int = 120, n_labels: int = 20, seed: int = 0) -> tuple[list[str], list[list[str]]]:
+    """Texts of some words, and labels that follow from pairs of them, with noise."""
+    random = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n_documents):
+        words = random.permutation(WORDS)[: random.integers(2, 7)].tolist()
+        texts.append(" ".join(words))
+        chosen = {f"{word}{k}" for word in words for k in range(2) if random.random() < 0.6}
+        labels.append(sorted(chosen | {f"{random.choice(WORDS)}0"}))
+    return texts, [[label for label in row if label in all_labels(n_labels)] for row in labels]
+
+
+def all_labels(n_labels: int) -> list[str]:
+    return [f"{word}{k}" for word in WORDS for k in range(2)][:n_labels]
+
+
+def data_of(texts, labels, sparse=True):
+    targets = np.array([[float(label in row) for label in all_labels(20)] for row in labels])
+    data = training_data(texts, targets, exclusive=False)
+    return replace(data, targets=scipy.sparse.csc_array(targets)) if sparse else data
+
+
+def finished(learner, data):
+    fit = start(learner, data)
+    while not fit.finished:
+        fit.step()
+    return fit
+
+
+def named_weights(solution: Solution) -> dict[tuple, np.ndarray]:
+    rows = sparse_weights.dense_rows(solution.weights, np.arange(len(solution.terms)))
+    names = [tuple((term.block, bytes(term.symbols)) for term in terms) for terms in solution.terms]
+    return dict(zip(names, rows, strict=True))
+
+
+def test_batches_are_fits_of_their_own(in_batches, monkeypatch):
+    texts, labels = corpus()
+    data = data_of(texts, labels)
+    fit = finished(Grafting(l1=1.0), data)
+    assert isinstance(fit, BatchedGrafting)
+    joined = fit.solution()
+    weights = named_weights(joined)
+    monkeypatch.undo()
+    total = 0.0
+    for first in range(0, 20, 8):
+        alone = finished(Grafting(l1=1.0), data.of_labels(first, first + 8))
+        solution, labels_of = alone.solution(), slice(first, min(first + 8, 20))
+        total += alone.report.objective
+        np.testing.assert_array_equal(joined.intercepts[labels_of], solution.intercepts)
+        own = named_weights(solution)
+        for name, row in weights.items():
+            np.testing.assert_array_equal(row[labels_of], own.get(name, np.zeros(len(solution.intercepts))))
+    assert fit.report.objective == pytest.approx(total, rel=1e-15)
+
+
+@pytest.mark.parametrize("options", [{}, {"penalty_weights": "ratio_idf", "length_normalisation": True}])
+def test_optimum_of_one_strength_is_that_of_all_labels_at_once(in_batches, monkeypatch, options):
+    texts, labels = corpus()
+    data = replace(data_of(texts, labels), lengths=np.array([len(text.split()) for text in texts], np.float64))
+    learner = Grafting(l1=1.0, tol=1e-9, ridge=0.1, **options)
+    batched = finished(learner, data)
+    monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
+    together = finished(learner, data)
+    report, other = batched.report, together.report
+    assert report.converged
+    assert report.relative_gap <= 1e-9
+    gap = report.duality_gap + other.duality_gap
+    assert report.objective == pytest.approx(other.objective, abs=gap)
+    assert (report.l1_max, report.n_columns, report.min_df) == (other.l1_max, other.n_columns, other.min_df)
+    ours, theirs = named_weights(batched.solution()), named_weights(together.solution())
+    for name in ours.keys() | theirs.keys():
+        none = np.zeros(20)
+        np.testing.assert_allclose(ours.get(name, none), theirs.get(name, none), atol=5e-3)
+    np.testing.assert_allclose(batched.solution().intercepts, together.solution().intercepts, atol=1e-3)
+    assert batched.solution().mean_scale == together.solution().mean_scale
+
+
+@pytest.mark.parametrize("refit", [None, 2.0])
+def test_points_of_a_path_are_those_of_all_labels_at_once(in_batches, monkeypatch, refit):
+    texts, labels = corpus()
+    data = replace(data_of(texts, labels), lengths=np.array([len(text.split()) for text in texts], np.float64))
+    learner = GraftingPath(steps=4, l1_min_ratio=0.1, tol=1e-8, refit=refit, ridge=1.0)
+    batched = start(learner, data)
+    assert isinstance(batched, BatchedPath)
+    monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
+    together = start(learner, data)
+    for _ in range(3):
+        batched.step()
+        together.step()
+        assert batched.report.l1 == together.report.l1
+        gap = batched.report.duality_gap + together.report.duality_gap
+        assert batched.report.objective == pytest.approx(together.report.objective, abs=gap + 1e-9)
+    ours, theirs = batched.solution(), together.solution()
+    assert named_weights(ours).keys() == named_weights(theirs).keys()
+    for name, row in named_weights(theirs).items():
+        np.testing.assert_allclose(named_weights(ours)[name], row, atol=2e-3)
+    assert ours.mean_scale == pytest.approx(theirs.mean_scale, rel=1e-12)
+    shares = dict(zip(named_weights(ours), ours.length_shares, strict=True)) if refit else {}
+    assert shares == (dict(zip(named_weights(theirs), theirs.length_shares, strict=True)) if refit else {})
+    assert not batched.finished
+    batched.step()
+    assert batched.finished
+
+
+def test_path_in_batches_ends_before_max_features(in_batches):
+    texts, labels = corpus()
+    fit = finished(GraftingPath(steps=8, max_features=60, tol=1e-3), data_of(texts, labels))
+    assert 0 < fit.report.n_active <= 60
+    assert fit.report.points < 8
+    assert fit.solution().weights.shape == (fit.report.n_active, 20)
+
+
+def test_every_step_of_a_path_can_be_gone_on_from(in_batches):
+    texts, labels = corpus()
+    data, learner = data_of(texts, labels), GraftingPath(steps=3, l1_min_ratio=0.1)
+    whole = start(learner, data)
+    whole.step()
+    saved = srsly.msgpack_loads(srsly.msgpack_dumps(whole.to_dict()))
+    resumed = start(learner, data)
+    resumed.resume(saved)
+    for _ in range(2):
+        np.testing.assert_array_equal(resumed.solution().weights.toarray(), whole.solution().weights.toarray())
+        np.testing.assert_array_equal(resumed.solution().intercepts, whole.solution().intercepts)
+        assert resumed.to_dict()["report"] == whole.to_dict()["report"]
+        whole.step()
+        resumed.step()
+    assert resumed.finished
+
+
+def test_labels_that_are_never_or_always_there(in_batches):
+    texts, labels = corpus()
+    targets = np.zeros((len(texts), 20))
+    targets[:, 3] = 1.0
+    targets[:, 10] = [float("ship0" in row) for row in labels]
+    data = training_data(texts, targets, exclusive=False)
+    solution = finished(Grafting(l1=1.0), data).solution()
+    assert set(np.nonzero(sparse_weights.dense_rows(solution.weights, np.arange(len(solution.terms))))[1]) == {10}
+    n = len(texts)
+    np.testing.assert_allclose(solution.intercepts[[0, 3]], [np.log(0.5 / (n + 0.5)), np.log((n + 0.5) / 0.5)])
+    nothing = finished(Grafting(l1=1.0), replace(data, targets=np.zeros((n, 20))))
+    assert nothing.solution().weights.shape == (0, 20)
+    assert nothing.report.n_active == 0
+
+
+def test_features_are_named_whatever_the_last_batch_is(in_batches):
+    """Where a model is empty, features that are too rare for its L1 strength are indexed as well."""
+    texts, labels = corpus()
+    targets = np.zeros((len(texts), 20))
+    targets[:, :4] = [[float(label in row) for label in all_labels(4)] for row in labels]
+    targets[7, 18] = 1.0
+    data = training_data(texts, targets, exclusive=False)
+    fit = finished(Grafting(l1=3.0), data)
+    alone = finished(Grafting(l1=3.0), data.of_labels(0, 8))
+    ours, own = named_weights(fit.solution()), named_weights(alone.solution())
+    assert ours.keys() == own.keys()
+    assert len(own) > 0
+    for name, row in own.items():
+        np.testing.assert_array_equal(ours[name][:8], row)
+    assert fit.report.min_df == alone.report.min_df != finished(Grafting(l1=3.0), data.of_labels(16, 20)).report.min_df
+
+
+def test_unknown_labels_are_masked(in_batches, monkeypatch):
+    texts, labels = corpus()
+    data = data_of(texts, labels)
+    known = np.random.default_rng(0).random((len(texts), 20)) < 0.7
+    data = replace(data, known=known, targets=scipy.sparse.csc_array(data.targets.toarray() * known))
+    learner = Grafting(l1=1.0, tol=1e-9)
+    batched = finished(learner, data)
+    monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
+    together = finished(learner, data)
+    gap = batched.report.duality_gap + together.report.duality_gap
+    assert batched.report.objective == pytest.approx(together.report.objective, abs=gap)
+
+
+@pytest.mark.parametrize("learner", [Grafting(l1=1.0), GraftingPath(steps=3, l1_min_ratio=0.05)], ids=["one", "path"])
+def test_classifier_of_texts(in_batches, tmp_path, learner):
+    texts, labels = corpus()
+    model = GraftTextClassifier(learner, analyzer="word", multilabel=True).fit(texts, labels)
+    snapshot = model._model.snapshot
+    assert sparse_weights.is_sparse(snapshot.weights)
+    dense = replace(snapshot, weights=snapshot.weights.toarray())
+    streams = {"word": model._space.readers["word"].stream(texts, model._model._words, False)}
+    lengths = np.array([len(text.split()) for text in texts], np.float64)
+    scores = [one.scores_of_streams(streams, lengths, model._model._words) for one in (snapshot, dense)]
+    np.testing.assert_array_equal(*scores)
+    probabilities = model.predict_proba(texts)
+    assert model.predict(texts) == [
+        [label for label, p in zip(model.classes_, row, strict=True) if p >= 0.5] for row in probabilities.tolist()
+    ]
+    model.save(tmp_path / "model")
+    loaded = GraftTextClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), probabilities)
+    assert (loaded.coef_ != model.coef_).nnz == 0
+    features = model.features()
+    assert [feature.text for feature in loaded.features()] == [feature.text for feature in features]
+    assert all(feature.weights and all(feature.weights.values()) for feature in features)
+    assert features[0].weights["no label"] == 0.0
+    explanation = model.explain(texts[:1])[0]
+    for label, score in zip(model.classes_, scores[0][0], strict=True):
+        assert explanation[label].score == pytest.approx(score, abs=1e-9)
+
+
+def test_indicator_matrix_stays_sparse(in_batches):
+    texts, labels = corpus()
+    names = sorted(all_labels(20))
+    y = scipy.sparse.csr_matrix([[int(label in row) for label in names] for row in labels])
+    model = GraftTextClassifier(Grafting(l1=1.0), analyzer="word").fit(texts, y)
+    lists = GraftTextClassifier(Grafting(l1=1.0), analyzer="word", multilabel=True).fit(texts, labels)
+    assert lists.classes_.tolist() == names
+    assert model.predict(texts).dtype == y.dtype
+    np.testing.assert_array_equal(model.predict_proba(texts), lists.predict_proba(texts))
+    assert model.score(texts, y) == lists.score(texts, labels)
+
+
+@pytest.fixture
+def many_in_components(in_batches, monkeypatch):
+    for module in (targets, scorer):
+        monkeypatch.setattr(module, "MANY_LABELS", 1)
+
+
+ONE = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+
+
+def multilabel_nlp(learner: dict[str, Any] = ONE) -> Language:
+    return make_nlp("textcat_graft_multilabel", learner=learner)
+
+
+def examples_of(nlp: Language, complete: bool) -> list[Example]:
+    examples = []
+    for text, row in zip(*corpus(), strict=True):
+        cats = dict.fromkeys(row, 1.0) if complete else {label: float(label in row) for label in all_labels(20)}
+        examples.append(make_example(nlp, text, cats))
+        if complete:
+            examples[-1].reference.user_data["graft_complete"] = True
+    return examples
+
+
+def test_labels_of_complete_documents_are_zero_where_they_are_not_mentioned():
+    models = []
+    for complete in (False, True):
+        nlp = multilabel_nlp()
+        nlp.get_pipe("textcat_graft_multilabel").cfg["labels"] = all_labels(20)
+        spacy_graft.fit(nlp, examples_of(nlp, complete))
+        models.append(nlp("ship grain wheat").cats)
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [ONE, {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 3, "l1_min_ratio": 0.05}],
+    ids=["one", "path"],
+)
+def test_component(many_in_components, tmp_path, learner):
+    nlp = multilabel_nlp(learner)
+    examples = examples_of(nlp, complete=True)
+    report = spacy_graft.fit(nlp, examples[:100], dev=examples[100:])
+    component = nlp.get_pipe("textcat_graft_multilabel")
+    snapshot = component.model.attrs["snapshot"]
+    assert sparse_weights.is_sparse(snapshot.weights)
+    assert (report.n_active, report.n_pairs) == (snapshot.features.n_features, snapshot.weights.nnz)
+    scores = nlp.evaluate(examples_of(nlp, complete=True))
+    assert scores["cats_micro_f"] > 0.5
+    expected = nlp("ship grain wheat").cats
+    nlp.to_disk(tmp_path)
+    for loaded in (spacy.load(tmp_path), multilabel_nlp(learner).from_bytes(nlp.to_bytes())):
+        assert loaded("ship grain wheat").cats == expected
+        found = loaded.get_pipe("textcat_graft_multilabel")
+        assert [vars(feature) for feature in found.features()] == [vars(feature) for feature in component.features()]
+    label = max(expected, key=expected.get)
+    explained = component.explain(nlp("ship grain wheat"), label)[label]
+    assert 1.0 / (1.0 + np.exp(-explained.score)) == pytest.approx(expected[label])
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive")
+@pytest.mark.parametrize("complete", [False, True])
+def test_targets_of_many_labels_are_those_of_few(many_in_components, monkeypatch, complete):
+    nlp = multilabel_nlp()
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(targets, "MANY_LABELS", many)
+        monkeypatch.setattr(memory, "MANY_LABELS", many)
+        component = nlp.get_pipe("textcat_graft_multilabel")
+        documents = ExtractedCorpus(component.blocks, targets.TargetReader("name", all_labels(20), False))
+        documents.add(examples_of(nlp, complete))
+        extended = documents.with_labels(targets.TargetReader("name", [*all_labels(20), "new"], False))
+        for one in (documents, extended):
+            found.append((one.training_data(), one.targets(), one.documents().to_dict(one.reading, nlp.vocab.strings)))
+    for (data, of_many, saved), (other, of_few, same) in zip(found[:2], found[2:], strict=True):
+        assert isinstance(data.targets, scipy.sparse.csc_array)
+        assert isinstance(other.targets, np.ndarray)
+        for one, another in ((data.targets.toarray(), other.targets), (data.known, other.known)):
+            np.testing.assert_array_equal(one, another)
+        np.testing.assert_array_equal(of_many.values, of_few.values)
+        np.testing.assert_array_equal(of_many.known, of_few.known)
+        np.testing.assert_array_equal(saved["targets"], same["targets"])
+        np.testing.assert_array_equal(saved["seen"], same["seen"])
+
+
+def test_scores_of_many_labels_are_those_of_spacy(monkeypatch):
+    nlp, random = spacy.blank("xx"), np.random.default_rng(0)
+    labels = all_labels(20)
+    examples = []
+    for _ in range(60):
+        examples.append(make_example(nlp, "text", {}))
+        examples[-1].predicted.cats = dict(zip(labels, random.integers(0, 9, 20) / 8.0, strict=True))
+        known = random.random(20) < 0.8
+        gold = (random.random(20) < 0.3).astype(float)
+        examples[-1].reference.cats = {label: gold[y] for y, label in enumerate(labels) if known[y] or y == 3}
+        examples[-1].reference.cats[labels[3]] = 0.0
+    thresholds = {labels[0]: 0.2, labels[5]: 0.9}
+    for options in ({}, {"thresholds": thresholds}):
+        few = scorer.textcat_multilabel_score(examples, labels=labels, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(scorer, "MANY_LABELS", 1)
+            many = scorer.textcat_multilabel_score(examples, labels=labels, **options)
+        assert few.keys() == many.keys()
+        assert few["cats_auc_per_type"].pop(labels[3]) is many["cats_auc_per_type"].pop(labels[3]) is None
+        assert few.pop("cats_score_desc") == many.pop("cats_score_desc")
+        for of_label, others in zip(
+            few.pop("cats_f_per_type").items(), many.pop("cats_f_per_type").items(), strict=True
+        ):
+            assert of_label == others
+        for name, value in few.items():
+            assert many[name] == pytest.approx(value), name
+
+
+def test_annotations_of_many_labels_are_those_of_few(monkeypatch):
+    nlp, random = multilabel_nlp(), np.random.default_rng(0)
+    component = nlp.get_pipe("textcat_graft_multilabel")
+    component.initialize(lambda: [make_example(nlp, "text", dict.fromkeys(all_labels(20), 1.0))])
+    assert snapshot_of(component.model).intercepts.tolist() == [0.0] * 20
+    scores = np.where(random.random((30, 20)) < 0.2, random.random((30, 20)), 0.5)
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(textcat, "MANY_LABELS", many)
+        docs = [nlp.make_doc("text") for _ in range(30)]
+        docs[1].cats = {"other": 1.0, "ship0": 0.3}
+        component.set_annotations(docs, scores)
+        component.set_annotations([], np.empty((0, 20)))
+        found.append([doc.cats for doc in docs])
+    assert found[0] == found[1]
+
+
+def test_sparse_reader(tmp_path):
+    path = tmp_path / "train.jsonl"
+    lines = [{"text": text, "label": row} for text, row in zip(*corpus(), strict=True)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    nlp = spacy.blank("xx")
+    full, sparse = (list(JsonlCorpus(path, sparse=sparse)(nlp)) for sparse in (False, True))
+    labels = sorted({label for line in lines for label in line["label"]})
+    for one, other, line in zip(full, sparse, lines, strict=True):
+        assert other.reference.cats == dict.fromkeys(line["label"], 1.0)
+        assert targets.is_complete(other.reference)
+        assert not targets.is_complete(one.reference)
+        of = targets.TargetReader("name", labels, False)
+        np.testing.assert_array_equal(of.read(one.reference).values, of.read(other.reference).values)
+        assert of.read(other.reference).known.all()
+    path.write_text('{"text": "a", "label": {"x": 0.5}}\n')
+    (example,) = JsonlCorpus(path, sparse=True)(nlp)
+    assert not targets.is_complete(example.reference)
+    with pytest.raises(ValueError, match="sparse"):
+        JsonlCorpus(path, sparse=1)
+
+
+DAMAGED = [
+    ({"starts": np.array([0, 1], np.int64)}, "a row for each feature"),
+    ({"starts": np.array([0, 2, 1], np.int64)}, "a row for each feature"),
+    ({"labels": np.array([0, 5], np.int32)}, "labels that it does not have"),
+    ({"labels": np.array([-1, 1], np.int32)}, "labels that it does not have"),
+    ({"starts": np.array([0, 2, 2], np.int64), "labels": np.array([1, 1], np.int32)}, "a label twice"),
+    ({"values": np.array([1.0, 2.0], np.float32)}, "starts, labels and values"),
+    ({"values": np.array([[1.0], [2.0]])}, "starts, labels and values"),
+    ({"values": None}, "starts, labels and values"),
+    ({"more": np.zeros(1)}, "starts, labels and values"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), DAMAGED)
+def test_damaged_sparse_weights_are_refused(change, message):
+    weights = scipy.sparse.csr_array(np.array([[0.0, 1.5, 0.0], [-1.0, 0.0, 0.0]]))
+    saved = sparse_weights.saved_weights(weights)
+    np.testing.assert_array_equal(sparse_weights.loaded_weights(saved, 2, 3).toarray(), weights.toarray())
+    with pytest.raises(ValueError, match=message):
+        sparse_weights.loaded_weights({**saved, **change}, 2, 3)
+
+
+def test_estimate_of_memory_counts_labels_at_once(many_in_components, monkeypatch):
+    nlp = multilabel_nlp()
+    examples = examples_of(nlp, complete=False)
+    nlp.initialize(lambda: examples)
+    in_eights = estimate_memory(nlp, examples)
+    monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
+    at_once = estimate_memory(nlp, examples)
+    assert at_once.total_bytes - in_eights.total_bytes == BYTES_PER_DOCUMENT_LABEL * len(examples) * (20 - 8)
+
+
+def test_other_fits_take_all_labels_at_once(in_batches):
+    texts, labels = corpus()
+    data = data_of(texts, labels)
+    for learner in (CoordinateAscent(), Grafting(l1=1.0, stability=0.0), Grafting(penalty="l2", ridge=1.0)):
+        fit = start(learner, data)
+        assert not isinstance(fit, BatchedGrafting)
+        fit.step()
+        assert fit.solution().weights.shape[1] == 20
+
+
+def test_examples_of_texts_with_many_labels_are_complete(monkeypatch):
+    nlp = multilabel_nlp()
+    few, many = [], []
+    for limit, found in ((10**9, few), (1, many)):
+        monkeypatch.setattr(labelled, "MANY_LABELS", limit)
+        found += labelled.examples_of(nlp, *corpus())
+    reader = targets.TargetReader("name", sorted({label for row in corpus()[1] for label in row}), False)
+    for one, other, row in zip(few, many, corpus()[1], strict=True):
+        assert other.reference.cats == dict.fromkeys(row, 1.0)
+        for target in (reader.read(one.reference), reader.read(other.reference)):
+            assert target.known.all()
+        np.testing.assert_array_equal(reader.read(one.reference).values, reader.read(other.reference).values)
