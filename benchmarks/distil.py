@@ -19,12 +19,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from common import (
+    TextSet,
     beside,
     load_results,
     machine,
@@ -32,15 +34,16 @@ from common import (
     pin_threads,
     print_rows,
     replace_file,
-    texts_and_labels,
     updated_results,
 )
 
 HERE = Path(__file__).parent
 SETS = ("imdb_5k", "sms_spam", "20newsgroups_bydate")
 SIZES = (100, 200, 1000)
-#: Training documents, of which some are labelled and the others are not, and test documents.
-POOL, TESTED = 1500, 500
+#: Training documents, of which some are labelled and the others are not; the labelled ones are among the first POOL.
+POOL, LARGE_POOL = 1500, 4000
+#: Test documents.
+TESTED = 500
 #: Features of a student at the most.
 MOST_FEATURES = 5000
 #: Short texts whose prediction is timed, and their characters: those of ``inference.py``.
@@ -52,10 +55,10 @@ Result = dict[str, Any]
 INTRODUCTION = f"""# Students of a teacher
 
 `python benchmarks/distil.py --data DATA --tokenizer tokenizer.json`: accuracy in % on {TESTED:,} test documents, of
-one draw (a standard error is 1 to 2 points). Of {POOL:,} training documents, some are labelled
-and the teacher labels the others. The teacher is all-MiniLM-L6-v2 (int8
-ONNX, 128 tokens) with logistic regression on the labelled texts. The students have at most {MOST_FEATURES:,} features;
-the weight of the soft labels is chosen on the labelled texts. Agreement is that with the teacher on held-out training
+one draw (a standard error is 1 to 2 points). Some training documents are labelled, and the teacher labels others
+(`--pool`: how many there are in all). The teacher is all-MiniLM-L6-v2 (int8 ONNX, 128 tokens) with logistic regression
+on the labelled texts. The students have at most {MOST_FEATURES:,} features; the weight of the soft labels is chosen on
+the labelled texts. Agreement is that with the teacher on held-out training
 documents, with its 95% lower bound. Speed is that of `nlp.pipe` on texts of {CHARACTERS} characters of the test
 documents, on one core, tokenizer included.
 """
@@ -86,25 +89,16 @@ class KnownVectors:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Documents of one set."""
+class Task(TextSet):
+    """Documents of one set, of which ``n_pool`` are trained on, some of them with their labels."""
 
-    data: Path
-    name: str
-
-    def chosen(self, split: str, n: int) -> tuple[list[str], np.ndarray]:
-        """Documents of a split, drawn once."""
-        texts, labels = texts_and_labels(self.data, self.name, split)
-        order = np.random.default_rng(0).permutation(len(texts))[:n]
-        return [texts[i] for i in order], np.array(labels)[order]
+    n_pool: int
 
     @cached_property
     def pool(self) -> tuple[list[str], np.ndarray]:
-        return self.chosen("train", POOL)
-
-    @cached_property
-    def tested(self) -> tuple[list[str], np.ndarray]:
-        return self.chosen("test", TESTED)
+        texts, labels = self.train
+        order = np.random.default_rng(0).permutation(len(texts))[: self.n_pool]
+        return [texts[i] for i in order], labels[order]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -112,11 +106,12 @@ class Task:
 
     def drawn(self, size: int) -> np.ndarray:
         """The labelled documents: as many of each label in turn as there are."""
-        rank = np.empty(POOL, np.int64)
+        labels = self.pool[1][:POOL]
+        rank = np.empty(len(labels), np.int64)
         for label in self.labels:
-            of_label = np.flatnonzero(self.pool[1] == label)
+            of_label = np.flatnonzero(labels == label)
             rank[of_label] = np.arange(len(of_label))
-        return np.lexsort([np.arange(POOL), rank])[:size]
+        return np.lexsort([np.arange(len(labels)), rank])[:size]
 
 
 def student(task: Task, drawn: np.ndarray, encoder: KnownVectors, weights: Sequence[float]) -> tuple[Any, Any, float]:
@@ -198,7 +193,7 @@ METHODS: dict[str, Sequence[float] | None] = {
 
 def measure(path: Path, task: Task, size: int, method: str, encoder: KnownVectors) -> None:
     """One model, unless its result is kept."""
-    key = f"{task.name}; {size}; {method}"
+    key = f"{task.name}; {task.n_pool}; {size}; {method}"
     if key in load_results(path):
         return
     weights = METHODS[method]
@@ -208,12 +203,15 @@ def measure(path: Path, task: Task, size: int, method: str, encoder: KnownVector
 
 
 def rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
-    for size in SIZES:
-        found = {method: kept.get(f"{name}; {size}; {method}") for method in METHODS}
+    for size, n_pool in product(SIZES, (POOL, LARGE_POOL)):
+        # Neither the teacher nor a student without soft labels has texts without labels.
+        pools = {"student": n_pool}
+        found = {method: kept.get(f"{name}; {pools.get(method, POOL)}; {size}; {method}") for method in METHODS}
         if all(found.values()):
             teacher, plain, taught = found.values()
             yield [
                 f"{size:,}",
+                f"{n_pool - size:,}",
                 *(f"{100.0 * one['accuracy']:.1f}" for one in (teacher, plain, taught)),
                 f"{100.0 * (taught['accuracy'] - teacher['accuracy']):+.1f}",
                 f"{taught['weight']:g}",
@@ -225,8 +223,8 @@ def rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
 
 
 HEADS = (
-    "labelled", "teacher", "without soft labels", "student", "to the teacher", "weight", "features", "agreement, %",
-    "texts a second", "CPU s of training",
+    "labelled", "without labels", "teacher", "without soft labels", "student", "to the teacher", "weight", "features",
+    "agreement, %", "texts a second", "CPU s of training",
 )  # fmt: skip
 
 
@@ -256,6 +254,8 @@ def main(
     cache: Annotated[Path, typer.Option(help="Folder for vectors of texts.")] = Path("distil_vectors"),
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = ",".join(SETS),
     sizes: Annotated[str, typer.Option(help="Numbers of labelled texts, separated by commas.")] = "100,200,1000",
+    pool: Annotated[int, typer.Option(help="Training documents, those without labels included.")] = POOL,
+    methods: Annotated[str, typer.Option(help="Names of methods, separated by commas.")] = ",".join(METHODS),
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "distil.json.gz",
 ) -> None:
     """Measure what is missing, and write the page."""
@@ -266,11 +266,11 @@ def main(
 
     encoder = KnownVectors(OnnxEncoder(encoder_file(), tokenizer), cache)
     for name in sets.split(","):
-        task = Task(data, name)
+        task = Task(data, name, TESTED, pool)
         for split, (texts, _) in (("train", task.pool), ("test", task.tested)):
             encoder.read(f"{name}_{split}", texts)
         for size in map(int, sizes.split(",")):
-            for method in METHODS:
+            for method in methods.split(","):
                 measure(results, task, size, method, encoder)
                 write(results)
 

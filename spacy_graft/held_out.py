@@ -24,6 +24,8 @@ N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 #: Points without a lower log-loss after which a path ends.
 PATIENCE = 2
+#: Standard errors by which word vectors must lower the log-loss of held-out documents.
+WORTH_VECTORS = 0.5
 
 
 class HeldOutTargets(Protocol):
@@ -221,13 +223,15 @@ def judged_point(point: FoldPoint, learner: GraftingPath, judge: Judge, tempered
     )
 
 
-def chosen_of_folds(learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool) -> Report:
-    """What the held-out documents of all folds choose, in a report; ``tempered`` as of :func:`judged`.
+def chosen_of_folds(
+    learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool
+) -> tuple[Report, np.ndarray]:
+    """What the held-out documents of all folds choose, in a report, and their losses; arguments of :func:`judged`.
 
     A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
     last point.
     """
-    reports, errors, sizes = [], [], []
+    reports, losses_of_points, sizes = [], [], []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
         report, losses = points[0].verdict or judged(
@@ -235,10 +239,12 @@ def chosen_of_folds(learner: GraftingPath, held_out: Judge, paths: list[list[Fol
         )
         report.points = number + 1
         reports.append(report)
-        errors.append(held_out.error(losses))
+        losses_of_points.append(losses)
         sizes.append(float(np.mean([point.n_features for point in points])))
-    all_losses = [report.log_loss or 0.0 for report in reports]
-    return reports[parsimonious(learner.parsimony, [-loss for loss in all_losses], all_losses, errors, sizes)]
+    means = [report.log_loss or 0.0 for report in reports]
+    errors = list(map(held_out.error, losses_of_points))
+    chosen = parsimonious(learner.parsimony, [-loss for loss in means], means, errors, sizes)
+    return reports[chosen], losses_of_points[chosen]
 
 
 def judged(
@@ -266,6 +272,35 @@ def judged(
     losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
     report.log_loss = held_out.mean(losses)
     return report, losses
+
+
+def is_better_strength(
+    option: str, strength: float, losses: np.ndarray, chosen: Report, least: np.ndarray, held_out: Judge
+) -> bool:
+    """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
+
+    Word vectors must lower it by :data:`WORTH_VECTORS` standard errors of the difference. Several strengths of them are
+    tried, each with the best of several refits, so that the least log-loss is a little too low.
+
+    Parameters
+    ----------
+    option : str
+        Of the learner.
+    strength : float
+        Its value.
+    losses : float64 (n_documents)
+        Of the held-out documents.
+    chosen, least
+        Report and losses of the best so far.
+    held_out : Judge
+    """
+    if strength == 0.0:
+        return held_out.mean(losses) <= held_out.mean(least)
+    if not held_out.mean(losses) < held_out.mean(least):
+        return False
+    brings_vectors = option == "vectors_ridge" and not chosen.vectors_ridge
+    gains = least - losses
+    return not brings_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
 
 
 def is_exhausted(losses: Sequence[float]) -> bool:

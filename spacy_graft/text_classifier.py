@@ -444,7 +444,7 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
         alone = len(splits) == 1
         paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))
-    return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
+    return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)[0]
 
 
 def path_of_fold(

@@ -233,7 +233,8 @@ def test_an_interrupted_training_ends_with_the_same_model(
 
 def test_a_model_is_extended_without_them(noisy: list[Record]) -> None:
     nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}, keep_corpus=True)
-    left_out = spacy_graft.fit(nlp, *split(nlp, noisy)).left_out
+    train, dev = split(nlp, noisy)
+    left_out = spacy_graft.fit(nlp, train, dev=dev).left_out
     assert left_out
     again = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}, keep_corpus=True)
     again.from_bytes(nlp.to_bytes())

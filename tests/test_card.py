@@ -14,7 +14,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
-from spacy_graft.pipeline.card import MAX_FEATURES, add_card, code, model_card, package_readme
+from spacy_graft.pipeline.card import SHOWN_FEATURES, add_card, code, model_card, package_readme
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -62,7 +62,7 @@ def test_a_card_names_the_features_that_decide(fitted: Language) -> None:
     (row,) = rows
     positive = [feature for feature in component.features() if feature.weights["food"] > 0.0]
     positive.sort(key=lambda feature: -feature.effects["food"])
-    named = [f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in positive[:MAX_FEATURES]]
+    named = [f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in positive[:SHOWN_FEATURES]]
     assert row.split(" | ")[1] == ", ".join(named)
 
 
@@ -94,7 +94,7 @@ def test_notes_are_replaced_unless_they_are_of_others(own: Language) -> None:
 
 def test_training_and_calibration_write_cards(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make_nlp("textcat_graft_multilabel")
-    spacy_graft.fit(nlp, make_examples(nlp, train_records), make_examples(nlp, dev_records))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records))
     assert f"chosen by {len(dev_records)} of them" in nlp.meta["notes"]
     before = nlp.meta["notes"]
     with pytest.warns(UserWarning, match="No temperature"):

@@ -12,8 +12,10 @@ from spacy.training import Example
 import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
-from spacy_graft.held_out import is_exhausted, lowest_of_parabola, parsimonious
+from spacy_graft.graft.report import Report
+from spacy_graft.held_out import Judge, is_better_strength, is_exhausted, lowest_of_parabola, parsimonious
 from spacy_graft.pipeline.choice import Trial, best_refit, trials_of
+from spacy_graft.pipeline.targets import Targets
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
@@ -272,3 +274,25 @@ def test_which_point_parsimony_asks_for() -> None:
     assert parsimonious(8, values, losses, errors, sizes) == 1
     assert parsimonious(30, values, losses, errors, sizes) == 2
     assert parsimonious(0, values, losses, errors, sizes) == 0
+
+
+def test_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
+    weights = np.ones(4)
+    targets = Targets(np.ones((4, 1)), np.ones((4, 1), np.bool_), weights)
+    judge, least = Judge(targets, exclusive=False), np.ones(4)
+    spread = np.array([-0.5, 0.5, -0.5, 0.5])
+    error = judge.error(spread)
+
+    def is_better(option: str, strength: float, gain: float, chosen: float | None = None) -> bool:
+        report = Report(vectors_ridge=chosen)
+        return is_better_strength(option, strength, least - gain - spread, report, least, judge)
+
+    for chosen in (None, 0.0):
+        assert not is_better("vectors_ridge", 0.1, 0.4 * error, chosen)
+        assert is_better("vectors_ridge", 0.1, 0.6 * error, chosen)
+    # Among strengths of vectors, and for those of a network, the least loss decides; for none, no larger one.
+    assert is_better("vectors_ridge", 0.03, 0.1 * error, 0.1)
+    assert is_better("network_alpha", 1.0, 0.1 * error)
+    assert not is_better("network_alpha", 1.0, 0.0)
+    assert is_better("network_alpha", 0.0, 0.0)
+    assert not is_better("network_alpha", 0.0, -0.1 * error)

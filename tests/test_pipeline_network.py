@@ -67,7 +67,7 @@ def test_a_builder_gets_the_features_of_the_corpus_by_name(train_records: list[R
     nlp, builder = make_nlp(learner={**PATH, "retrain": False}), Recorder()
     examples = make_examples(nlp, train_records)
     with pytest.warns(UserWarning, match="no edge between the"):
-        spacy_graft.fit(nlp, examples, examples[:9], network=builder, network_max_length=max_length)
+        spacy_graft.fit(nlp, examples, dev=examples[:9], network=builder, network_max_length=max_length)
     (vocabulary,) = builder.vocabularies
     documents = [[token.lower_ for token in example.predicted] for example in examples]
     expected = CorpusVocabulary.of_documents(documents, max_length, min_df=2)

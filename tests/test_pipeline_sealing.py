@@ -49,7 +49,7 @@ def component_of(nlp: Language) -> TextCatGraft:
 def trained(factory: str, seed: int) -> TextCatGraft:
     nlp = new_nlp(factory)
     examples = make_examples(nlp, make_records(60, seed))
-    spacy_graft.fit(nlp, examples, examples[:9])
+    spacy_graft.fit(nlp, examples, dev=examples[:9])
     return component_of(nlp)
 
 

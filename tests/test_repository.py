@@ -86,7 +86,7 @@ def steps() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 def test_workflows_run_scripts_that_exist() -> None:
     called = {script for _, _, step in steps() for script in re.findall(r"\.ci/[\w.]+", step.get("run", ""))}
-    assert {".ci/lint", ".ci/quick", ".ci/oldest.txt", ".ci/run", ".ci/sdist"} <= called
+    assert {".ci/lint", ".ci/quick", ".ci/oldest.txt", ".ci/run", ".ci/sdist", ".ci/site"} <= called
     assert all((REPOSITORY / script).is_file() for script in called)
 
 

@@ -201,9 +201,14 @@ def test_products_of_bits_and_in_threads_are_the_same_bits(seed, n_labels):
             for squared in (False, True):
                 np.testing.assert_array_equal(design.collect(totals, squared), plain.collect(totals, squared))
     dense = np.zeros((2, len(active), n), np.float32)
-    kernels.fill(active.pairs, totals[0], dense[0])
-    kernels.fill(lists.pairs, totals[0], dense[1])
+    kernels.fill(active.pairs, totals[0], 0, dense[0])
+    kernels.fill(lists.pairs, totals[0], 0, dense[1])
     np.testing.assert_array_equal(dense[0], dense[1])
+    for pairs in (active.pairs, lists.pairs):
+        for first in range(0, n, 32):
+            part = np.zeros((len(active), min(32, n - first)), np.float32)
+            kernels.fill(pairs, totals[0], first, part)
+            np.testing.assert_array_equal(part, dense[0][:, first : first + 32])
 
 
 @given(seeds, st.integers(1, 3))

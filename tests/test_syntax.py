@@ -89,8 +89,8 @@ def test_no_path_of_a_machine_is_inside(wheel: Path, syntax: Language) -> None:
 
 def test_the_plugin_does_not_contain_it() -> None:
     """Only packages of its own name are found, and assets/ is none of them."""
-    pyproject = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'include = ["spacy_graft*"]' in pyproject
+    setup = (REPOSITORY / "setup.py").read_text(encoding="utf-8")
+    assert 'find_packages(include=["spacy_graft*"])' in setup
     assert not list((REPOSITORY / "spacy_graft").rglob("*.whl"))
 
 

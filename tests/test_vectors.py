@@ -306,7 +306,7 @@ def test_known_words_are_counted_in_documents():
     symbols = np.array([0, 0, 1, 0, 9], np.uint64)
     made = DocumentVectors.built("v", vectors, np.arange(3, dtype=np.uint64), symbols, np.array([0, 3, 5]))
     assert_array_equal(made.lexicon.known, [2, 1, 0])
-    assert_allclose(made.lexicon.shares, [1e-3 / (1e-3 + 0.6), 1e-3 / (1e-3 + 0.2), 1.0])
+    assert_allclose(made.lexicon.shares, [1e-2 / (1e-2 + 0.6), 1e-2 / (1e-2 + 0.2), 1.0])
     assert made.report == {"words": 3, "columns": 3, "words_in_training": 2, "coverage": 0.8}
 
 

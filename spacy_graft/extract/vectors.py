@@ -52,7 +52,7 @@ class Vectors(BatchReader):
     """
 
     attr: str = "LOWER"
-    smoothing: float = 1e-3
+    smoothing: float = 1e-2
     words: KnownWords = "all"
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64

@@ -66,7 +66,7 @@ class DocumentVectors:
         given_symbols: np.ndarray,
         symbols: np.ndarray,
         starts: np.ndarray,
-        smoothing: float = 1e-3,
+        smoothing: float = 1e-2,
         kept: str = "all",
     ) -> DocumentVectors:
         """The document vectors of a training corpus.

@@ -13,6 +13,7 @@ label and of the others. ``ratio_idf``: the ratio times log((1 + n) / (1 + df)),
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
 
 import numpy as np
@@ -63,8 +64,8 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     if not settings.penalty_weight_kind.by_label:
         return kernels.shared_inverse_weights(by_label[0], np.ascontiguousarray(index.df), *index.moments())
     inverse = problems.data.place.empty((index.n_nodes, positives.shape[1]), np.float32)
-    presence = repeat(None) if known.all() else (sums for *_, sums in index.passes(known))
-    for (label, begin, end, inside), present in zip(index.passes(positives), presence, strict=False):
+    presence = repeat(None) if known.all() else (sums for *_, sums in sums_over_documents(index, known))
+    for (label, begin, end, inside), present in zip(sums_over_documents(index, positives), presence, strict=False):
         # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
         df, of_column = np.ascontiguousarray(index.df[begin:end]), np.empty(end - begin, np.float32)
         for lane, weighting in enumerate(by_label[label : label + inside.shape[1]]):
@@ -73,3 +74,12 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
             kernels.fill_inverse_weights(weighting, df, of_label, total.astype(np.float32) - of_label, of_column)
             inverse[begin:end, label + lane] = of_column
     return inverse
+
+
+def sums_over_documents(
+    index: NgramIndex | ItemIndex, values: np.ndarray
+) -> Iterator[tuple[int, int, int, np.ndarray]]:
+    """Sums of ``values`` over the documents of each node, whatever the values of items (see :func:`.sums.passes`)."""
+    if isinstance(index, NgramIndex):
+        return index.passes(values)
+    return iter([(0, 0, index.n_nodes, index.sums(values))])

@@ -131,7 +131,7 @@ class PenaltySettings(Settings):
     network_gamma: float = 1.0
     network_kind: NetworkKind = "mean"
     network_unlinked: Unlinked = "free"
-    vectors_ridge: float = 0.3
+    vectors_ridge: float = 0.1
     constraints: Constraints | None = None
     stability: float | bool = False
     stability_pairs: int = 25
@@ -329,7 +329,8 @@ class GraftingPath(PenaltySettings):
         least log-loss on held-out documents is taken. 0 stands for training without the network.
     vectors_choices : sequence of float
         The same for ``vectors_ridge``. 0 stands for training without word vectors; with it among the choices, the point
-        is chosen without them, and ``vectors_ridge`` is the first strength that is tried.
+        is chosen without them, ``vectors_ridge`` is the first strength that is tried, and vectors must lower the
+        log-loss by half a standard error of the difference.
     optional_blocks : sequence of str
         Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
         need them.

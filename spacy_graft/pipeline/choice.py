@@ -15,7 +15,7 @@ from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import PARSIMONY, GraftingPath
-from ..held_out import Judge, is_exhausted, is_small, lowest_of_parabola, parsimonious
+from ..held_out import Judge, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -316,8 +316,8 @@ class Choice:
     ) -> bool:
         """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
 
-        Without the network, or without word vectors, it is chosen if the log-loss is no higher. Its refit is looked
-        for, beginning with that of the chosen point: what shrinks weights is refit and network together.
+        :func:`~spacy_graft.held_out.is_better_strength` says when it is. Its refit is looked for, beginning with that
+        of the chosen point: what shrinks weights is refit and network together.
 
         Parameters
         ----------
@@ -338,7 +338,8 @@ class Choice:
         also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
         point, _ = self._judged(fit, named, held_out, scorer, -math.inf, also)
         point = replace(point, report=point.report.with_strengths(strengths))
-        return self._take(point, is_better_strength(strengths[option], point.log_loss, chosen.log_loss))
+        losses, least = (held_out.losses(one.probabilities) for one in (point, chosen))
+        return self._take(point, is_better_strength(option, strengths[option], losses, chosen.report, least, held_out))
 
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
         if is_good and is_small(point.report.n_active, self.learner.parsimony):
@@ -387,11 +388,6 @@ class Choice:
                 f"GraftingPath: metric = {metric!r}, but the scorer of the component has no such number. It has: "
                 f"{', '.join(numbers) or 'none'}; or use 'log_loss'."
             )
-
-
-def is_better_strength(strength: float, log_loss: float, least: float) -> bool:
-    """Whether a strength is chosen over that with the least log-loss so far; of equal ones, 0 is."""
-    return log_loss <= least if strength == 0.0 else log_loss < least
 
 
 def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:

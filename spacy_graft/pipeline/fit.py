@@ -17,6 +17,7 @@ from ..graft.settings import GraftingPath, PenaltySettings
 from ..held_out import (
     FoldPoint,
     chosen_of_folds,
+    is_better_strength,
     is_small,
     judged,
     judged_point,
@@ -28,7 +29,7 @@ from ..held_out import (
 from ..index.places import InMemory
 from .block_choice import leave_out
 from .card import add_card
-from .choice import HeldOut, is_better_strength, trials_of
+from .choice import HeldOut, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
@@ -323,8 +324,8 @@ def cross_validated(
             scored = scored_steps(component, path, component.held_out(part), tempered, alone=n_folds == 1)
             paths.append(points_of_fold(scored))
         held_out = component.held_out([example for split in splits for example in split.held_out])
-        chosen = chosen_of_folds(learner, held_out, paths, tempered)
-        chosen = with_best_strengths(component, chosen, splits, held_out, options)
+        chosen, losses = chosen_of_folds(learner, held_out, paths, tempered)
+        chosen = with_best_strengths(component, chosen, losses, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
 
 
@@ -347,7 +348,12 @@ def scored_steps(
 
 
 def with_best_strengths(
-    component: TextCatGraft, chosen: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
+    component: TextCatGraft,
+    chosen: Report,
+    least: np.ndarray,
+    splits: list[Split],
+    held_out: HeldOut,
+    options: dict[str, Any],
 ) -> Report:
     """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
 
@@ -355,6 +361,8 @@ def with_best_strengths(
     ----------
     component : TextCatGraft
     chosen : Report
+    least : float64 (n_documents)
+        The losses of the held-out documents at this point.
     splits : list of Split
     held_out : HeldOut
         The documents of all splits.
@@ -364,9 +372,9 @@ def with_best_strengths(
     has_vectors = vectors_block(component.blocks) is not None
     for option, strength in choices_of(component.learner, options.get("network") is not None, has_vectors):
         like = chosen.with_strengths({option: strength})
-        report, is_allowed = judged_again(component, like, splits, held_out, options)
-        if is_allowed and is_better_strength(strength, loss_of(report), loss_of(chosen)):
-            chosen = report
+        report, losses, is_allowed = judged_again(component, like, splits, held_out, options)
+        if is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out):
+            chosen, least = report, losses
     return chosen
 
 
@@ -375,13 +383,13 @@ def without_needless_blocks(
 ) -> Report:
     """The chosen point without the optional blocks that the held-out documents of all folds do not need.
 
-    Parameters are those of :func:`with_best_strengths`.
+    Parameters are those of :func:`with_best_strengths`, but for ``least``.
     """
 
     def is_needless(blocks: tuple[str, ...]) -> bool:
         nonlocal chosen
         like = replace(chosen, left_out=list(blocks))
-        report, is_allowed = judged_again(component, like, splits, held_out, options)
+        report, _, is_allowed = judged_again(component, like, splits, held_out, options)
         if loss_of(report) > loss_of(chosen) or not is_allowed:
             return False
         chosen = report
@@ -393,8 +401,8 @@ def without_needless_blocks(
 
 def judged_again(
     component: TextCatGraft, like: Report, splits: list[Split], held_out: HeldOut, options: dict[str, Any]
-) -> tuple[Report, bool]:
-    """The point of a report with its blocks and strengths in all folds, and whether it is small enough."""
+) -> tuple[Report, np.ndarray, bool]:
+    """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
     grid = refit_grid(component.learner)
     scores, sizes = [], []
     for kept, part, also in splits:
@@ -404,9 +412,9 @@ def judged_again(
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
     tempered = options.get("network") is not None and like.network_alpha != 0.0
-    report, _ = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
+    report, losses = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
-    return report, is_small(float(np.mean(sizes)), component.learner.parsimony)
+    return report, losses, is_small(float(np.mean(sizes)), component.learner.parsimony)
 
 
 def loss_of(report: Report) -> float:

@@ -558,10 +558,9 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
     of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
     if not vectors:
         return of_network
-    strengths = list(learner.vectors_choices)
-    if 0.0 in strengths:
-        strengths = [learner.vectors_ridge, *filter(None, strengths)]
-    return of_network + [("vectors_ridge", strength) for strength in strengths]
+    first = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge)
+    strengths = dict.fromkeys([learner.vectors_ridge, *learner.vectors_choices])
+    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first]
 
 
 def first_strengths(learner: Any) -> dict[str, float]:

@@ -179,17 +179,26 @@ def collect_columns(pairs, totals, sums, squared):
 
 
 @njit
-def fill(pairs, totals, dense):
-    """Write the totals (documents) of each pair's documents, times the values, into its row of float32 ``dense``."""
+def fill(pairs, totals, first, dense):
+    """Write the totals (documents) of each pair's documents, times the values, into its row of ``dense``.
+
+    ``dense`` is float32 (pairs, some documents), zeros before; its documents are those from ``first`` on, a multiple of
+    32.
+    """
     (starts, entries, values, are_bits), rows, _ = pairs
-    room = np.empty(totals.shape[0] + 8, np.int32)
+    last = min(first + dense.shape[1], totals.shape[0])
+    room = np.empty(last - first + 40, np.int32)
     for j in range(rows.shape[0]):
-        begin, has_values = starts[rows[j]], values.shape[0] > 0 and not are_bits[rows[j]]
-        for e in range(column_documents(starts, entries, are_bits, rows[j], room)):
-            i = room[e]
-            dense[j, i] = totals[i]
-            if has_values:
-                dense[j, i] *= values[begin + e]
+        begin, end = starts[rows[j]], starts[rows[j] + 1]
+        if are_bits[rows[j]]:
+            words = begin + first // 32, begin + (last + 31) // 32
+            for e in range(places_of_bits(entries, words[0], words[1], PLACES, BIT_COUNTS, room)):
+                dense[j, room[e]] = totals[first + room[e]]
+        else:
+            for e in range(place_of_document(entries, begin, end, first), place_of_document(entries, begin, end, last)):
+                dense[j, entries[e] - first] = totals[entries[e]]
+                if values.shape[0] > 0:
+                    dense[j, entries[e] - first] *= values[e]
 
 
 @njit

@@ -37,6 +37,8 @@ SWEEPS = 4
 FLAT = 1e-10
 #: Products by the diagonal alone before a model gets its blocks; the largest block; the ridge of its factor.
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
+#: Documents of a block that are written down at a time: 256 MB at the most.
+GRAM_DOCUMENTS = 2**16
 #: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 #: Products without L1, where there is nothing but conjugate gradients.
@@ -445,9 +447,11 @@ class LabelBlocks:
         model, active = self.model, self.model.active
         p = model.probabilities[label]
         root = np.sqrt(model.loss.variances(p)) * model.scale
-        dense = np.zeros((len(members), len(root)), np.float32)
-        kernels.fill(active.some(members).pairs, root, dense)
-        gram = (dense @ dense.T).astype(np.float64) + 2.0 * model.coupling.block(members)
+        gram, pairs = 2.0 * model.coupling.block(members), active.some(members).pairs
+        for first in range(0, len(root), GRAM_DOCUMENTS):
+            dense = np.zeros((len(members), min(GRAM_DOCUMENTS, len(root) - first)), np.float32)
+            kernels.fill(pairs, root, first, dense)
+            gram = gram + (dense @ dense.T).astype(np.float64)
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
         own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
         np.fill_diagonal(gram, own * (1.0 + JITTER))
