@@ -183,7 +183,7 @@ def sampled(first_run: str, project: Path, tmp_path_factory: pytest.TempPathFact
 def test_each_config_trains_on_the_sample(name: str, sampled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of its workflow after those that all have, in this process."""
     monkeypatch.chdir(sampled)
-    words = "not arrived works broken thank you refund".split()
+    words = "not arrive work break keep late refund".split()
     vectors = "".join(f"{word} {i % 7}.0 {i % 5}.0 1.0\n" for i, word in enumerate(words))
     (sampled / "words.txt").write_text(vectors, encoding="utf-8")
     values = PROJECT["vars"] | {"words": "words.txt"}
