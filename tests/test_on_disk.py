@@ -1,5 +1,6 @@
 """Indexes in files: those that are built in memory, found again, and refused where something is wrong."""
 
+import errno
 import json
 import os
 import subprocess
@@ -23,6 +24,7 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.index.suffixes import Suffixes
 from spacy_graft.pipeline.whole_save import save_whole
 from spacy_graft.search.kernels import EQUAL, FREE
 from spacy_graft.search.ranges import RangedSearch
@@ -131,6 +133,32 @@ def test_a_folder_without_room_is_refused_before_the_work(tmp_path, stream, monk
     monkeypatch.setattr(on_disk.RankedText, "of_stream", None)
     with pytest.raises(ValueError, match=r"GB of room, and the index of [\d,]+ symbols may need"):
         OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
+@pytest.mark.parametrize("full", ["savez", "memmap"])
+def test_a_full_disk_is_a_clear_end(tmp_path, stream, monkeypatch, full):
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    place = OnDisk(1, str(tmp_path))
+    with monkeypatch.context() as patch:
+        if full == "savez":
+            patch.setattr(on_disk.np, "savez", no_room)
+        else:
+            patch.setattr(on_disk, "reserve", no_room)
+        with pytest.raises(ValueError, match=r"The index cannot be written in .*No space left.*run the same command"):
+            place.index(stream, 2, None)
+    np.testing.assert_array_equal(place.index(stream, 2, None).nodes, InMemory(1).index(stream, 2, None).nodes)
+
+
+def test_positions_of_long_texts_have_64_bits(tmp_path, stream, monkeypatch):
+    expected = InMemory(1).index(stream, 2, None)
+    monkeypatch.setattr(Suffixes, "dtype", np.int64)
+    for index in (OnDisk(1, str(tmp_path)).index(stream, 2, None), NgramIndex.build(stream, 2, n_shards=4)):
+        assert index.places.dtype == np.int64
+        np.testing.assert_array_equal(index.nodes, expected.nodes)
+        for ngram, other in zip(index.ngrams(range(index.n_nodes)), expected.ngrams(range(index.n_nodes)), strict=True):
+            np.testing.assert_array_equal(ngram, other)
 
 
 def test_two_processes_do_not_build_one_index(tmp_path, stream):

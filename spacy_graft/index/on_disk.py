@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..digests import digest_of
 from ..extract.streams import Empty, Stream
-from ..files import writing
+from ..files import reason_of, writing
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
@@ -53,8 +53,14 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
     digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
     folder = IndexFolder(Path(place.folder) / f"index-{digest[:32]}")
     if not (folder.path / MANIFEST).is_file():
-        with folder.owned():
-            Building(folder, place, min_df, limit).build(stream)
+        try:
+            with folder.owned():
+                Building(folder, place, min_df, limit).build(stream)
+        except OSError as error:
+            raise ValueError(
+                f"The index cannot be written in {folder.path}: {reason_of(error)}. Make room, or give another folder. "
+                f"Then run the same command again: it goes on from the shards that are done."
+            ) from error
     return folder.open()
 
 
@@ -121,7 +127,7 @@ class IndexFolder:
         """A new array in a file."""
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         with self.file(name).open("wb") as file:
-            file.truncate(size)
+            reserve(file, size)
         return array_in_file(self.file(name), np.dtype(dtype), shape, "r+")
 
     @contextmanager
@@ -324,7 +330,16 @@ def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:
         return np.empty(shape, dtype)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
-        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+        reserve(file, int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
+        return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+
+
+def reserve(file: IO[bytes], size: int) -> None:
+    """Make a file as large as it will be: writing to mapped memory without room on the disk would end the process."""
+    if size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
 
 
 def array_in_file(path: Path, dtype: np.dtype, shape: tuple[int, ...], mode: Any) -> np.ndarray:
