@@ -120,7 +120,7 @@ class ConvertedTexts:
         return self.corpus.label_field
 
     def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
-        """The labels of a document; a mapping of all labels to 0 or 1 as a list, or as a label if every text has one."""
+        """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one."""
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
             if not {*value.values()} <= {0, 1} or not (exclusive or value.keys() == set(self.corpus.labels)):
