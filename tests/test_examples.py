@@ -125,7 +125,9 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def service(module: ModuleType, fitted: Language) -> Service:
+def service(module: ModuleType, fitted: Language, monkeypatch: pytest.MonkeyPatch) -> Service:
+    # The service sets it; others have the pipeline after this.
+    monkeypatch.setattr(fitted, "max_length", fitted.max_length)
     return Service(module.make_app(fitted))
 
 

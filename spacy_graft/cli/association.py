@@ -53,24 +53,32 @@ def significance_command(
     context: typer.Context,
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled JSON lines.")],
     of: Annotated[Units, typer.Option(help="What the n-grams are made of, in lower case.")] = Units.words,
-    min_df: Annotated[int, typer.Option(min=1, help="Least number of documents of an n-gram.")] = 5,
+    min_df: Annotated[int, typer.Option(min=1, help="Smallest number of documents of an n-gram.")] = 5,
     max_length: Annotated[int | None, typer.Option(min=1, help="Longest n-gram; by default any length.")] = None,
     lang: Annotated[str, typer.Option(metavar="CODE", help="Language of the tokenizer, for example en or de.")] = "xx",
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Pipeline whose tokenizer and feature blocks are taken instead."),
+        typer.Option(metavar="MODEL", help="Pipeline whose tokenizer and feature blocks are used instead."),
     ] = None,
     strata: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="Key in JSON lines of what documents are compared within: author, source."),
+        typer.Option(
+            metavar="KEY", help="Key of the strata in JSON lines, such as author: labels are permuted within each."
+        ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Error rate: of one false statement, and of false discoveries.")] = 0.05,
+    level: Annotated[
+        float, typer.Option(help="Level of the adjusted p-values and of the false discovery rate.")
+    ] = 0.05,
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 1000,
     top: Annotated[int, typer.Option(min=1, help="Number of features to list for each label.")] = 20,
-    contexts: Annotated[int, typer.Option(min=0, help="Number of documents to show each feature in.")] = 0,
+    contexts: Annotated[int, typer.Option(min=0, help="Number of example documents for each feature.")] = 0,
     pairs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Also test all pairs of words (of items) in N documents or more."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Also test all pairs of words (or items) that occur together in N documents or more.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random permutations.")] = 0,
     text_field: TextFieldOption = "text",
@@ -78,11 +86,11 @@ def significance_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Test which n-grams of any length go with which labels, and not by chance.
+    """Test which n-grams of any length are associated with which labels.
 
     The labels are permuted many times (within strata, if there are any), and every n-gram is tested each time. The
-    largest statistic of each permutation gives adjusted p-values that hold for all n-grams together. Listed are the
-    features whose estimated rate of false discoveries is at most the level. JSON output has all figures.
+    largest statistic of each permutation gives adjusted p-values that hold for all n-grams together. The
+    output lists the features whose estimated false discovery rate is at most the level. JSON output has all figures.
     """
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus

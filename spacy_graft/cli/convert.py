@@ -42,15 +42,14 @@ def convert_command(
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
     id_field: IdFieldOption = "id",
-    lang: Annotated[
-        str, typer.Option(metavar="CODE", help="Language of the tokenizer that makes spaCy's documents.")
-    ] = "en",
+    lang: Annotated[str, typer.Option(metavar="CODE", help="Language of the tokenizer for spaCy's documents.")] = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Convert labelled texts: JSON lines, CSV, TSV, spaCy's documents and folders of texts, either way.
+    """Convert labelled texts between JSON lines, CSV, TSV, spaCy's documents and folders of texts.
 
-    IN is told by its content, OUT by its name; a folder gets a folder for each label. Texts and labels stay what they
-    are. Tables have labels that are not a single one as JSON. Documents of spaCy keep the id besides, folders nothing.
+    The format of IN is recognised by its content, that of OUT by its name. A folder of texts has a subfolder for each
+    label. Texts and labels do not change. In tables, labels other than a single one are written as JSON. Of all
+    other keys, spaCy's documents keep only the id, and folders none.
     """
     from .corpora import labelled_corpus
 
@@ -67,7 +66,7 @@ def convert_command(
 
 @dataclass(frozen=True)
 class Summary:
-    """What a first reading tells of a corpus.
+    """What a first reading of a corpus finds.
 
     Attributes
     ----------
@@ -121,7 +120,7 @@ class ConvertedTexts:
         return self.corpus.label_field
 
     def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
-        """The labels of a document: those that are 1 if the others are 0, one of them if all documents have one."""
+        """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one."""
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
             if not {*value.values()} <= {0, 1} or not (exclusive or value.keys() == set(self.corpus.labels)):
@@ -134,7 +133,7 @@ Writer = Callable[[ConvertedTexts, Path], None]
 
 
 def writer_of(output: str, lang: str, id_field: str) -> Writer:
-    """What writes a file of that name, or a folder; a CommandError if there is no such form."""
+    """The function that writes the format of that name; a CommandError if there is none."""
     name = output.lower()
     if name.endswith(JSONL_SUFFIXES):
         return write_jsonl
@@ -152,7 +151,7 @@ def writer_of(output: str, lang: str, id_field: str) -> Writer:
 
 
 def check_overwriting(source: str, output: str, force: bool) -> None:
-    """Raise a CommandError if the output is there and must stay."""
+    """Raise a CommandError if the output exists and must not be replaced."""
     path = Path(output)
     if path.exists() and path.resolve() == Path(source).resolve():
         raise CommandError(f"IN and OUT are both {source}. Give another name.")
@@ -209,7 +208,8 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
     """Write a folder with a folder for each label, and in it a file for each text."""
     if not texts.summary.is_exclusive:
         raise CommandError(
-            "A folder of texts has one label for each text, but here a text has several, or none. Write another form."
+            "A folder of texts needs exactly one label for each text, but some texts have several, or none. Choose "
+            "another format."
         )
     report_left_out(texts, {texts.corpus.text_field, texts.label_key})
     digits = len(str(texts.summary.n_documents))
@@ -221,14 +221,14 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
 
 
 def checked_folder(label: Any) -> PurePosixPath:
-    """The folder of a label, in which / makes a folder within another; a CommandError if there can be none."""
+    """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
     if folder.as_posix() != label or folder.is_absolute() or any(part.startswith(".") for part in folder.parts):
-        raise CommandError(f"The label {label!r} cannot be the name of a folder. Write another form.")
+        raise CommandError(f"The label {label!r} cannot be the name of a folder. Choose another format.")
     return folder
 
 
 def report_left_out(texts: ConvertedTexts, written: set[str]) -> None:
-    """Say which keys have no place in the output."""
+    """Report the keys that the output cannot hold."""
     if left_out := [key for key in texts.summary.keys if key not in written]:
         print_message(f"Left out, since the output has no place for it: {listed(left_out)}.")

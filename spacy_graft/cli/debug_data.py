@@ -96,7 +96,7 @@ def debug_data_command(
         bool | None,
         typer.Option(
             "--train/--no-train",
-            help="Whether to search label errors, which trains models; by default with up to 5,000 documents.",
+            help="Whether to look for label errors, which trains models; by default with up to 5,000 documents.",
         ),
     ] = None,
     code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,

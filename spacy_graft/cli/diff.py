@@ -82,7 +82,7 @@ def diff_command(
     before: Annotated[str, typer.Argument(metavar="MODEL", help="First trained pipeline.")],
     after: Annotated[str, typer.Argument(metavar="MODEL", help="Second trained pipeline.")],
     top: Annotated[
-        int | None, typer.Option(min=1, help="Changes of each kind; by default 10 in tables, else all.")
+        int | None, typer.Option(min=1, help="Number of changes of each kind; by default 10 in tables, else all.")
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the models side by side.")

@@ -70,14 +70,17 @@ def distil_command(
         ),
     ] = None,
     tokenizer: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="tokenizer.json of an encoder; by default beside it.")
+        Path | None,
+        typer.Option(metavar="FILE", help="tokenizer.json of an encoder; by default the one in its folder."),
     ] = None,
-    max_tokens: Annotated[int, typer.Option(min=3, help="Tokens that an encoder cuts texts to.")] = 128,
+    max_tokens: Annotated[
+        int, typer.Option(min=3, help="Number of tokens after which texts are cut for an encoder.")
+    ] = 128,
     weight: Annotated[
         list[float] | None,
-        typer.Option(help="Example weight of a text without labels to try besides 0; several times. [default: 0.1, 1]"),
+        typer.Option(help="Example weight of unlabelled texts to try, besides 0; may be repeated. [default: 0.1, 1]"),
     ] = None,
-    to_label: Annotated[int, typer.Option(min=0, help="Number of texts to name that should be labelled next.")] = 100,
+    to_label: Annotated[int, typer.Option(min=0, help="Number of texts to propose for labelling next.")] = 100,
     lang: Annotated[str, typer.Option(metavar="CODE", help="Without CONFIG: the language of the texts.")] = "en",
     exclusive: Annotated[
         bool,
@@ -91,11 +94,11 @@ def distil_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Train a small model on labelled texts and on what a teacher says of texts without labels.
+    """Train a small model on labelled texts and on a teacher's predictions for texts without labels.
 
-    The weight of the teacher's labels is chosen by cross-validation over the labelled texts; it is 0 where they do not
-    help. FOLDER gets the pipeline (model-best), report.json, the texts to label next (label-next.jsonl), and what the
-    teacher has computed (teacher.store): the same command goes on from there after an interruption, or with more texts.
+    The weight of the teacher's labels is chosen by cross-validation over the labelled texts; it is 0 if they do not
+    help. FOLDER gets the pipeline (model-best), report.json, the texts to label next (label-next.jsonl), and the
+    teacher's results (teacher.store), from which the same command continues after an interruption or with more texts.
     Without CONFIG the student has n-grams of words and characters, at most 5,000 of them.
     """
     from ..pipeline.components import graft_component

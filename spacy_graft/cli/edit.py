@@ -51,12 +51,12 @@ def edit_command(
     deny: Annotated[
         list[str] | None, typer.Option(metavar="PATTERN", help="Names of features that the model must not have.")
     ] = None,
-    allow: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Exceptions from denied names.")] = None,
+    allow: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Exceptions to the denied names.")] = None,
     only_positive: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only speak for.")
+        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only support.")
     ] = None,
     only_negative: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only speak against.")
+        list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only oppose.")
     ] = None,
     lock: Annotated[
         list[str] | None, typer.Option(metavar="NAME=LABEL:WEIGHT", help="Weight of a feature that is not trained.")
@@ -66,23 +66,23 @@ def edit_command(
         typer.Option(metavar="CORPUS", help="Labelled JSON lines of the documents that the model was trained on."),
     ] = None,
     dev: Annotated[
-        Path | None, typer.Option(metavar="CORPUS", help="Labelled JSON lines for scores before and after.")
+        Path | None, typer.Option(metavar="CORPUS", help="Labelled JSON lines for scores before and after the edit.")
     ] = None,
     resolve: Annotated[
         bool,
         typer.Option(help="Optimise the weights; otherwise only denied features are removed, without a certificate."),
     ] = True,
-    top: Annotated[int, typer.Option(min=1, help="Features to list of those removed, and of those added.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="Number of removed and of added features to list.")] = 20,
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Change what a trained model must not use, and optimise its weights under that, with a certificate.
+    """Change the constraints of a trained model, and optimise its weights under them, with a certificate.
 
-    A PATTERN is compared with the names that the command features lists: * ? and [...] are wildcards, and
-    BLOCK::PATTERN is of one block. The options of lists may be repeated. The edits are kept with the model. Without
-    --data, the model must have been trained with keep_corpus = true.
+    A PATTERN is compared with the names that `spacy-graft features` lists: *, ? and [...] are wildcards, and
+    BLOCK::PATTERN applies to one block. --deny, --allow, --only-positive, --only-negative and --lock may be repeated.
+    The edits are kept with the model. Without --data, the model must have been trained with keep_corpus = true.
     """
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole

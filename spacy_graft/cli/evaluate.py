@@ -83,7 +83,7 @@ def evaluate_command(
 
 
 def write_metrics(metrics: dict[str, Any], output: Path) -> None:
-    """Write the metrics as JSON, and beside them the reliability diagram if it can be drawn."""
+    """Write the metrics as JSON, and the reliability diagram to the same folder if matplotlib is installed."""
     with writing(output) as file:
         file.write(f"{json_text(metrics, indent=2)}\n".encode())
     image = reliability_diagram(metrics)

@@ -1,4 +1,4 @@
-"""``train``: spaCy's training with a config that ships, filled in."""
+"""``train``: spaCy's training with a shipped config, which is completed for the data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 50
 #: What a training writes into its folder, besides the pipelines.
 CONFIG_FILE, BEST = "config.cfg", "model-best"
 READER = "spacy_graft.JsonlCorpus.v1"
-#: Paths without which a file is looked for where it is by default.
+#: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
@@ -48,8 +48,8 @@ def train_command(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="Labelled texts to choose the model on. By default a tenth of DATA, the same one every time: of each "
-            "set of labels one document in ten.",
+            help="Labelled texts to choose the model on. By default one document in ten of each set of labels in DATA "
+            "is held out, the same ones every time.",
         ),
     ] = None,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the pipelines and the config.")] = Path(
@@ -59,7 +59,7 @@ def train_command(
         str,
         typer.Option(
             metavar="CONFIG",
-            help="A config for `spacy train`, or the name of one that ships, such as default or network.",
+            help="A config for `spacy train`, or the name of a shipped one, such as default or network.",
         ),
     ] = "ngrams",
     lang: Annotated[
@@ -69,12 +69,13 @@ def train_command(
         bool | None,
         typer.Option(
             "--exclusive/--multilabel",
-            help="Whether each text has exactly one label, or any number. By default as it is in DATA; in a config of "
-            "your own, as it is there.",
+            help="Whether each text has exactly one label, or any number. By default taken from DATA, or from the "
+            "config if it is your own.",
         ),
     ] = None,
     syntax: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Pipeline to take syntax from, for configs that have some.")
+        str | None,
+        typer.Option(metavar="MODEL", help="Pipeline to take syntax from, for configs with features of syntax."),
     ] = None,
     code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
     text_field: Annotated[
@@ -88,8 +89,9 @@ def train_command(
 ) -> None:
     """Train a pipeline on labelled texts.
 
-    This is `python -m spacy train` with a config that ships, filled in. FOLDER gets that config (config.cfg), the best
-    pipeline on dev (model-best) and the last one (model-last). --section.setting VALUE overrides a setting.
+    This runs `python -m spacy train` with a shipped config, which it completes for DATA. It writes that config
+    (config.cfg), the best pipeline on dev (model-best) and the last one (model-last) into FOLDER.
+    --section.setting VALUE overrides a setting.
     """
     from spacy.cli._util import import_code
     from spacy.cli.train import train
@@ -122,7 +124,7 @@ def train_command(
 def check_no_pipeline(output: Path) -> None:
     """Raise a CommandError if the folder is a pipeline itself."""
     if is_pipeline(output):
-        raise CommandError(f"{output} is a pipeline. Give another folder, in which pipelines are written.")
+        raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
 
 
 def shipped_configs() -> dict[str, Path]:
@@ -162,7 +164,7 @@ def graft_section(config: Config, name: str) -> str:
 
 
 def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, str | None]) -> None:
-    """Set what is read, and how. Other readers than that of the package are replaced: they do not read all of it."""
+    """Set the corpora and their readers. Readers of other packages are replaced: they do not read all formats."""
     for path in (data, *(() if dev is None else (dev,))):
         if not Path(path).exists():
             raise CommandError(f"There is no file or folder {path}.")
@@ -181,9 +183,9 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
 
 
 def check_files(config: Config, component: str, name: str) -> None:
-    """Raise a CommandError if what the component is initialized with needs a file that is not given or not there."""
+    """Raise a CommandError if the component's initialization needs a file that is not given or does not exist."""
     for section in config.get("initialize", {}).get("components", {}).get(component, {}).values():
-        # Folders, such as that of an index, are made.
+        # Folders, such as that of an index, are created.
         if not isinstance(section, dict) or "path" not in section:
             continue
         value = section["path"]
@@ -198,7 +200,7 @@ def check_files(config: Config, component: str, name: str) -> None:
 
 
 def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
-    """The readers of a config, after saying what they read."""
+    """The readers of a config, after a message about what they read."""
     from spacy.util import registry
 
     settings = config.interpolate()["corpora"]
@@ -226,7 +228,7 @@ def are_exclusive(corpora: dict[str, JsonlCorpus]) -> bool:
 
 
 def label_values(corpus: JsonlCorpus) -> Iterator[Any]:
-    """Yield what each document has for labels."""
+    """Yield the labels of each document."""
     key = corpus.label_field
     return ([] if key is None else record[key] for _, record in corpus.records())
 
@@ -252,18 +254,18 @@ def fill_syntax(config: Config, name: str, syntax: str | None) -> Config:
     """The config with the components of a syntax pipeline, if it has some."""
     if not sourced_components(config):
         if syntax is not None:
-            print_message(f"The config {name} has no features of syntax: --syntax {syntax} is not used.")
+            print_message(f"The config {name} has no features of syntax: --syntax {syntax} has no effect.")
         return config
     if syntax is None:
         syntax = config["paths"].get("syntax")
     if syntax is None:
         raise CommandError(
-            f"The config {name} has features of syntax, from a pipeline that sets parts of speech and dependencies: "
-            f"give one with --syntax, or train without syntax: --config ngrams."
+            f"The config {name} has features of syntax, which need a pipeline that sets parts of speech and "
+            f"dependencies. Give one with --syntax, or train without syntax: --config ngrams."
         )
     try:
         return with_syntax(config, syntax, load_syntax(syntax, config["nlp"]["lang"]))
     except CommandError as error:
         raise CommandError(
-            f"{error} Give another pipeline with --syntax, or train without: --config ngrams."
+            f"{error} Give another pipeline with --syntax, or train without syntax: --config ngrams."
         ) from error

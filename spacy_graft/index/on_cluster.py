@@ -21,7 +21,7 @@ SECONDS_TO_CONNECT = 30
 
 @cache
 def client_of(scheduler: str, n_workers: int) -> Client:
-    """The client of a scheduler, or of a cluster of so many processes on this machine, as long as this process lives.
+    """The client of a scheduler, or of a new cluster of ``n_workers`` processes here; kept while this process runs.
 
     Raises
     ------
@@ -40,13 +40,15 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         )
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"No Dask scheduler answers at {scheduler!r}: {error}. Start it, or correct it.") from error
+        raise ValueError(
+            f"No Dask scheduler answers at {scheduler!r}: {error}. Start it, or correct the address."
+        ) from error
 
 
 def map_on_cluster(
     scheduler: str, n_workers: int, function: Callable[..., AnswerT], given: Sequence[tuple[Any, ...]]
 ) -> Iterator[AnswerT]:
-    """What a function gives back for each of the arguments, in their order.
+    """Yield the results of a function for each tuple of arguments, in order.
 
     Raises
     ------
@@ -64,16 +66,16 @@ def map_on_cluster(
     except (KilledWorker, CancelledError, CommClosedError, TimeoutError) as error:
         client_of.cache_clear()
         raise ValueError(
-            f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended its work: "
-            f"{type(error).__name__}: {error}. Run the same command again: it goes on from the shards that are done."
+            f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: "
+            f"{type(error).__name__}: {error}. Run the same command again: it continues after the finished shards."
         ) from error
 
 
 def call_of_version(version: str, function: Callable[..., AnswerT], *arguments: Any) -> AnswerT:
-    """What a function gives back in a process that has this version of the package."""
+    """Call a function in a worker; a ValueError if the worker has another version of the package."""
     if version != __version__:
         raise ValueError(
             f"A Dask worker has version {__version__} of spacy-graft, but the process that trains has {version}. "
-            f"Install the same version in both."
+            f"Install the same version for both."
         )
     return function(*arguments)

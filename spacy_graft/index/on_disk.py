@@ -32,7 +32,7 @@ from .texts import RankedText
 if TYPE_CHECKING:
     from .places import OnDisk
 
-#: Of the files: another format has folders of other names.
+#: Version of the files. It is part of the names of folders, so that files of another version are not found.
 FORMAT_OF_FILES = 1
 #: Suffixes of a shard.
 SHARD_SIZE = 2**23
@@ -40,15 +40,15 @@ SHARD_SIZE = 2**23
 COMPARED = 2**24
 #: Bytes that are read or copied at a time.
 READ_AT_A_TIME = 2**24
-#: What a symbol and a node take in the files; shards are there twice while they are put together.
+#: Bytes of a symbol and of a node in the files; twice that while shards are joined.
 BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
-#: Of the text that shards are made of.
+#: Arrays of the text that shards are made of.
 TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
 MANIFEST, OWNER_FILE, SHARDS = "manifest.json", "owner.json", "shards"
 
 
 def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
-    """The index of a stream that is in the folder of a place, or one that is built there."""
+    """The index of a stream in the folder of a place, which is built if it is not there."""
     limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
     digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
     folder = IndexFolder(Path(place.folder) / f"index-{digest[:32]}")
@@ -76,9 +76,9 @@ class IndexFolder:
     path: Path
 
     def open(self) -> NgramIndex:
-        """The index, its arrays mapped into memory; what is written to them does not reach the files.
+        """The index, with its arrays mapped into memory; changes of them are not written to the files.
 
-        All files are read once, to see whether they are what has been written.
+        All files are read once and compared with their checksums.
 
         Raises
         ------
@@ -92,11 +92,12 @@ class IndexFolder:
             return NgramIndex(**arrays, n_documents=n_documents, folder=self.path)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
-                f"The index in {self.path} is damaged: {error}. Delete this folder; the index is then built again."
+                f"The index in {self.path} is damaged: {error}. Delete this folder and run the command again: it then "
+                f"builds the index again."
             ) from error
 
     def _array(self, name: str, dtype: str, shape: Sequence[int], crc32: int) -> np.ndarray:
-        """An array that is what was written."""
+        """The array in a file; a ValueError if the file is missing or has changed."""
         path, of_type = self.file(name), np.dtype(dtype)
         if not path.is_file():
             raise ValueError(f"{path.name} is missing")
@@ -105,7 +106,7 @@ class IndexFolder:
         return array_in_file(path, of_type, tuple(shape), "c")
 
     def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
-        """Write what says that the index is complete."""
+        """Write the manifest, which makes the index complete."""
         entries = {
             name: {"dtype": array.dtype.str, "shape": array.shape, "crc32": checksum(self.file(name))}
             for name, array in arrays.items()
@@ -117,13 +118,13 @@ class IndexFolder:
         return self.path / f"{name}.bin"
 
     def saved(self, name: str, array: np.ndarray) -> np.ndarray:
-        """An array in a file."""
+        """A copy of an array in a file."""
         copy = self.empty(name, array.shape, array.dtype)
         copy[:] = array
         return copy
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Room in a file."""
+        """A new array in a file."""
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         with self.file(name).open("wb") as file:
             reserve(file, size)
@@ -136,7 +137,7 @@ class IndexFolder:
         Raises
         ------
         ValueError
-            If another process does.
+            If another process is building it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         owner = self.path / OWNER_FILE
@@ -146,7 +147,7 @@ class IndexFolder:
                 json.dump({"pid": os.getpid(), "host": this_host()}, file)
         except FileExistsError:
             raise ValueError(
-                f"Another process builds an index in {self.path}. Wait until it has ended, or give another folder. If "
+                f"Another process builds an index in {self.path}. Wait until it has ended, or use another folder. If "
                 f"there is no such process, delete {owner}."
             ) from None
         try:
@@ -156,7 +157,7 @@ class IndexFolder:
 
     @staticmethod
     def _forget_dead(owner: Path) -> None:
-        """Delete what a process of this machine has left that runs no more."""
+        """Delete the owner file of a process of this machine that is no longer running."""
         try:
             said = json.loads(owner.read_text("utf8"))
             if said["host"] == this_host() and not is_running(int(said["pid"])):
@@ -166,7 +167,7 @@ class IndexFolder:
 
 
 class ShardFolder:
-    """The shards of an index that is being built, and the text that they are made of: files that processes share.
+    """Files that processes share: the shards of an index that is being built, and the text that they are made of.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ class ShardFolder:
 
     @classmethod
     def planned(cls, path: Path, stream: Stream, min_df: int, max_length: int, empty: Empty) -> ShardFolder:
-        """Write the text of a stream, and how it is cut; ``empty`` gives memory for the work."""
+        """Write the text of a stream and its division into shards; ``empty`` allocates working arrays."""
         if not (path / "plan.json").is_file():
             path.mkdir(exist_ok=True)
             text = RankedText.of_stream(stream, min_df, empty)
@@ -205,7 +206,7 @@ class ShardFolder:
         return cls(path)
 
     def make(self, s: int) -> None:
-        """Write the nodes of a shard, if they are not there."""
+        """Write the nodes of a shard, unless the file exists."""
         if self._file(s).is_file():
             return
         part = nodes_of_shard(self.text, self.suffixes, self.shards[s], self.min_df, self.max_length)
@@ -213,7 +214,7 @@ class ShardFolder:
             np.savez(file, **part._asdict())
 
     def nodes(self, s: int) -> ShardNodes:
-        """The nodes that have been written; made again if the file is missing or damaged."""
+        """The nodes of a shard from its file, which is written again if it is missing or damaged."""
         try:
             with self._file(s).open("rb") as file, np.load(file) as arrays:
                 return ShardNodes(**arrays)
@@ -233,7 +234,7 @@ def shard_folder(path: Path) -> ShardFolder:
 
 
 def make_shard(path: Path, s: int) -> None:
-    """Write the nodes of a shard in a folder, if they are not there."""
+    """Write the nodes of a shard in a folder, unless the file exists."""
     shard_folder(path).make(s)
 
 
@@ -263,7 +264,7 @@ class Building:
     max_length: int
 
     def build(self, stream: Stream) -> None:
-        """Write the files of the index. Shards that an earlier process has written are taken as they are."""
+        """Write the files of the index. Shards that an earlier process has written are used again."""
         require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
         path = self.folder.path / SHARDS
         made = ShardFolder.planned(path, stream, self.min_df, self.max_length, self.place.empty)
@@ -279,7 +280,7 @@ class Building:
         rmtree(path)
 
     def _assembled(self, made: ShardFolder) -> dict[str, np.ndarray]:
-        """Put the nodes of all shards together, one after the other."""
+        """Join the nodes of all shards, one shard after the other."""
         assembly, n_events = Assembly(made.text.n_documents), 0
         with ExitStack() as stack:
             files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in ShardNodes._fields}
@@ -306,7 +307,7 @@ class Building:
         return arrays
 
     def _compared(self, arrays: dict[str, np.ndarray], n_documents: int) -> dict[str, np.ndarray]:
-        """Which nodes have equal columns."""
+        """Find the nodes with equal columns."""
         nodes, shortest = arrays["nodes"], arrays["shortest"]
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
         keys = RangedTree.of(tree).keys(column_numbers(n_documents), self.place.empty)
@@ -324,7 +325,7 @@ class Building:
 
 
 def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:
-    """Room in a file without a name, which goes when the array goes."""
+    """An array in a file without a name, which is deleted with the array."""
     if np.prod(shape, dtype=np.int64) == 0:
         return np.empty(shape, dtype)
     folder.mkdir(parents=True, exist_ok=True)
@@ -358,13 +359,13 @@ def checksum(path: Path) -> int:
 
 
 def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
-    """Raise a ValueError if a folder has no room for an index."""
+    """Raise a ValueError if a disk has not enough space for an index."""
     needed = n_symbols * (2 + 2 * (BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)))
     free = disk_usage(folder).free
     if needed > free:
         raise ValueError(
             f"{folder} has {free / 1e9:.1f} GB of room, and the index of {n_symbols:,} symbols may need "
-            f"{needed / 1e9:.1f} GB. Give a folder on another disk, or a larger min_df."
+            f"{needed / 1e9:.1f} GB. Use a folder on another disk, or a larger min_df."
         )
 
 

@@ -1,4 +1,4 @@
-"""Where the indexes of a fit are made and kept, and by how many threads they are searched."""
+"""Where the indexes of a fit are built and kept, and how many threads search them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GivenT = TypeVar("GivenT")
 
-#: Fewer threads than this build an index in one piece: cut up, its suffixes take up to three times as long to sort.
+#: With fewer threads, an index is built in one piece: in shards, its suffixes take up to three times as long to sort.
 THREADS_FOR_SHARDS = 4
 
 
@@ -31,8 +31,8 @@ class InMemory:
     Parameters
     ----------
     threads : int
-        Threads that build, search, and multiply by a network or by all columns; 0: as many as there are cores. The
-        model is the same, to the last bit.
+        Threads that build and search indexes, and multiply by a network or by all columns. 0 means one for each core.
+        The model is the same for any number, to the last bit.
 
     Raises
     ------
@@ -48,16 +48,16 @@ class InMemory:
             raise ValueError(f"{name}: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
 
     def __call__(self) -> InMemory:
-        """The place itself: what a config gives is called."""
+        """The place itself, because registered functions of a config are called."""
         return self
 
     @property
     def n_threads(self) -> int:
-        """How many threads there are."""
+        """The number of threads."""
         return self.threads or n_cores()
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray:
-        """Room for what has the size of an index, as :func:`numpy.empty` gives it."""
+        """An uninitialised array of about the size of an index, like that of :func:`numpy.empty`."""
         return np.empty(shape, dtype)
 
     def kept(self, stream: Stream) -> Stream:
@@ -66,7 +66,7 @@ class InMemory:
 
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
-        from .ngrams import NgramIndex  # with the compiler, which takes a second
+        from .ngrams import NgramIndex  # imports the compiler, which takes a second
 
         n_shards = self.n_threads if self.n_threads >= THREADS_FOR_SHARDS else 1
         return NgramIndex.build(stream, min_df, max_length, n_shards, self.n_threads)
@@ -75,14 +75,14 @@ class InMemory:
 @register_call(graft_shards, "spacy_graft.OnDisk.v1")
 @dataclass(frozen=True)
 class OnDisk(InMemory):
-    """Indexes in files of a folder, which are mapped into memory and read where a search needs them.
+    """Indexes in files of a folder. The files are mapped into memory, and a search reads the parts that it needs.
 
-    An index is built shard by shard (:mod:`.on_disk`). If that is interrupted, the shards that are done are found
-    again. A second fit of the same texts with the same ``min_df`` and ``max_length`` opens the index that is there. The
-    model is the same as with indexes in memory, to the last bit.
+    An index is built shard by shard (:mod:`.on_disk`). After an interruption, the finished shards are used again. A
+    second fit of the same texts with the same ``min_df`` and ``max_length`` opens the existing index. The model is the
+    same as with indexes in memory, to the last bit.
 
     Memory: 60 bytes for each of the 8 million suffixes of a shard, for each thread; and what a fit needs for each
-    document and each active feature. Files: 10 bytes a symbol and 37 a node, twice while shards are put together.
+    document and each active feature. Files: 10 bytes a symbol and 37 a node, and twice that while shards are joined.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class OnDisk(InMemory):
     folder : str
         A folder for the files, on a local disk. You can delete it when training has ended.
     done : callable, optional
-        Is told how many shards of how many are done.
+        Called after each shard with the number of finished shards and of all shards.
 
     Raises
     ------
@@ -108,19 +108,19 @@ class OnDisk(InMemory):
             raise ValueError(f"OnDisk: folder = {self.folder!r}, but it must be the path of a folder.")
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray:
-        """Room in a file without a name, which goes when the array goes."""
+        """An array in a file without a name, which is deleted with the array."""
         from .on_disk import scratch
 
         return scratch(Path(self.folder), shape, dtype)
 
     def kept(self, stream: Stream) -> Stream:
-        """The same part in a file without a name."""
+        """The same part, in a file without a name."""
         symbols = self.empty(stream.symbols.shape, stream.symbols.dtype)
         symbols[:] = stream.symbols
         return Stream(symbols, stream.starts)
 
     def run(self, function: Callable[..., GivenT], given: Sequence[tuple[Any, ...]]) -> Iterator[GivenT]:
-        """What a function gives back for each of the arguments, in their order."""
+        """Yield the results of a function for each tuple of arguments, in order."""
         return map_in_threads(function, given, self.n_threads)
 
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
@@ -129,7 +129,7 @@ class OnDisk(InMemory):
         Raises
         ------
         ValueError
-            If the folder has no room, another process builds the same index there, or its files are damaged.
+            If the disk is full, another process is building the same index there, or its files are damaged.
         """
         from .on_disk import index_in_folder
 
@@ -141,19 +141,19 @@ class OnDisk(InMemory):
 class Dask(OnDisk):
     """Indexes in files, built and searched by the workers of a Dask cluster.
 
-    What the workers do are pure functions of files in the folder, which all of them must see under the same path. What
-    a lost worker was doing is done by another one. If the cluster is lost, the same command goes on from the shards
-    that are done. The model is the same, to the last bit.
+    The workers compute pure functions of files in the folder, which must have the same path on all of them. If a worker
+    is lost, another one repeats its task. If the cluster is lost, run the same command again: it continues after the
+    finished shards. The model is the same, to the last bit.
 
     Parameters
     ----------
     threads : int
-        Of this process and, without a scheduler, the number of workers on this machine; 0: as many as there are cores.
+        Threads of this process and, without a scheduler, number of workers on this machine. 0 means one for each core.
     folder : str
         A folder that this process and all workers share.
     done : callable, optional
     scheduler : str
-        The address of a scheduler; empty: a cluster of processes on this machine.
+        The address of a scheduler. If it is empty, a cluster of processes is started on this machine.
 
     Raises
     ------
@@ -164,7 +164,7 @@ class Dask(OnDisk):
     scheduler: str = ""
 
     def run(self, function: Callable[..., GivenT], given: Sequence[tuple[Any, ...]]) -> Iterator[GivenT]:
-        """What a function gives back for each of the arguments, in their order.
+        """Yield the results of a function for each tuple of arguments, in order.
 
         Raises
         ------

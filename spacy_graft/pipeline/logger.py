@@ -26,10 +26,11 @@ SPACING = 2
 def console_logger(
     progress_bar: bool = False,
 ) -> Callable[[Language, IO[str], IO[str]], tuple[LogStep, Callable[[], None]]]:
-    """Make ``spacy_graft.ConsoleLogger.v1``: spaCy's table with three more columns for each graft component.
+    """Make ``spacy_graft.ConsoleLogger.v1``: spaCy's table with five more columns for each graft component.
 
     ``L1/max`` is the L1 strength divided by the smallest one whose model is empty (``l1_max``), ``Features`` the number
-    of features of the model, and ``Gap`` the duality gap divided by the objective at zero weights.
+    of features of the model, ``Refit`` the strength of its refit, ``LogLoss`` its log-loss on dev, and ``Gap`` the
+    duality gap divided by the objective at zero weights.
 
     Parameters
     ----------
