@@ -116,7 +116,7 @@ def test_configs_ship(tmp_path: Path) -> None:
     [
         (("--config", "ngram"), 1, "There is no config ngram: it is neither a file nor one of 'default', "),
         (("--config", "syntax"), 1, "The config syntax trains no component textcat_graft"),
-        (("--config", "default"), 1, "give one with --syntax, or train without syntax: --config ngrams"),
+        (("--config", "default"), 1, "Give one with --syntax, or train without syntax: --config ngrams"),
         (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),
         (("--config", "network"), 1, "The config network needs a file: --paths.unlabelled FILE."),
         (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
