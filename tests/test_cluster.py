@@ -35,13 +35,17 @@ def cluster():
         on_cluster.client_of.cache_clear()
 
 
-@pytest.fixture
-def data(monkeypatch):
+def data_of(n_labels, monkeypatch):
     monkeypatch.setattr(on_disk, "SHARD_SIZE", 300)
     monkeypatch.setattr(sums, "RANGE", 3000)
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abc "), 60)) for _ in range(60)]
-    return training_data(texts, np.eye(3)[rng.integers(0, 3, 60)])
+    return training_data(texts, np.eye(n_labels)[rng.integers(0, n_labels, 60)])
+
+
+@pytest.fixture
+def data(monkeypatch):
+    return data_of(3, monkeypatch)
 
 
 def fitted(data, place, between=None):
@@ -60,8 +64,10 @@ def assert_same(fit, other):
     assert len(fit.rounds.state.active) > 10
 
 
-def test_two_workers_give_the_same_model(cluster, data, tmp_path):
-    told = []
+@pytest.mark.parametrize("n_labels", [2, 3, 10])
+def test_two_workers_give_the_same_model(cluster, tmp_path, monkeypatch, n_labels):
+    """One problem of two labels, one pass, and two."""
+    data, told = data_of(n_labels, monkeypatch), []
     place = Dask(2, str(tmp_path), lambda *counts: told.append(counts), cluster.scheduler_address)
     assert_same(fitted(data, place), fitted(data, InMemory(1)))
     assert told[-1][0] == told[-1][1] > 3

@@ -131,7 +131,8 @@ def findings_of_task(task: RangeTask) -> RangeFindings:
         files.inverse_weights[begin:end], rows, task.active, task.min_gradient, task.n_best, task.n_labels,
         task.sign_inverses,
     )  # fmt: skip
-    sums = TreeSums(files.ranged, np.asarray(np.load(task.search_folder / task.lanes, mmap_mode="c")), task.unit)
+    lanes = np.asarray(np.load(task.search_folder / task.lanes, mmap_mode="c"))
+    sums = TreeSums(files.ranged, lanes, np.atleast_1d(task.unit))
     findings = findings_of_range(sums, task.r, task.label, query, files.index.df[begin:end], begin)
     n_found = int(findings.found.n_candidates[0])
     found = findings.found._replace(
