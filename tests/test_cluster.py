@@ -28,7 +28,7 @@ LEARNER = Grafting(l1=0.5)
 def cluster():
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as local:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         yield local
         for client in [on_cluster.client_of(local.scheduler_address, 2)]:
             client.close()
@@ -100,7 +100,7 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
 def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path):
     from distributed import LocalCluster
 
-    local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     place = Dask(1, str(tmp_path), scheduler=local.scheduler_address)
     with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended its work"):
         fitted(data, place, between=local.close)

@@ -36,7 +36,7 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         if scheduler:
             return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         cluster = LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         )
         return Client(cluster, set_as_default=False)
     except (OSError, ValueError) as error:
