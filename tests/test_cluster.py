@@ -102,7 +102,7 @@ def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path):
 
     local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     place = Dask(1, str(tmp_path), scheduler=local.scheduler_address)
-    with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended its work"):
+    with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended: .*Run the same command again"):
         fitted(data, place, between=local.close)
     assert_same(fitted(data, on_disk_place(tmp_path)), fitted(data, InMemory(1)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,6 +66,8 @@ def map_on_cluster(
             yield future.result()
     except (KilledWorker, CancelledError, CommClosedError, TimeoutError) as error:
         client_of.cache_clear()
+        with suppress(OSError, TimeoutError, RuntimeError):
+            client.close(timeout=1)
         raise ValueError(
             f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: "
             f"{type(error).__name__}: {error}. Run the same command again: it continues after the finished shards."
