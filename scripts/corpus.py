@@ -81,7 +81,7 @@ def member_text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
     try:
         return file.read().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"{archive.name}, {member.name}: not UTF-8: {error}.") from error
+        raise DataError(f"{archive.name!s}, {member.name}: not UTF-8: {error}.") from error
 
 
 def read_split(data: Path, split: str, text_field: str, label_field: str) -> Iterator[Record] | None:

@@ -9,7 +9,7 @@ import subprocess
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import spacy
 import typer
@@ -40,7 +40,7 @@ def main(
 ) -> None:
     """Train on reviews, render the explanation and take a screenshot in light colours."""
     nlp = spacy.load(syntax)
-    component = nlp.add_pipe("textcat_graft", config=CONFIG)
+    component: Any = nlp.add_pipe("textcat_graft", config=CONFIG)
     spacy_graft.fit(nlp, chain.from_iterable(JsonlCorpus(path)(nlp) for path in reviews))
     doc = nlp(text)
     print(component.explain(doc).best)

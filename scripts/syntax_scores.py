@@ -24,7 +24,7 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Token
 from spacy.training import Example
 
-from spacy_graft.cli.token_corpus import saved_docs
+from spacy_graft.pipeline.contents import saved_docs
 
 #: Headings of the table, and the score below each.
 COLUMNS = {
@@ -135,7 +135,7 @@ def main(
 ) -> None:
     """Print the scores and write them to a file."""
     nlp = spacy.load(model)
-    docs = list(saved_docs(treebank, nlp))
+    docs = list(saved_docs(treebank, nlp.vocab))
     scores = evaluate(nlp, docs)
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
