@@ -6,20 +6,18 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
 
 
 def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[ResultT]:
     """What each call gives back, in their order. The calling thread does it all where one is enough."""
-    if n_threads == 1 or len(work) < 2:
-        return [call() for call in work]
-    return list(pool(n_threads).map(lambda call: call(), work))
+    return list(map_in_threads(lambda call: call(), [(call,) for call in work], n_threads))
 
 
 def map_in_threads(
-    function: Callable[..., ResultT], given: Sequence[tuple[object, ...]], n_threads: int
+    function: Callable[..., ResultT], given: Sequence[tuple[Any, ...]], n_threads: int
 ) -> Iterator[ResultT]:
     """What a function gives back for each of the arguments, in their order, one after the other."""
     if n_threads == 1 or len(given) < 2:

@@ -216,9 +216,10 @@ class NgramIndex:
 
 def in_one_piece(text: RankedText, min_df: int, max_length: int) -> ShardNodes:
     """All nodes of a text."""
-    positions = np.arange(len(text.symbols), dtype=np.int32)
-    everything = Shard(np.uint64(0), np.uint64(0), len(positions))
-    return nodes_of_suffixes(text, positions, suffix_array(text.symbols), everything, min_df, max_length)
+    everything, n = Shard(np.uint64(0), np.uint64(0), len(text.symbols)), len(text.symbols)
+    return nodes_of_suffixes(
+        text, np.arange(n, dtype=np.int32), suffix_array(text.symbols), everything, min_df, max_length
+    )
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:

@@ -168,16 +168,20 @@ def nodes_of_suffixes(
     lengths = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order]
     runs = suffix_kernels.runs_in_order(positions, order, text.ends)
     suffixes, lcp, documents = kernels.leaves(lcp, runs, lengths, text.bounds, text.documents)
-    lengths = lengths[suffixes] if min_df == 1 else lengths[:0]
+    del runs
+    lengths = lengths[suffixes] if min_df == 1 else np.empty(0, np.int32)
+    of_leaves, dtype = positions[order[suffixes]], positions.dtype
+    # Four bytes a symbol each, gone before the nodes are filled.
+    del suffixes, order, positions
     before, after = (
         np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after)
     )
     capacity = len(documents) * (2 if min_df == 1 else 1) + len(before) + len(after)
-    nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, positions.dtype)
+    nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, dtype)
     bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(documents), np.int32)
     stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
     n_nodes = kernels.fill_interval_nodes(
-        positions[order[suffixes]], lcp, documents, lengths, text.n_documents, min_df, before, after,
+        of_leaves, lcp, documents, lengths, text.n_documents, min_df, before, after,
         stack, nodes, places, bounds, events,
     )  # fmt: skip
     # What is not used goes back to the system.

@@ -95,6 +95,7 @@ def deal(text, positions, order, counts):
 
 @inlined
 def insert_by_key(keys, order, begin, end):
+    """Insertion sort of both by ``keys``, from ``begin`` to ``end``."""
     for i in range(begin + 1, end):
         key, number = keys[i], order[i]
         j = i
@@ -106,6 +107,7 @@ def insert_by_key(keys, order, begin, end):
 
 @inlined
 def median_of_three(a, b, c):
+    """Neither the smallest nor the largest."""
     return max(min(a, b), min(max(a, b), c))
 
 
@@ -172,6 +174,7 @@ def sort_ties(positions, order, ties, cover, ranks, slots, shifts):
 
 @inlined
 def sift_down(positions, order, begin, start, n, cover, ranks, slots, shifts):
+    """Restore the heap of ``n`` suffixes from ``begin`` on below its place ``start``."""
     number = order[begin + start]
     place = start
     while 2 * place + 1 < n:
@@ -244,6 +247,7 @@ def sort_suffixes(text, positions, begins, order, keys, period):
 
 @inlined
 def larger(table):
+    """The same rows, and room for as many more."""
     doubled = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
     doubled[: table.shape[0]] = table
     return doubled

@@ -18,7 +18,7 @@ from ..index.ngrams import NgramIndex
 from . import kernels
 from .request import SearchRequest
 from .search import Search
-from .violations import Candidates, Violations
+from .violations import Candidates, Violations, best_of
 
 #: Events that the full pass reads in the time in which a descent reads one (a descent reads twice, and out of order);
 #: measured on movie_reviews and 20newsgroups, see ``benchmarks/README.md``.
@@ -71,13 +71,13 @@ class Descent:
 
     def best(self, residuals: np.ndarray, query: kernels.NodeQuery) -> Violations:
         """The pairs with the largest scaled gradients, the same as a full pass finds."""
-        candidates = Candidates(query)
+        candidates = Candidates(query, 0, query.n_labels)
         bounds = self.remembered(residuals)
         residuals = np.ascontiguousarray(residuals)
         place = self.index.n_nodes - 1
         while (place := kernels.descend(place, self.index.tree, residuals, query, bounds, candidates.found)) >= 0:
             candidates.keep_best()
-        return candidates.violations()
+        return best_of([candidates.found], query)
 
 
 class BoundedSearch(Search):

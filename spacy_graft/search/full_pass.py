@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..index.kernels import LANES
 from ..index.sums import NodeSums, Summable, lanes_of
 from ..threads import in_threads
 from . import kernels
@@ -52,7 +53,7 @@ def candidates_of(
     parts: Iterable[NodeSums], label: int, query: kernels.NodeQuery, network_gradient: np.ndarray | None = None
 ) -> kernels.NodeCandidates:
     """The best pairs of some nodes with the labels from ``label`` on."""
-    candidates = Candidates(query)
+    candidates = Candidates(query, label, min(LANES, query.n_labels - label))
     for begin, end, sums in parts:
         if network_gradient is not None:
             of_network = network_gradient[begin:end, label : label + sums.shape[1]]

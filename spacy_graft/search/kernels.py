@@ -63,6 +63,8 @@ class NodeCandidates(NamedTuple):
         How many candidates there are, and how many violations have been met.
     floor : float64 (1)
         A scaled gradient below it is not among the best.
+    first_label : int
+        The labels are those from this one on.
     peaks : float64 (labels)
         Largest scaled gradient of the violations.
     squared_excess : int64 (labels, N_SLOTS)
@@ -74,6 +76,7 @@ class NodeCandidates(NamedTuple):
     n_candidates: np.ndarray
     n_violations: np.ndarray
     floor: np.ndarray
+    first_label: int
     peaks: np.ndarray
     squared_excess: np.ndarray
 
@@ -139,8 +142,9 @@ def offer(value, node, label, query, found):
     if scaled > query.min_gradient and not is_active(node, label, query):
         found.n_violations[0] += 1
         sign_inverse = query.sign_inverses[0 if value > 0.0 else 1, label]
-        add_exactly(((scaled - query.min_gradient) / sign_inverse) ** 2, found.squared_excess[label])
-        found.peaks[label] = max(found.peaks[label], scaled)
+        of_label = label - found.first_label
+        add_exactly(((scaled - query.min_gradient) / sign_inverse) ** 2, found.squared_excess[of_label])
+        found.peaks[of_label] = max(found.peaks[of_label], scaled)
         if scaled >= found.floor[0]:
             count = found.n_candidates[0]
             found.scaled_gradients[count] = scaled
@@ -199,7 +203,7 @@ def raise_largest(sums, begin, end, label, query, found):
             for j in range(lanes):
                 scaled = scaled_gradient(sums[k - begin, j], k, label + j, query)
                 if scaled > found.floor[0] and not is_active(k, label + j, query):
-                    found.peaks[label + j] = found.floor[0] = scaled
+                    found.peaks[label + j - found.first_label] = found.floor[0] = scaled
 
 
 @njit

@@ -39,13 +39,19 @@ class Violations:
 class Candidates:
     """Room for the best pairs of a search while it runs; when it is full, the best are kept.
 
-    Memory: 16 bytes for each of :attr:`ROOM` times ``n_best``, whatever the number that violates.
+    Memory: 16 bytes for each of :attr:`ROOM` times ``n_best``, whatever the number that violates, and 2 kB a label.
+
+    Parameters
+    ----------
+    query : NodeQuery
+    first_label, n_labels : int
+        The labels of the pairs.
     """
 
     #: Room in units of ``n_best``, and at the least, beside that for all labels of one node.
     ROOM, SMALLEST_ROOM = 8, 4096
 
-    def __init__(self, query: NodeQuery) -> None:
+    def __init__(self, query: NodeQuery, first_label: int, n_labels: int) -> None:
         room = max(self.ROOM * query.n_best, self.SMALLEST_ROOM) + query.n_labels
         self.query = query
         self.found = NodeCandidates(
@@ -54,8 +60,9 @@ class Candidates:
             n_candidates=np.zeros(1, np.int64),
             n_violations=np.zeros(1, np.int64),
             floor=np.zeros(1),
-            peaks=np.zeros(query.n_labels),
-            squared_excess=np.zeros((query.n_labels, N_SLOTS), np.int64),
+            first_label=first_label,
+            peaks=np.zeros(n_labels),
+            squared_excess=np.zeros((n_labels, N_SLOTS), np.int64),
         )
 
     def keep_best(self) -> None:
@@ -70,19 +77,17 @@ class Candidates:
         gradients[:n_best] = np.concatenate([gradients[above], np.full(len(tied), worst)])
         found.n_candidates[0], found.floor[0] = n_best, worst
 
-    def violations(self) -> Violations:
-        """The ``n_best`` best by (scaled gradient, then node and label)."""
-        return best_of([self.found], self.query)
-
 
 def best_of(found: Sequence[NodeCandidates], query: NodeQuery) -> Violations:
     """The ``n_best`` best by (scaled gradient, then node and label) of all."""
-    found = found or [Candidates(query).found]
-    gradients = np.concatenate([part.scaled_gradients[: part.n_candidates[0]] for part in found])
-    keys = np.concatenate([part.keys[: part.n_candidates[0]] for part in found])
+    gradients = np.concatenate([np.empty(0), *(part.scaled_gradients[: part.n_candidates[0]] for part in found)])
+    keys = np.concatenate([np.empty(0, np.int64), *(part.keys[: part.n_candidates[0]] for part in found)])
     order = np.lexsort((keys, -gradients))[: query.n_best]
-    nodes, labels = np.divmod(keys[order], query.n_labels)
-    peaks = np.max([part.peaks for part in found], axis=0)
+    nodes, labels = np.divmod(keys[order], max(query.n_labels, 1))
+    peaks, slots = np.zeros(query.n_labels), np.zeros((query.n_labels, N_SLOTS), np.int64)
+    for part in found:
+        here = slice(part.first_label, part.first_label + len(part.peaks))
+        np.maximum(peaks[here], part.peaks, out=peaks[here])
+        slots[here] += part.squared_excess
     n_violations = sum(int(part.n_violations[0]) for part in found)
-    squared_excess = sum_of_slots(np.sum([part.squared_excess for part in found], axis=0))
-    return Violations(nodes, labels, gradients[order], n_violations, peaks, squared_excess)
+    return Violations(nodes, labels, gradients[order], n_violations, peaks, sum_of_slots(slots))
