@@ -97,9 +97,10 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 
 
-def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path):
+def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path, monkeypatch):
     from distributed import LocalCluster
 
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 3)  # again, before it gives up
     local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     place = Dask(1, str(tmp_path), scheduler=local.scheduler_address)
     with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended: .*Run the same command again"):
