@@ -129,11 +129,10 @@ class SharedFolder:
 
     def drop_copies(self, pattern: str, keep: str = "") -> None:
         """In a worker with copies of its own, delete those that match a pattern, except one."""
-        for path in self.path.glob(pattern) if self.root is None else ():
-            if path.is_dir() and path.name != keep:
-                rmtree(path, ignore_errors=True)
-            elif path.name != keep:
-                path.unlink(missing_ok=True)
+        if self.root is None:
+            for path in self.path.glob(pattern):
+                if path.name != keep:
+                    rmtree(path) if path.is_dir() else path.unlink()
 
     def _download(self, name: str) -> bool:
         """Download a file; False if there is no storage, or it does not have the file and a worker need not have it."""
