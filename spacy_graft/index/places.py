@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 GivenT = TypeVar("GivenT")
 
-#: With fewer threads, an index is built in one piece: in shards, its suffixes take up to three times as long to sort.
-THREADS_FOR_SHARDS = 4
-
 
 @register_call(graft_shards, "spacy_graft.InMemory.v1")
 @dataclass(frozen=True)
@@ -70,8 +67,7 @@ class InMemory:
         """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
         from .ngrams import NgramIndex  # imports the compiler, which takes a second
 
-        n_shards = self.n_threads if self.n_threads >= THREADS_FOR_SHARDS else 1
-        return NgramIndex.build(stream, min_df, max_length, n_shards, self.n_threads)
+        return NgramIndex.build(stream, min_df, max_length, self.n_threads)
 
 
 @register_call(graft_shards, "spacy_graft.OnDisk.v1")
