@@ -20,6 +20,8 @@ from .ranges import RangedSearch, RangeFindings, findings_of_range
 
 #: Arrays that do not change during a search, in files of these names.
 SEARCH_ARRAYS = ("searched", "inverse_weights", "starts", "open_nodes", "n_levels")
+#: Searches whose files a worker keeps open: the blocks of n-grams of a component take turns.
+N_OPEN = 4
 
 
 class RangeTask(NamedTuple):
@@ -127,9 +129,9 @@ class SearchFiles:
         self.ranged = RangedTree(self.index.tree, self.starts, tuple(by_range), int(n_levels))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=N_OPEN)
 def search_files(index_folder: SharedFolder, search_folder: SharedFolder) -> SearchFiles:
-    """The files, opened once in a process."""
+    """The files, opened once in a process while not too many others are."""
     return SearchFiles(index_folder, search_folder)
 
 
