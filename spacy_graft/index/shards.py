@@ -7,7 +7,6 @@ is the index that is built in one piece, node by node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import kernels, suffix_kernels
+from .nodes import NodeTable, SortedSuffixes, nodes_of_leaves
 from .suffixes import Suffixes
 from .texts import RankedText
 
@@ -53,28 +53,6 @@ class Shard:
     shared_after: int = 0
     open_before: tuple[Prefix, ...] = ()
     open_after: tuple[Prefix, ...] = ()
-
-
-class ShardNodes(NamedTuple):
-    """The nodes of some suffixes, in post-order.
-
-    Attributes
-    ----------
-    nodes : int32 (n, 3)
-        Columns first, longest, df.
-    places : int32 or int64 (n)
-        Where in the text the n-grams stand.
-    level, shortest : int32 (n)
-    bounds : int32 or int64 (2 n + 1)
-    events : int32
-    """
-
-    nodes: np.ndarray
-    places: np.ndarray
-    level: np.ndarray
-    shortest: np.ndarray
-    bounds: np.ndarray
-    events: np.ndarray
 
 
 def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_length: int) -> list[Shard]:
@@ -139,58 +117,17 @@ def open_nodes(
     ]  # fmt: skip
 
 
-def nodes_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> ShardNodes:
+def nodes_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> NodeTable:
     """The nodes of one shard, those last that go on after it."""
     n = min(CUT_SYMBOLS, suffixes.text.n)
     positions = np.empty(shard.n_suffixes, suffixes.dtype)
     suffix_kernels.select_range(suffixes.text, text.symbols, n, shard.smallest, shard.largest, positions)
-    return nodes_of_suffixes(text, positions, suffixes.order(positions), shard, min_df, max_length)
-
-
-def nodes_of_suffixes(
-    text: RankedText, positions: np.ndarray, order: np.ndarray, shard: Shard, min_df: int, max_length: int
-) -> ShardNodes:
-    """The nodes of some suffixes.
-
-    Parameters
-    ----------
-    text : RankedText
-    positions : int32 or int64
-        Positions in the text, ascending, of the suffixes and maybe others.
-    order : int32
-        The number of each suffix in ``positions``, in the order of the suffixes.
-    shard : Shard
-        What lies before and after these suffixes.
-    min_df, max_length : int
-    """
-    lcp = suffix_kernels.common_prefixes(text.symbols, positions, order, max_length)
-    lcp[0], lcp[-1] = shard.shared_before, shard.shared_after
-    lengths = suffix_kernels.run_lengths(text.symbols, positions, max_length)[order]
-    runs = suffix_kernels.runs_in_order(positions, order, text.ends)
-    suffixes, lcp, documents = kernels.leaves(lcp, runs, lengths, text.bounds, text.documents)
-    del runs
-    lengths = lengths[suffixes] if min_df == 1 else np.empty(0, np.int32)
-    of_leaves, dtype = positions[order[suffixes]], positions.dtype
-    # Four bytes a symbol each, gone before the nodes are filled.
-    del suffixes, order, positions
-    before, after = (
-        np.array([prefix.length for prefix in open_], np.int32) for open_ in (shard.open_before, shard.open_after)
-    )
-    capacity = len(documents) * (2 if min_df == 1 else 1) + len(before) + len(after)
-    nodes, places = np.empty((capacity, 3), np.int32), np.empty(capacity, dtype)
-    bounds, events = np.empty(2 * capacity + 1, np.int64), np.empty(2 * len(documents), np.int32)
-    stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
-    n_nodes = kernels.fill_interval_nodes(
-        of_leaves, lcp, documents, lengths, text.n_documents, min_df, before, after,
-        stack, nodes, places, bounds, events,
-    )  # fmt: skip
-    # What is not used goes back to the system.
-    nodes.resize((n_nodes, 3), refcheck=False)
-    places.resize(n_nodes, refcheck=False)
-    bounds.resize(2 * n_nodes + 1, refcheck=False)
-    events.resize(int(bounds[-1]), refcheck=False)
-    level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
-    return ShardNodes(nodes, places, level, shortest, bounds, events)
+    order = suffixes.order(positions)
+    leaves = SortedSuffixes.of(text, positions, order, max_length).leaves(text, [len(order)], min_df)
+    del positions, order
+    leaves.lcp[0], leaves.lcp[-1] = shard.shared_before, shard.shared_after
+    before, after = ([prefix.length for prefix in open_] for open_ in (shard.open_before, shard.open_after))
+    return nodes_of_leaves(leaves, text.n_documents, min_df, before, after)
 
 
 @dataclass
@@ -212,7 +149,7 @@ class OpenNode:
     columns: list[np.ndarray] = field(default_factory=list)
     own: list[tuple[np.ndarray, int]] = field(default_factory=list)
 
-    def note(self, part: ShardNodes, k: int, n_documents: int) -> None:
+    def note(self, part: NodeTable, k: int, n_documents: int) -> None:
         """Take in what a shard has of it, as its node ``k``."""
         starts = np.array([0, part.nodes[k, 2]], np.int64)
         first, chosen = part.nodes[:, 0], np.array([k])
@@ -234,7 +171,7 @@ class Assembly:
         self.n_nodes = 0
         self._open: dict[Prefix, OpenNode] = {}
 
-    def whole(self, part: ShardNodes, shard: Shard) -> ShardNodes:
+    def whole(self, part: NodeTable, shard: Shard) -> NodeTable:
         """The nodes that are complete with this shard, as they are in the whole index; ``bounds`` from 0 on."""
         closing = [prefix for prefix in shard.open_before if prefix not in shard.open_after]
         # A node that begins before the shard is the only one of its length without a node before it.
@@ -253,7 +190,7 @@ class Assembly:
         self.n_nodes += len(part.nodes)
         return part
 
-    def _closed(self, part: ShardNodes, k: int, prefix: Prefix, around: Prefix | None) -> ShardNodes:
+    def _closed(self, part: NodeTable, k: int, prefix: Prefix, around: Prefix | None) -> NodeTable:
         """The part with all that its node ``k`` is in the whole index."""
         node = self._open.pop(prefix)
         held = np.bincount(np.concatenate(node.columns), minlength=self.n_documents)
@@ -268,28 +205,15 @@ class Assembly:
         return with_events(part, k, added.astype(np.int32), taken.astype(np.int32))
 
 
-def nodes_of_shards(parts: Sequence[ShardNodes]) -> ShardNodes:
-    """All nodes of consecutive parts."""
-    if len(parts) == 1:
-        return parts[0]
-    offsets = np.cumsum([0, *(len(part.events) for part in parts)])
-    bounds = [part.bounds[:-1] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
-    nodes, places, level, shortest = (
-        np.concatenate(arrays) for arrays in zip(*(part[:4] for part in parts), strict=True)
-    )
-    events = np.concatenate([part.events for part in parts])
-    return ShardNodes(nodes, places, level, shortest, np.concatenate([*bounds, offsets[-1:]]), events)
-
-
-def without_last(part: ShardNodes, n: int) -> ShardNodes:
+def without_last(part: NodeTable, n: int) -> NodeTable:
     """The part without its last nodes."""
     n_left = len(part.nodes) - n
     bounds = part.bounds[: 2 * n_left + 1]
     nodes, places, level, shortest = (array[:n_left] for array in part[:4])
-    return ShardNodes(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
+    return NodeTable(nodes, places, level, shortest, bounds, part.events[: bounds[-1]])
 
 
-def with_events(part: ShardNodes, k: int, added: np.ndarray, taken: np.ndarray) -> ShardNodes:
+def with_events(part: NodeTable, k: int, added: np.ndarray, taken: np.ndarray) -> NodeTable:
     """The part with other events of node ``k``."""
     begin, end = part.bounds[2 * k], part.bounds[2 * k + 2]
     events = np.concatenate([part.events[:begin], added, taken, part.events[end:]])
