@@ -272,7 +272,7 @@ def test_damaged_files(wordnet: Path, train: Path, tmp_path: Path, output: Path)
         ("train.txt", b"gr\xfcn", "line 1: not UTF-8"),
         ("train.jsonl", b"", "The corpus has 0 documents and no feature"),
         ("train.txt", b"a b\nc d\n", "The corpus has 2 documents and no feature in at least 2 of them"),
-        ("train.spacy", b"", "does not hold documents of spaCy"),
+        ("train.spacy", b"", "does not hold spaCy documents"),
         ("train.csv", b"a", "does not end in .jsonl, .jsonl.gz, .txt"),
         ("train.jsonl.gz", b"{}", "compressed file is damaged"),
     ],
@@ -432,7 +432,7 @@ def test_texts_with_lemmas(tmp_path: Path, unpacked: Path, blank: Language) -> N
         ("more.jsonl", b"\xff", "line 1: not UTF-8"),
         ("more.txt", b"a\n\xff", "line 2: not UTF-8"),
         ("more.txt.gz", b"a", "compressed file is damaged"),
-        ("more.spacy", b"a", "does not hold documents of spaCy"),
+        ("more.spacy", b"a", "does not hold spaCy documents"),
         ("more.csv", b"a", "does not end in"),
     ],
 )

@@ -291,8 +291,8 @@ BAD_CONTENT = {
     "label": ("c.csv", b'text,label\nx,"[1]"\n', "line 2: a label must be a string, not 1"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
     "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),
-    "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold documents of spaCy"),
-    "damaged": ("c.spacy", b"x\x9cdamaged", r"c\.spacy does not hold documents of spaCy: ValueError: \[E1014\]"),
+    "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold spaCy documents"),
+    "damaged": ("c.spacy", b"x\x9cdamaged", r"c\.spacy does not hold spaCy documents: ValueError: \[E1014\]"),
 }  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
 
 @pytest.mark.slow
 def test_it_is_the_training_of_spacy(tmp_path: Path, corpus: Path) -> None:
-    """With the config that it has written, and from documents of spaCy as from JSON lines."""
+    """With the config that it has written, and from spaCy documents as from JSON lines."""
     for name, form in (("lines", "train.jsonl.gz"), ("docs", "train.spacy")):
         train(corpus / form, "--dev", corpus / "dev.jsonl", "--output", tmp_path / name, *SHORT)
     run("-m", "spacy", "train", tmp_path / "lines" / "config.cfg", "--output", tmp_path / "again")
@@ -161,8 +161,8 @@ def test_a_loop_that_would_judge_one_point_judges_all(caplog: pytest.LogCaptureF
     suit_loop(nlp, component)
     training = nlp.config["training"]
     assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 4, PATH["steps"] + 2)
-    assert "eval_frequency is 200, but a step is a point of a path of 6 points" in caplog.text
-    assert "It is trained with eval_frequency = 1, patience = 4, max_steps = 8. Set them in the config." in caplog.text
+    assert "eval_frequency is 200, but each step is a point of a path of at most 6 points" in caplog.text
+    assert "uses eval_frequency = 1, patience = 4, max_steps = 8 instead. Write these settings" in caplog.text
 
 
 def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
@@ -178,7 +178,7 @@ def test_a_loop_of_other_components_is_left_alone(caplog: pytest.LogCaptureFixtu
     suit_loop(nlp, component)
     assert nlp.config["training"]["eval_frequency"] == 200
     assert "Train it in a run of its own" in caplog.text
-    assert "here 'ner' is trained" in caplog.text
+    assert "this run also trains 'ner'" in caplog.text
 
 
 def test_only_the_loop_of_spacy_is_changed(examples: list[Example], nlp: Language) -> None:

@@ -22,7 +22,7 @@ from .targets import ID_KEY, WEIGHT_KEY
 
 #: The number of a line, document or text, and its object.
 Record = tuple[int, dict[str, Any]]
-#: Keys of the id and the weight of documents of spaCy, where the reader asks for none.
+#: Keys of the id and the weight of spaCy documents, where the reader asks for none.
 ID_FIELD, WEIGHT_FIELD = "id", "weight"
 #: How a file of spaCy's documents begins: they are compressed by zlib.
 DOCBIN_START = b"x\x9c"
@@ -36,7 +36,7 @@ class Form(StrEnum):
 
     jsonl = "JSON lines"
     table = "table"
-    docs = "documents of spaCy"
+    docs = "spaCy documents"
     texts = "a folder of texts"
 
 
@@ -102,7 +102,7 @@ def content_of(path: Path, text_field: str) -> Content:
     if line.startswith(DOCBIN_START):
         return Content(Form.docs)
     if path.suffix.lower() == ".spacy":
-        raise ValueError(f"{path} does not hold documents of spaCy: it does not begin as such files do.")
+        raise ValueError(f"{path} does not hold spaCy documents: it does not begin as such files do.")
     is_table = path.name.lower().endswith(TABLE_SUFFIXES)
     if line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) or not (line or is_table):
         return Content(Form.jsonl)
@@ -210,7 +210,7 @@ def saved_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
     try:
         yield from DocBin().from_bytes(content).get_docs(vocab)
     except Exception as error:  # files can be damaged in any way
-        raise ValueError(f"{path} does not hold documents of spaCy: {type(error).__name__}: {error}") from error
+        raise ValueError(f"{path} does not hold spaCy documents: {type(error).__name__}: {error}") from error
 
 
 def text_records(path: Path, fields: Fields) -> Iterator[Record]:

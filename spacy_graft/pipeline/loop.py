@@ -44,17 +44,17 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     wanted = {"eval_frequency": 1, "patience": LOOP_PATIENCE, "max_steps": learner.steps + 2}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
     problem = (
-        f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but a step is a point of a "
-        f"path of {learner.steps} points at the most, among which dev chooses."
+        f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but each step is a "
+        f"point of a path of at most {learner.steps} points, and the model is chosen among the points evaluated on dev."
     )
     others = other_trained(nlp, component)
     if others:
         logger.warning(
-            "%s Train it in a run of its own, with %s: here %s is trained.", problem, settings, listed(others)
+            "%s Train it in a run of its own, with %s: this run also trains %s.", problem, settings, listed(others)
         )
         return
     training.update(wanted)
-    logger.warning("%s It is trained with %s. Set them in the config.", problem, settings)
+    logger.warning("%s This training uses %s instead. Write these settings into the config.", problem, settings)
 
 
 def other_trained(nlp: Language, component: TextCatGraft) -> list[str]:

@@ -31,7 +31,7 @@ CORPUS_PARTS = ("train", "dev")
 class JsonlCorpus:
     """Reads examples from labelled texts: ``spacy_graft.JsonlCorpus.v1``.
 
-    They are JSON lines, a table (CSV or TSV, whose first line names the columns), documents of spaCy (``.spacy``) or a
+    They are JSON lines, a table (CSV or TSV, whose first line names the columns), spaCy documents (``.spacy``) or a
     folder with a folder of texts for each label: the content tells, not the name. What was taken is logged. Every
     document is read as an object with a text and labels, as a line of JSON lines is. The labels are
 
