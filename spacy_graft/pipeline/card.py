@@ -11,10 +11,14 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
 from spacy.language import Language
 
-from ..explain.features import Feature
+from ..explain.features import effects_of, feature_text, n_documents_of
 from ..messages import printable
+from ..model.snapshot import Snapshot
+from ..model.sparse_linear import snapshot_of
+from ..model.weights import dense_rows
 from .components import graft_components
 from .notes import MARK, has_own_notes
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -92,28 +96,45 @@ def training_section(component: TextCatGraft) -> str:
 
 def features_section(component: TextCatGraft) -> str:
     """How many features there are, and which decide most."""
-    features, report = component.features(), component.report
-    kinds = Counter(feature.kind for feature in features).most_common()
+    snapshot, report = snapshot_of(component.model), component.report
+    table = snapshot.features
+    kinds = Counter(snapshot.blocks[block].feature_kind for block in table.blocks).most_common()
     by_kind = ", ".join(f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in kinds)
-    if not features:
+    if not table.n_features:
         return "The model has no features: it predicts the same for all texts."
     of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
     left_out = report.left_out if report is not None else []
     without = f" Blocks that held-out documents did not need: {listed_first(left_out)}." if left_out else ""
+    weights = dense_rows(snapshot.weights[:, :SHOWN_LABELS], np.arange(table.n_features))
+    effects = effects_of(weights, table.df, n_documents_of(snapshot))
     rows = [
-        (code(label), named(features, label, 1.0), named(features, label, -1.0))
-        for label in component.labels[:SHOWN_LABELS]
+        (code(label), *(decisive(snapshot, sign * weights[:, y], effects[:, y], sign) for sign in (1.0, -1.0)))
+        for y, label in enumerate(component.labels[:SHOWN_LABELS])
     ]
-    table = markdown_table(("Label", "Features for it", "Features against it"), rows)
+    table_of_labels = markdown_table(("Label", "Features for it", "Features against it"), rows)
     return (
-        f"{len(features):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n{table}"
+        f"{table.n_features:,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n"
+        f"{table_of_labels}"
     )
 
 
-def named(features: Sequence[Feature], label: str, sign: float) -> str:
-    """The features with weights of a sign that have the largest effects on a label."""
-    found = sorted((f for f in features if sign * f.weights[label] > 0.0), key=lambda f: -f.effects[label])
-    return ", ".join(f"{code(f.text)} {f.weights[label]:+.2f}" for f in found[:SHOWN_FEATURES])
+def decisive(snapshot: Snapshot, signed: np.ndarray, effects: np.ndarray, sign: float) -> str:
+    """The features with weights of a sign that have the largest effects on a label; no others are named.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    signed : float64 (n_features)
+        The weights for the label times the sign.
+    effects : float64 (n_features)
+    sign : float
+    """
+    found = np.flatnonzero(signed > 0.0)
+    first = found[np.argsort(-effects[found], kind="stable")[:SHOWN_FEATURES]]
+    return ", ".join(
+        f"{code(feature_text(snapshot.blocks, snapshot.features.terms(k)))} {sign * signed[k]:+.2f}"
+        for k in first.tolist()
+    )
 
 
 def certificate(component: TextCatGraft) -> str:
