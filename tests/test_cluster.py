@@ -1,9 +1,13 @@
 """Indexes that are built and searched by two workers of a Dask cluster: the same model, or a clear end."""
 
+import errno
 import os
+import shutil
 import signal
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.index import on_cluster, on_disk, sums
 from spacy_graft.index.places import Dask, InMemory
+from spacy_graft.search.on_cluster import search_files
 from strategies import training_data
 
 pytestmark = [
@@ -97,9 +102,10 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 
 
-def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path):
+def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path, monkeypatch):
     from distributed import LocalCluster
 
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 3)  # again, before it gives up
     local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     place = Dask(1, str(tmp_path), scheduler=local.scheduler_address)
     with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended: .*Run the same command again"):
@@ -111,3 +117,148 @@ def on_disk_place(path):
     from spacy_graft.index.places import OnDisk
 
     return OnDisk(1, str(path))
+
+
+@pytest.fixture(scope="module")
+def threaded():
+    """A worker of two threads in this process: what it calls can be replaced."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", silence_logs=50
+    ) as local:
+        yield local
+        on_cluster.client_of(local.scheduler_address, 2).close()
+        on_cluster.client_of.cache_clear()
+
+
+def stored(path, cluster, done=None):
+    """A place whose workers do not see the folder of this process."""
+    storage = (path / "storage").as_uri()
+    return Dask(2, str(path / "trainer"), done, cluster.scheduler_address, storage)
+
+
+def copies(dask_worker):
+    """What a worker has copied: names of files by folder."""
+    root = Path(dask_worker.local_directory, "spacy-graft")
+    return [str(path.relative_to(root)) for path in root.rglob("*.*")]
+
+
+def test_workers_that_do_not_see_the_folder_give_the_same_model(cluster, tmp_path, monkeypatch):
+    """Two passes: each worker has the index, one search and its last residuals."""
+    data, told = data_of(10, monkeypatch), []
+    assert_same(fitted(data, stored(tmp_path, cluster, lambda *counts: told.append(counts))), fitted(data, InMemory(1)))
+    assert told[-1][0] == told[-1][1] > 3
+    (index,) = (tmp_path / "storage").iterdir()
+    assert not list(index.rglob("lanes-*"))
+    assert not list(index.rglob(".*"))
+    assert not (index / "shards").exists()
+    found = on_cluster.client_of(cluster.scheduler_address, 2).run(copies)
+    assert len(found) == 2
+    for names in found.values():
+        of_index = [name for name in names if name.startswith(index.name)]
+        assert {f"{index.name}/{path.name}" for path in index.iterdir() if path.is_file()} <= set(of_index)
+        assert sum("lanes-" in name for name in of_index) == 1
+        assert sum("searched.npy" in name for name in of_index) == 1
+        assert not any("shards" in name for name in of_index)
+
+
+def test_shards_and_indexes_in_the_storage_are_not_made_again(threaded, data, tmp_path, monkeypatch):
+    class Killed(Exception):
+        pass
+
+    def killed(done, total):
+        if done == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        fitted(data, stored(tmp_path, threaded, killed))
+    shutil.rmtree(tmp_path / "trainer")  # as if the process went on elsewhere
+    (shards,) = (tmp_path / "storage").glob("index-*/shards")
+    damaged = shards / "000001.npz"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    made, write = [], on_disk.ShardFolder._write
+    monkeypatch.setattr(on_disk.ShardFolder, "_write", lambda folder, s: made.append(s) or write(folder, s))
+    told = []
+    expected = fitted(data, InMemory(1))
+    assert_same(fitted(data, stored(tmp_path, threaded, lambda *counts: told.append(counts))), expected)
+    assert made.count(1) == 1
+    assert not {0, 2} & set(made)
+    assert told[-1][0] == told[-1][1] > 3
+    shutil.rmtree(tmp_path / "trainer")
+    monkeypatch.setattr(on_disk.Building, "build", None)
+    assert_same(fitted(data, stored(tmp_path, threaded)), expected)
+
+
+def test_shards_of_another_plan_are_not_used(threaded, data, tmp_path, monkeypatch):
+    expected = fitted(data, stored(tmp_path, threaded))
+    shutil.rmtree(tmp_path / "trainer")
+    (index,) = (tmp_path / "storage").iterdir()
+    (index / "manifest.json").unlink()
+    (index / "shards").mkdir()
+    for name in ("plan.json", "000000.npz"):
+        (index / "shards" / name).write_bytes(b"{}")
+    made, write = [], on_disk.ShardFolder._write
+    monkeypatch.setattr(on_disk.ShardFolder, "_write", lambda folder, s: made.append(s) or write(folder, s))
+    told = []
+    assert_same(fitted(data, stored(tmp_path, threaded, lambda *counts: told.append(counts))), expected)
+    assert sorted(made) == list(range(told[-1][1]))
+
+
+def test_damaged_copies_are_fetched_again(threaded, data, tmp_path):
+    place, expected = stored(tmp_path, threaded), fitted(data, InMemory(1))
+    assert_same(fitted(data, place), expected)
+    (worker,) = threaded.workers.values()
+    (index,) = (tmp_path / "storage").iterdir()
+    copied = Path(worker.local_directory, "spacy-graft", index.name)
+    content = (copied / "events.bin").read_bytes()
+    for path in (copied, tmp_path / "trainer" / index.name):
+        (path / "events.bin").write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        (path / "nodes.bin").unlink()
+    search_files.cache_clear()
+    assert_same(fitted(data, place), expected)
+    assert (copied / "events.bin").read_bytes() == content
+    (index / "events.bin").write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    (copied / "events.bin").unlink()
+    search_files.cache_clear()
+    with pytest.raises(ValueError, match=r"The index in .*file://.* is damaged: events.bin has changed. Delete this"):
+        fitted(data, place)
+
+
+def test_a_full_disk_of_a_worker_is_named(threaded, data, tmp_path, monkeypatch):
+    def no_room(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(on_disk.np, "savez", no_room)
+    with pytest.raises(ValueError, match=r"spacy-graft.* on .* cannot be written: No space left .* --local-directory"):
+        fitted(data, stored(tmp_path, threaded))
+
+
+def test_a_storage_that_cannot_be_used_is_named(data, tmp_path, monkeypatch):
+    from fsspec.implementations.local import LocalFileSystem
+
+    def place(storage):
+        return Dask(1, str(tmp_path / "trainer"), storage=storage)
+
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    (tmp_path / "file").touch()
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    for storage, reason in (
+        ("nosuch://bucket", r"ValueError: Protocol not known: nosuch\. Check the URL"),
+        ("s3://bucket/index", r"ImportError: Install s3fs .*\. Install this package on all machines\."),
+        ((tmp_path / "file" / "index").as_uri(), r"NotADirectoryError: .* Check the URL"),
+    ):
+        with pytest.raises(ValueError, match=rf"The storage {storage}/index-.* cannot be used on .*{reason}"):
+            fitted(data, place(storage))
+    monkeypatch.setattr(LocalFileSystem, "put_file", refused)
+    with pytest.raises(ValueError, match=r"PermissionError: .*Permission denied\. Give this machine the credentials"):
+        fitted(data, place(tmp_path.as_uri()))
+
+
+def test_the_url_of_a_storage_is_checked():
+    with pytest.raises(ValueError, match="storage = 'bucket/index', but it must be a URL"):
+        Dask(folder="index", storage="bucket/index")
+    with pytest.raises(ValueError, match="storage has a password, which would be saved"):
+        Dask(folder="index", storage="sftp://me:secret@host/index")

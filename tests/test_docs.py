@@ -124,9 +124,20 @@ def multilabel_model() -> dict[str, Any]:
     return {"nlp": nlp, "dev": make_examples(nlp, make_records(30, seed=1))}
 
 
+def model_and_texts() -> dict[str, Any]:
+    Path("training").mkdir()
+    Path("texts").mkdir()
+    train_fully(make_nlp("textcat_graft"), make_records(30)).to_disk("training/model-best")
+    for part in range(2):
+        lines = [record["text"] for record in make_records(3, seed=part)]
+        Path(f"texts/{part}.txt").write_text("\n".join(lines), encoding="utf-8")
+    return {}
+
+
 #: By page and section: what is there before the section's first block.
 STAND_INS: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
     ("combinations.md", "Examples from a trained model"): model_with_syntax,
+    ("scaling.md", "Prediction"): model_and_texts,
     ("training.md", "Calibration and thresholds"): multilabel_model,
 }
 

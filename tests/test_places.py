@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_graft.graft.settings import Grafting, GraftingPath
 from spacy_graft.graft.start import start
-from spacy_graft.index import on_disk, places, sums
+from spacy_graft.index import ngrams, on_disk, sums
 from spacy_graft.index.places import InMemory, OnDisk
 from strategies import dense_data, labelled, training_data
 from test_graft_combinations import both_blocks
@@ -36,7 +36,7 @@ def state_of(learner, data, place):
 def assert_same_everywhere(learner, data, folder):
     expected = state_of(learner, data, InMemory(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(places, "THREADS_FOR_SHARDS", 2)
+        patch.setattr(ngrams, "SMALLEST_PIECE", 1)
         patch.setattr(on_disk, "SHARD_SIZE", 12)
         for range_, place in ((80, InMemory(2)), (150, InMemory(4)), (100, InMemory(8)), (90, OnDisk(2, str(folder)))):
             patch.setattr(sums, "RANGE", range_)

@@ -12,10 +12,11 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
-from spacy_graft.index import on_disk, shards, sums
+from spacy_graft.index import ngrams, on_disk, shards, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
 from spacy_graft.index.suffixes import Suffixes, difference_cover
+from spacy_graft.index.texts import RankedText
 from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import FREE, NodeQuery
 from spacy_graft.solve import design
@@ -56,10 +57,34 @@ def test_an_index_from_shards_is_that_of_one_piece(texts, min_df, max_length, n_
     stream = stream_of(texts)
     if one_symbol:  # Words: more bits a symbol.
         stream = Stream(stream.symbols.astype(np.uint64) << np.uint64(20), stream.starts)
-    assert_same(
-        NgramIndex.build(stream, min_df, max_length),
-        NgramIndex.build(stream, min_df, max_length, n_shards, n_threads=2),
-    )
+    assert_same(NgramIndex.build(stream, min_df, max_length), from_shards(stream, min_df, max_length, n_shards))
+
+
+@given(corpora(), min_dfs, st.none() | st.integers(1, 6), st.integers(2, 8))
+def test_an_index_is_the_same_for_any_number_of_threads(texts, min_df, max_length, n_threads):
+    stream = stream_of(texts)
+    index = NgramIndex.build(stream, min_df, max_length)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngrams, "SMALLEST_PIECE", 1)
+        other = NgramIndex.build(stream, min_df, max_length, n_threads)
+    assert_same(index, other)
+    np.testing.assert_array_equal(index.events, other.events)
+    np.testing.assert_array_equal(index.places, other.places)
+
+
+def from_shards(stream: Stream, min_df: int, max_length: int | None, n_shards: int) -> NgramIndex:
+    """The index that is made of shards."""
+    text, limit = RankedText.of_stream(stream, min_df), max_length or ngrams.ANY_LENGTH
+    suffixes, assembly = Suffixes(text.symbols), shards.Assembly(text.n_documents)
+    parts = [
+        assembly.whole(shards.nodes_of_shard(text, suffixes, shard, min_df, limit), shard)
+        for shard in shards.cuts(text, suffixes, n_shards, min_df, limit)
+    ]
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in parts[0]._fields}
+    n_events = np.cumsum([0, *(len(part.events) for part in parts)])
+    bounds = [part.bounds[:-1] + begin for part, begin in zip(parts, n_events[:-1], strict=True)]
+    whole["bounds"] = np.concatenate([*bounds, n_events[-1:]])
+    return NgramIndex.of_part(text, shards.ShardNodes(**whole))
 
 
 @pytest.mark.parametrize("n_shards", [2, 4, 16])
@@ -68,7 +93,7 @@ def test_nodes_that_a_cut_goes_through_are_put_together(n_shards):
     for min_df in (1, 2, 5):
         documents = [rng.integers(1, 4, rng.integers(0, 200)).astype(np.uint32) for _ in range(20)]
         stream = Stream.join([*documents, *documents[:3]], np.uint32)
-        assert_same(NgramIndex.build(stream, min_df), NgramIndex.build(stream, min_df, n_shards=n_shards))
+        assert_same(NgramIndex.build(stream, min_df), from_shards(stream, min_df, None, n_shards))
 
 
 def assert_same(index: NgramIndex, other: NgramIndex) -> None:
@@ -85,7 +110,7 @@ def assert_same(index: NgramIndex, other: NgramIndex) -> None:
 
 def test_shards_are_of_like_sizes():
     text = np.random.default_rng(0).integers(97, 123, 10_000).astype(np.uint32)
-    ranked = shards.RankedText.of_stream(Stream.join([text[:5_000], text[5_000:]], np.uint32), 1)
+    ranked = RankedText.of_stream(Stream.join([text[:5_000], text[5_000:]], np.uint32), 1)
     found = shards.cuts(ranked, Suffixes(ranked.symbols), 8, 1, 100)
     assert len(found) == 8
     assert sum(shard.n_suffixes for shard in found) == 10_000

@@ -180,40 +180,6 @@ def join_runs(codes, new_ranks, places, lengths, symbols):
         place += 1
 
 
-@njit
-def leaves(lcp, runs, run_lengths, bounds, documents):
-    """Repeat suffixes for each document of their run.
-
-    Parameters
-    ----------
-    lcp : int32 (suffixes + 1)
-    runs : int32 (suffixes)
-    run_lengths : int32 (suffixes)
-        Symbols from each suffix to the next break, cut at the longest n-gram.
-    bounds, documents
-        As of :func:`distinct_runs`.
-
-    Returns
-    -------
-    suffixes, lcp, documents : int32
-        Of the leaves; a suffix is its number among these.
-    """
-    n_leaves = 0
-    for run in runs:
-        n_leaves += bounds[run + 1] - bounds[run]
-    suffix_of, document_of = np.empty(n_leaves, np.int32), np.empty(n_leaves, np.int32)
-    prefixes = np.empty(n_leaves + 1, np.int32)
-    leaf = 0
-    for i in range(runs.shape[0]):
-        prefix = lcp[i]
-        for e in range(bounds[runs[i]], bounds[runs[i] + 1]):
-            suffix_of[leaf], prefixes[leaf], document_of[leaf] = i, prefix, documents[e]
-            prefix = run_lengths[i]
-            leaf += 1
-    prefixes[leaf] = lcp[runs.shape[0]]
-    return suffix_of, prefixes, document_of
-
-
 @inlined
 def lowest_open(stack, top, leaf):
     """The deepest open interval that holds ``leaf``: the last slot whose left bound is not right of it."""

@@ -15,13 +15,14 @@ from ..extract.streams import Stream
 from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .shards import Assembly, Shard, ShardNodes, cuts, nodes_of_shard, nodes_of_shards, nodes_of_suffixes
-from .suffixes import Suffixes
+from .shards import ShardNodes, SortedSuffixes, nodes_of_leaves
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
+#: Pieces of the suffixes for each thread, so that large ones do not keep others waiting; and symbols for a thread more.
+PIECES_OF_THREAD, SMALLEST_PIECE = 4, 2**17
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class NgramIndex:
     """N-grams of a stream that occur in at least ``min_df`` documents, by classes of equal documents.
 
     Memory: the finished index takes about 8 bytes a symbol for events and 37 bytes a node (0.5 nodes a character at
-    ``min_df`` 2, 0.07 at 11, in English prose); building peaks at about 50 bytes a symbol.
+    ``min_df`` 2, 0.07 at 11, in English prose); building peaks at about 40 bytes a symbol, with
+    several threads at 50.
 
     Attributes
     ----------
@@ -73,7 +75,6 @@ class NgramIndex:
         stream: Stream,
         min_df: int = 1,
         max_length: int | None = None,
-        n_shards: int = 1,
         n_threads: int = 1,
     ) -> NgramIndex:
         """Index a stream in time linear in its length.
@@ -85,10 +86,8 @@ class NgramIndex:
             Least number of documents of a feature, at least 1.
         max_length : int, optional
             Longest n-gram in symbols; any length if None.
-        n_shards : int
-            In how many parts to build it (:mod:`.shards`): the index is the same.
         n_threads : int
-            How many parts are built at a time.
+            Threads that build it; the index is the same.
 
         Raises
         ------
@@ -96,26 +95,26 @@ class NgramIndex:
             If the stream has more symbols than 32-bit positions can address.
         """
         limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
-        if n_shards == 1 and len(stream.symbols) + stream.n_documents >= 2**31:
+        n_symbols = len(stream.symbols) + stream.n_documents
+        if n_symbols >= 2**31:
             raise ValueError(
-                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index in one "
-                "piece holds at most 2,147,483,647."
+                f"The stream has {len(stream.symbols):,} symbols in {stream.n_documents:,} documents; an index in "
+                "memory holds at most 2,147,483,647. Use spacy_graft.OnDisk.v1 (docs/scaling.md)."
             )
+        n_threads = min(n_threads, 1 + n_symbols // SMALLEST_PIECE)
         text = RankedText.of_stream(stream, min_df)
-        if n_shards == 1:
-            part = in_one_piece(text, min_df, limit)
-        else:
-            part = in_shards(text, n_shards, n_threads, min_df, limit)
-        return cls.of_part(text, part)
+        return cls.of_part(text, nodes_of_text(text, min_df, limit, n_threads), n_threads)
 
     @classmethod
-    def of_part(cls, text: RankedText, part: ShardNodes) -> NgramIndex:
+    def of_part(cls, text: RankedText, part: ShardNodes, n_threads: int = 1) -> NgramIndex:
         """The index of all nodes of a text."""
         nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
         keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, 0, 1)
+        n_parts = 1 << (n_threads - 1).bit_length()  # a power of two
+        given = keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node
+        in_threads([partial(kernels.equal_columns, *given, k, n_parts) for k in range(n_parts)], n_threads)
         return cls(
             symbols=text.symbols,
             alphabet=text.alphabet,
@@ -214,12 +213,27 @@ class NgramIndex:
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def in_one_piece(text: RankedText, min_df: int, max_length: int) -> ShardNodes:
-    """All nodes of a text."""
-    everything, n = Shard(np.uint64(0), np.uint64(0), len(text.symbols)), len(text.symbols)
-    return nodes_of_suffixes(
-        text, np.arange(n, dtype=np.int32), suffix_array(text.symbols), everything, min_df, max_length
-    )
+def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int) -> ShardNodes:
+    """All nodes of a text.
+
+    Suffixes are sorted by one thread. The rest is done in pieces of suffixes that begin with the same symbols: no node
+    is in two of them.
+    """
+    order, positions = suffix_array(text.symbols), np.arange(len(text.symbols), dtype=np.int32)
+    found = SortedSuffixes.of(text, positions, order, max_length, n_threads)
+    leaves = found.leaves(text, ends_of_pieces(text.symbols, n_threads), min_df, n_threads)
+    del found, order, positions  # 20 bytes a symbol
+    return nodes_of_leaves(leaves, text.n_documents, min_df, n_threads=n_threads)
+
+
+def ends_of_pieces(symbols: np.ndarray, n_threads: int) -> list[int]:
+    """Ends of pieces of the suffixes in their order, cut where the first symbol changes."""
+    n = int(np.count_nonzero(symbols))
+    if n_threads == 1 or n == 0:
+        return [n]
+    ends, n_pieces = np.cumsum(np.bincount(symbols)[1:]), PIECES_OF_THREAD * n_threads
+    cuts = ends[np.searchsorted(ends, np.arange(1, n_pieces) * n // n_pieces)]
+    return [*np.unique(cuts[cuts < n]).tolist(), n]
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
@@ -227,12 +241,3 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
     if not len(symbols):
         return np.empty(0, np.int32)
     return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
-
-
-def in_shards(text: RankedText, n_shards: int, n_threads: int, min_df: int, max_length: int) -> ShardNodes:
-    """The same nodes from shards."""
-    suffixes, assembly = Suffixes(text.symbols), Assembly(text.n_documents)
-    shards = cuts(text, suffixes, n_shards, min_df, max_length)
-    work = [partial(nodes_of_shard, text, suffixes, shard, min_df, max_length) for shard in shards]
-    parts = in_threads(work, n_threads)
-    return nodes_of_shards([assembly.whole(part, shard) for part, shard in zip(parts, shards, strict=True)])

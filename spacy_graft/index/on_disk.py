@@ -6,14 +6,13 @@ import json
 import os
 import platform
 import tempfile
-import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from shutil import disk_usage, rmtree
+from shutil import disk_usage
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .shards import Assembly, Prefix, Shard, ShardNodes, cuts, nodes_of_shard
+from .storage import OPENING, UNREADABLE, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
@@ -44,15 +44,15 @@ READ_AT_A_TIME = 2**24
 BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
 #: Arrays of the text that shards are made of.
 TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
-MANIFEST, OWNER_FILE, SHARDS = "manifest.json", "owner.json", "shards"
+MANIFEST, OWNER_FILE, PLAN, SHARDS = "manifest.json", "owner.json", "plan.json", "shards"
 
 
 def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
-    """The index of a stream in the folder of a place, which is built if it is not there."""
+    """The index of a stream in the folder of a place, which is built if it is neither there nor in a storage."""
     limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
     digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
-    folder = IndexFolder(Path(place.folder) / f"index-{digest[:32]}")
-    if not (folder.path / MANIFEST).is_file():
+    folder = IndexFolder(place.shared(f"index-{digest[:32]}"))
+    if not folder.shared.fetch(MANIFEST):
         try:
             with folder.owned():
                 Building(folder, place, min_df, limit).build(stream)
@@ -61,7 +61,9 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
                 f"The index cannot be written in {folder.path}: {reason_of(error)}. Make room, or give another folder. "
                 f"Then run the same command again: it goes on from the shards that are done."
             ) from error
-    return folder.open()
+    index = folder.open()
+    folder.shared.publish(*sorted(file.name for file in folder.path.glob("*.bin")), MANIFEST)
+    return index
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,15 @@ class IndexFolder:
 
     Parameters
     ----------
-    path : Path
+    shared : SharedFolder
     """
 
-    path: Path
+    shared: SharedFolder
+
+    @property
+    def path(self) -> Path:
+        """The folder on this machine."""
+        return self.shared.path
 
     def open(self) -> NgramIndex:
         """The index, with its arrays mapped into memory; changes of them are not written to the files.
@@ -83,27 +90,24 @@ class IndexFolder:
         Raises
         ------
         ValueError
-            If a file is missing or damaged.
+            If a file is missing or damaged, and also if it has been fetched again from the storage.
         """
         try:
-            manifest = json.loads((self.path / MANIFEST).read_text("utf8"))
+            manifest = self.shared.read(MANIFEST, json_in)
             n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
-            arrays = {name: self._array(name, **entry) for name, entry in entries.items()}
+            arrays = {
+                name: self.shared.read(self.file(name).name, partial(checked_array, **entry))
+                for name, entry in entries.items()
+            }
             return NgramIndex(**arrays, n_documents=n_documents, folder=self.path)
+        except StorageError:
+            raise
         except (ValueError, TypeError, LookupError, AttributeError) as error:
+            where = " or ".join(dict.fromkeys([str(self.path), self.shared.url]))
             raise ValueError(
-                f"The index in {self.path} is damaged: {error}. Delete this folder and run the command again: it then "
+                f"The index in {where} is damaged: {error}. Delete this folder and run the command again: it then "
                 f"builds the index again."
             ) from error
-
-    def _array(self, name: str, dtype: str, shape: Sequence[int], crc32: int) -> np.ndarray:
-        """The array in a file; a ValueError if the file is missing or has changed."""
-        path, of_type = self.file(name), np.dtype(dtype)
-        if not path.is_file():
-            raise ValueError(f"{path.name} is missing")
-        if path.stat().st_size != of_type.itemsize * int(np.prod(shape, dtype=np.int64)) or checksum(path) != crc32:
-            raise ValueError(f"{path.name} has changed")
-        return array_in_file(path, of_type, tuple(shape), "c")
 
     def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
         """Write the manifest, which makes the index complete."""
@@ -171,13 +175,13 @@ class ShardFolder:
 
     Parameters
     ----------
-    path : Path
+    shared : SharedFolder
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        plan = json.loads((path / "plan.json").read_text("utf8"))
-        arrays = {name: np.asarray(np.load(path / f"{name}.npy", mmap_mode="c")) for name in TEXT_ARRAYS}
+    def __init__(self, shared: SharedFolder) -> None:
+        self.shared = shared
+        plan = shared.read(PLAN, json_in)
+        arrays = {name: shared.read(f"{name}.npy", mapped_array) for name in TEXT_ARRAYS}
         words = arrays.pop("words")
         self.min_df, self.max_length = plan["min_df"], plan["max_length"]
         self.text = RankedText(**arrays, n_documents=plan["n_documents"])
@@ -185,9 +189,10 @@ class ShardFolder:
         self.shards = [shard_of(values) for values in plan["shards"]]
 
     @classmethod
-    def planned(cls, path: Path, stream: Stream, min_df: int, max_length: int, empty: Empty) -> ShardFolder:
+    def planned(cls, shared: SharedFolder, stream: Stream, min_df: int, max_length: int, empty: Empty) -> ShardFolder:
         """Write the text of a stream and its division into shards; ``empty`` allocates working arrays."""
-        if not (path / "plan.json").is_file():
+        path = shared.path
+        if not (path / PLAN).is_file():
             path.mkdir(exist_ok=True)
             text = RankedText.of_stream(stream, min_df, empty)
             suffixes = Suffixes(text.symbols, packed_text(text.symbols, empty))
@@ -201,41 +206,70 @@ class ShardFolder:
                 "bits": suffixes.text.bits,
                 "shards": [asdict(shard) for shard in shards],
             }
-            with writing(path / "plan.json") as file:
+            with writing(path / PLAN) as file:
                 file.write(json.dumps(plan, default=int).encode())
-        return cls(path)
+        if shared.differs(PLAN):
+            shared.unpublish()  # its shards have other bounds
+        shared.publish(*(f"{name}.npy" for name in TEXT_ARRAYS), PLAN)
+        return cls(shared)
 
     def make(self, s: int) -> None:
         """Write the nodes of a shard, unless the file exists."""
-        if self._file(s).is_file():
+        name = self.name_of(s)
+        if self.shared.has(name):
             return
+        self._write(s)
+        self.shared.publish(name)
+
+    def _write(self, s: int) -> None:
         part = nodes_of_shard(self.text, self.suffixes, self.shards[s], self.min_df, self.max_length)
-        with writing(self._file(s)) as file:
+        with self.shared.local_disk(), writing(self.shared.path / self.name_of(s)) as file:
             np.savez(file, **part._asdict())
 
     def nodes(self, s: int) -> ShardNodes:
         """The nodes of a shard from its file, which is written again if it is missing or damaged."""
+        name = self.name_of(s)
         try:
-            with self._file(s).open("rb") as file, np.load(file) as arrays:
-                return ShardNodes(**arrays)
-        except (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
-            self._file(s).unlink(missing_ok=True)
-            self.make(s)
-            return self.nodes(s)
+            return self.shared.read(name, nodes_in)
+        except StorageError:
+            raise
+        except UNREADABLE:
+            self._write(s)
+            return nodes_in(self.shared.path / name)
 
-    def _file(self, s: int) -> Path:
-        return self.path / f"{s:06d}.npz"
+    @staticmethod
+    def name_of(s: int) -> str:
+        """The name of the file of a shard."""
+        return f"{s:06d}.npz"
 
 
 @lru_cache(maxsize=1)
-def shard_folder(path: Path) -> ShardFolder:
+def shard_folder(shared: SharedFolder) -> ShardFolder:
     """The folder, opened once in a process."""
-    return ShardFolder(path)
+    return ShardFolder(shared)
 
 
-def make_shard(path: Path, s: int) -> None:
+def make_shard(shared: SharedFolder, s: int) -> None:
     """Write the nodes of a shard in a folder, unless the file exists."""
-    shard_folder(path).make(s)
+    with OPENING:
+        folder = shard_folder(shared)
+    folder.make(s)
+
+
+def nodes_in(path: Path) -> ShardNodes:
+    """The nodes of a shard in a file."""
+    with path.open("rb") as file, np.load(file) as arrays:
+        return ShardNodes(**arrays)
+
+
+def json_in(path: Path) -> Any:
+    """The JSON of a file."""
+    return json.loads(path.read_text("utf8"))
+
+
+def mapped_array(path: Path) -> np.ndarray:
+    """The array of a NumPy file, mapped into memory."""
+    return np.asarray(np.load(path, mmap_mode="c"))
 
 
 def shard_of(values: dict[str, Any]) -> Shard:
@@ -266,18 +300,19 @@ class Building:
     def build(self, stream: Stream) -> None:
         """Write the files of the index. Shards that an earlier process has written are used again."""
         require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
-        path = self.folder.path / SHARDS
-        made = ShardFolder.planned(path, stream, self.min_df, self.max_length, self.place.empty)
-        n_shards = len(made.shards)
-        for n_done, _ in enumerate(self.place.run(make_shard, [(path, s) for s in range(n_shards)]), start=1):
+        shared = self.folder.shared.below(SHARDS)
+        made = ShardFolder.planned(shared, stream, self.min_df, self.max_length, self.place.empty)
+        n_shards, for_workers = len(made.shards), shared.for_workers()
+        for s, _ in enumerate(self.place.run(make_shard, [(for_workers, s) for s in range(n_shards)])):
+            shared.fetch(made.name_of(s))
             if self.place.done is not None:
-                self.place.done(n_done, n_shards)
+                self.place.done(s + 1, n_shards)
         arrays = self._assembled(made)
         arrays |= self._compared(arrays, made.text.n_documents)
         arrays |= {name: self.folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
         self.folder.close(arrays, made.text.n_documents)
         shard_folder.cache_clear()
-        rmtree(path)
+        shared.remove()
 
     def _assembled(self, made: ShardFolder) -> dict[str, np.ndarray]:
         """Join the nodes of all shards, one shard after the other."""
@@ -347,6 +382,16 @@ def array_in_file(path: Path, dtype: np.dtype, shape: tuple[int, ...], mode: Any
     if 0 in shape:
         return np.empty(shape, dtype)
     return np.asarray(np.memmap(path, dtype, mode, shape=shape))
+
+
+def checked_array(path: Path, dtype: str, shape: Sequence[int], crc32: int) -> np.ndarray:
+    """The array in a file; a ValueError if the file is missing or has changed."""
+    of_type = np.dtype(dtype)
+    if not path.is_file():
+        raise ValueError(f"{path.name} is missing")
+    if path.stat().st_size != of_type.itemsize * int(np.prod(shape, dtype=np.int64)) or checksum(path) != crc32:
+        raise ValueError(f"{path.name} has changed")
+    return array_in_file(path, of_type, tuple(shape), "c")
 
 
 def checksum(path: Path) -> int:

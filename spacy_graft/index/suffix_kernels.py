@@ -352,54 +352,97 @@ def prefix_frequencies(text, symbols, ends, bounds, documents, n_documents, pref
                             seen[p, documents[e]] = True
 
 
+#: Columns of the neighbours of :func:`compare`.
+SHARED, RUN, TO_BREAK = 0, 1, 2
+
+
 @njit
-def common_prefixes(symbols, positions, order, max_length):
-    """Symbols that each suffix shares with the one before it in ``order``, at most ``max_length``: int32 (m + 1).
+def note_before(order, begin, end, neighbours):
+    """Note for the suffixes from ``begin`` to ``end`` of ``order`` the number of the one before it, in place 0."""
+    for i in range(max(begin, 1), end):
+        neighbours[order[i], SHARED] = order[i - 1]
+
+
+@njit
+def compare(symbols, ends, positions, begin, end, max_length, neighbours):
+    """Find what each suffix shares with the one before it, and its run.
 
     By way of the text (Kärkkäinen, Manzini & Puglisi, CPM 2009): what the suffix of a position shares ends no earlier
-    than what that of an earlier one does, so that each symbol is looked at once, however long the repeats are. The
-    first entry and the last are 0.
+    than what that of an earlier one does, so that each symbol is looked at once, however long the repeats are.
+
+    Parameters
+    ----------
+    symbols, ends
+        Of the text; ``ends`` are the positions after the runs' breaks.
+    positions : int32 or int64
+        Where suffixes begin, ascending.
+    begin, end : int
+        Which of them. Others may be compared at the same time.
+    max_length : int
+        Longest n-gram.
+    neighbours : int32 (positions, 3)
+        Given the number of the suffix before, or -1. Becomes: the number of shared symbols, at most ``max_length``;
+        the run; and the symbols to the next break, at most ``max_length``.
     """
-    before = np.full(positions.shape[0], -1, np.int32)
-    for i in range(1, order.shape[0]):
-        before[order[i]] = order[i - 1]
-    end = 0
-    for number in range(positions.shape[0]):
-        if before[number] < 0:
-            before[number] = 0
-            continue
-        place, other = positions[number], positions[before[number]]
-        length = max(end - place, 0)
-        while symbols[place + length] == symbols[other + length] and symbols[place + length] != 0:
-            length += 1
-        end = place + length
-        before[number] = min(length, max_length)
-    lcp = np.zeros(order.shape[0] + 1, np.int32)
-    for i in range(1, order.shape[0]):
-        lcp[i] = before[order[i]]
-    return lcp
-
-
-@njit
-def runs_in_order(positions, order, ends):
-    """The run of each suffix; ``ends`` are the positions after the runs' breaks."""
-    of_number = np.empty(positions.shape[0], np.int32)
-    run = 0
-    for number in range(positions.shape[0]):
-        while positions[number] >= ends[run]:
+    if begin == end:
+        return
+    run = np.searchsorted(ends, positions[begin], side="right")
+    next_break = end_of_shared = 0
+    for number in range(begin, end):
+        place, before = positions[number], neighbours[number, SHARED]
+        while place >= ends[run]:
             run += 1
-        of_number[number] = run
-    return of_number[order]
+        next_break = max(next_break, place)
+        while symbols[next_break] != 0:
+            next_break += 1
+        length = 0
+        if before >= 0:
+            other = positions[before]
+            length = max(end_of_shared - place, 0)
+            while symbols[place + length] == symbols[other + length] and symbols[place + length] != 0:
+                length += 1
+            end_of_shared = place + length
+        neighbours[number, SHARED] = min(length, max_length)
+        neighbours[number, RUN] = run
+        neighbours[number, TO_BREAK] = min(next_break - place, max_length)
 
 
 @njit
-def run_lengths(symbols, positions, max_length):
-    """Symbols from each position, ascending ones, to the next break, at most ``max_length``: int32."""
-    lengths = np.empty(positions.shape[0], np.int32)
-    end = 0
-    for number in range(positions.shape[0]):
-        end = max(end, positions[number])
-        while symbols[end] != 0:
-            end += 1
-        lengths[number] = min(end - positions[number], max_length)
-    return lengths
+def count_leaves(order, neighbours, bounds):
+    """Leaves of the suffixes of ``order``, see :func:`fill_leaves`."""
+    n_leaves = 0
+    for number in order:
+        run = neighbours[number, RUN]
+        n_leaves += bounds[run + 1] - bounds[run]
+    return n_leaves
+
+
+@njit
+def fill_leaves(order, positions, neighbours, bounds, documents, suffixes, lcp, document_of, lengths):
+    """Fill in the suffixes of ``order``, each once for every document of its run.
+
+    Parameters
+    ----------
+    order : int32
+        Numbers of the suffixes.
+    positions, neighbours
+        By these numbers, as of :func:`compare`.
+    bounds, documents
+        Of the text's runs.
+    suffixes : int32 or int64 (leaves)
+        Becomes their positions.
+    lcp : int32 (leaves)
+        Becomes the symbols that each shares with the one before it.
+    document_of : int32 (leaves)
+    lengths : int32 (leaves, or 0)
+        Becomes the symbols to the next break; they are left out if there is no room.
+    """
+    leaf = 0
+    for number in order:
+        prefix, run = neighbours[number, SHARED], neighbours[number, RUN]
+        for e in range(bounds[run], bounds[run + 1]):
+            suffixes[leaf], lcp[leaf], document_of[leaf] = positions[number], prefix, documents[e]
+            prefix = neighbours[number, TO_BREAK]
+            if leaf < lengths.shape[0]:
+                lengths[leaf] = prefix
+            leaf += 1

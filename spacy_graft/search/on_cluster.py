@@ -6,18 +6,22 @@ import secrets
 import weakref
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
-from shutil import rmtree
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..index.ngrams import NgramIndex
-from ..index.on_disk import IndexFolder
+from ..index.on_disk import SHARDS, IndexFolder, mapped_array, shard_folder
 from ..index.places import Dask
+from ..index.storage import OPENING, SharedFolder
 from ..index.sums import RangedTree, TreeSums
 from .kernels import EQUAL, FREE, NodeQuery
 from .ranges import RangedSearch, RangeFindings, findings_of_range
+
+#: Arrays that do not change during a search, in files of these names.
+SEARCH_ARRAYS = ("searched", "inverse_weights", "starts", "open_nodes", "n_levels")
+#: Searches whose files a worker keeps open: the blocks of n-grams of a component take turns.
+N_OPEN = 4
 
 
 class RangeTask(NamedTuple):
@@ -25,7 +29,7 @@ class RangeTask(NamedTuple):
 
     Attributes
     ----------
-    index_folder, search_folder : Path
+    index_folder, search_folder : SharedFolder
         Folders of the index and of the search.
     lanes : str
         The file of the residuals.
@@ -38,8 +42,8 @@ class RangeTask(NamedTuple):
         As of :class:`.kernels.NodeQuery`.
     """
 
-    index_folder: Path
-    search_folder: Path
+    index_folder: SharedFolder
+    search_folder: SharedFolder
     lanes: str
     unit: Any
     r: int
@@ -56,10 +60,13 @@ class RangeTask(NamedTuple):
 class ClusterSearch(RangedSearch):
     """Searches whose ranges are read by the workers of a cluster.
 
+    Traffic with a storage: the index, 1 byte a node and the penalty weights, once to each worker; and for each pass, 8
+    bytes for each document and label to the storage, and from there to each worker.
+
     Parameters
     ----------
     index : NgramIndex
-        In files of a folder that the workers share.
+        In files of the place.
     inverse_weights, row_of_node
         As of :class:`.search.Search`.
     place : Dask
@@ -68,27 +75,31 @@ class ClusterSearch(RangedSearch):
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray, place: Dask) -> None:
         super().__init__(index, inverse_weights, row_of_node, place.empty)
         assert index.folder is not None
-        self.place, self.index_folder = place, index.folder
-        self.folder = index.folder / f"search-{secrets.token_hex(8)}"
-        self.folder.mkdir()
-        self._finalizer = weakref.finalize(self, rmtree, self.folder, ignore_errors=True)
-        np.save(self.folder / "searched.npy", row_of_node != EQUAL)
-        np.save(self.folder / "inverse_weights.npy", inverse_weights)
-        np.save(self.folder / "starts.npy", index.ranged.starts)
-        np.save(self.folder / "open_nodes.npy", self._open_nodes)
-        np.save(self.folder / "n_levels.npy", index.ranged.n_levels)
+        self.place = place
+        self.index_folder = place.shared(index.folder.name)
+        self.folder = self.index_folder.below(f"search-{secrets.token_hex(8)}")
+        self.folder.path.mkdir()
+        self._finalizer = weakref.finalize(self, self.folder.remove)
+        ranged = index.ranged
+        arrays = (row_of_node != EQUAL, inverse_weights, ranged.starts, self._open_nodes, ranged.n_levels)
+        for name, array in zip(SEARCH_ARRAYS, arrays, strict=True):
+            np.save(self.folder.path / f"{name}.npy", array)
+        self.folder.publish(*(f"{name}.npy" for name in SEARCH_ARRAYS))
 
     def _search_ranges(
         self, chosen: Sequence[int], sums: TreeSums, label: int, query: NodeQuery, n_threads: int
     ) -> list[RangeFindings]:
-        lanes = self.folder / f"lanes-{secrets.token_hex(8)}.npy"
+        if not chosen:
+            return []
+        lanes = self.folder.path / f"lanes-{secrets.token_hex(8)}.npy"
         np.save(lanes, sums.lanes)
+        self.folder.publish(lanes.name)
+        folders = self.index_folder.for_workers(), self.folder.for_workers()
         ranges = np.searchsorted(self.index.ranged.starts, self._nodes, side="right") - 1
         tasks = [
             RangeTask(
-                self.index_folder, self.folder, lanes.name, sums.unit, r, label, self._nodes[ranges == r],
-                self._rows[ranges == r], query.active, query.min_gradient, query.n_best, query.n_labels,
-                query.sign_inverses,
+                *folders, lanes.name, sums.unit, r, label, self._nodes[ranges == r], self._rows[ranges == r],
+                query.active, query.min_gradient, query.n_best, query.n_labels, query.sign_inverses,
             )
             for r in chosen
         ]  # fmt: skip
@@ -96,6 +107,7 @@ class ClusterSearch(RangedSearch):
             return list(self.place.run(findings_of_task, [(task,) for task in tasks]))
         finally:
             lanes.unlink(missing_ok=True)
+            self.folder.unpublish(lanes.name)
 
 
 class SearchFiles:
@@ -103,27 +115,32 @@ class SearchFiles:
 
     Parameters
     ----------
-    index_folder, search_folder : Path
+    index_folder, search_folder : SharedFolder
     """
 
-    def __init__(self, index_folder: Path, search_folder: Path) -> None:
-        names = ("searched", "inverse_weights", "starts", "open_nodes", "n_levels")
-        arrays = [np.asarray(np.load(search_folder / f"{name}.npy", mmap_mode="c")) for name in names]
+    def __init__(self, index_folder: SharedFolder, search_folder: SharedFolder) -> None:
+        shard_folder.cache_clear()  # frees files that have been deleted
+        index_folder.drop_copies(SHARDS)
+        index_folder.drop_copies("search-*", keep=search_folder.path.name)
+        arrays = [search_folder.read(f"{name}.npy", mapped_array) for name in SEARCH_ARRAYS]
         self.searched, self.inverse_weights, self.starts, open_nodes, n_levels = arrays
         self.index = IndexFolder(index_folder).open()
         by_range = np.split(open_nodes, np.searchsorted(open_nodes, self.starts[1:-1]))
         self.ranged = RangedTree(self.index.tree, self.starts, tuple(by_range), int(n_levels))
 
 
-@lru_cache(maxsize=1)
-def search_files(index_folder: Path, search_folder: Path) -> SearchFiles:
-    """The files, opened once in a process."""
+@lru_cache(maxsize=N_OPEN)
+def search_files(index_folder: SharedFolder, search_folder: SharedFolder) -> SearchFiles:
+    """The files, opened once in a process while not too many others are."""
     return SearchFiles(index_folder, search_folder)
 
 
 def findings_of_task(task: RangeTask) -> RangeFindings:
     """What a range has, computed from files: the same wherever it is."""
-    files = search_files(task.index_folder, task.search_folder)
+    with OPENING:
+        files = search_files(task.index_folder, task.search_folder)
+        task.search_folder.drop_copies("lanes-*", keep=task.lanes)
+        lanes = task.search_folder.read(task.lanes, mapped_array)
     begin, end = files.starts[task.r : task.r + 2].tolist()
     rows = np.where(files.searched[begin:end], FREE, EQUAL).astype(np.int32)
     rows[task.nodes - begin] = task.rows
@@ -131,7 +148,6 @@ def findings_of_task(task: RangeTask) -> RangeFindings:
         files.inverse_weights[begin:end], rows, task.active, task.min_gradient, task.n_best, task.n_labels,
         task.sign_inverses,
     )  # fmt: skip
-    lanes = np.asarray(np.load(task.search_folder / task.lanes, mmap_mode="c"))
     sums = TreeSums(files.ranged, lanes, np.atleast_1d(task.unit))
     findings = findings_of_range(sums, task.r, task.label, query, files.index.df[begin:end], begin)
     n_found = int(findings.found.n_candidates[0])
