@@ -14,6 +14,7 @@ from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.index import ngrams, on_disk, shards, sums
 from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.index.nodes import NodeTable
 from spacy_graft.index.places import InMemory, OnDisk
 from spacy_graft.index.suffixes import Suffixes, difference_cover
 from spacy_graft.index.texts import RankedText
@@ -84,7 +85,7 @@ def from_shards(stream: Stream, min_df: int, max_length: int | None, n_shards: i
     n_events = np.cumsum([0, *(len(part.events) for part in parts)])
     bounds = [part.bounds[:-1] + begin for part, begin in zip(parts, n_events[:-1], strict=True)]
     whole["bounds"] = np.concatenate([*bounds, n_events[-1:]])
-    return NgramIndex.of_part(text, shards.ShardNodes(**whole))
+    return NgramIndex.of_part(text, NodeTable(**whole))
 
 
 @pytest.mark.parametrize("n_shards", [2, 4, 16])

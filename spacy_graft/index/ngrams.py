@@ -15,7 +15,7 @@ from ..extract.streams import Stream
 from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .shards import ShardNodes, SortedSuffixes, nodes_of_leaves
+from .nodes import NodeTable, SortedSuffixes, nodes_of_leaves
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
 
@@ -106,7 +106,7 @@ class NgramIndex:
         return cls.of_part(text, nodes_of_text(text, min_df, limit, n_threads), n_threads)
 
     @classmethod
-    def of_part(cls, text: RankedText, part: ShardNodes, n_threads: int = 1) -> NgramIndex:
+    def of_part(cls, text: RankedText, part: NodeTable, n_threads: int = 1) -> NgramIndex:
         """The index of all nodes of a text."""
         nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
@@ -213,7 +213,7 @@ class NgramIndex:
         return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int) -> ShardNodes:
+def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int) -> NodeTable:
     """All nodes of a text.
 
     Suffixes are sorted by one thread. The rest is done in pieces of suffixes that begin with the same symbols: no node

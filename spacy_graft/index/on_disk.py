@@ -23,7 +23,8 @@ from ..files import reason_of, writing
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
-from .shards import Assembly, Prefix, Shard, ShardNodes, cuts, nodes_of_shard
+from .nodes import NodeTable
+from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard
 from .storage import OPENING, UNREADABLE, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
@@ -226,7 +227,7 @@ class ShardFolder:
         with self.shared.local_disk(), writing(self.shared.path / self.name_of(s)) as file:
             np.savez(file, **part._asdict())
 
-    def nodes(self, s: int) -> ShardNodes:
+    def nodes(self, s: int) -> NodeTable:
         """The nodes of a shard from its file, which is written again if it is missing or damaged."""
         name = self.name_of(s)
         try:
@@ -256,10 +257,10 @@ def make_shard(shared: SharedFolder, s: int) -> None:
     folder.make(s)
 
 
-def nodes_in(path: Path) -> ShardNodes:
+def nodes_in(path: Path) -> NodeTable:
     """The nodes of a shard in a file."""
     with path.open("rb") as file, np.load(file) as arrays:
-        return ShardNodes(**arrays)
+        return NodeTable(**arrays)
 
 
 def json_in(path: Path) -> Any:
@@ -318,7 +319,7 @@ class Building:
         """Join the nodes of all shards, one shard after the other."""
         assembly, n_events = Assembly(made.text.n_documents), 0
         with ExitStack() as stack:
-            files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in ShardNodes._fields}
+            files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in NodeTable._fields}
             for s, shard in enumerate(made.shards):
                 part = assembly.whole(made.nodes(s), shard)
                 for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
@@ -332,7 +333,7 @@ class Building:
             name: array_in_file(
                 self.folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c"
             )
-            for name in ShardNodes._fields
+            for name in NodeTable._fields
         }
         if n_events < 2**31:
             narrow = self.folder.empty("narrow_bounds", arrays["bounds"].shape, np.int32)

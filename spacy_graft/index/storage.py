@@ -81,7 +81,7 @@ class SharedFolder:
         if not self.storage:
             return (self.path / name).is_file()
         with self._reaching() as (system, folder):
-            return size_of(system, f"{folder}/{name}") is not None
+            return stored_size(system, f"{folder}/{name}") is not None
 
     def publish(self, *names: str) -> None:
         """Upload files one after the other, except those that are there. A file appears when it is complete."""
@@ -90,7 +90,7 @@ class SharedFolder:
         with self._reaching() as (system, folder):
             system.makedirs(folder, exist_ok=True)
             for name in names:
-                if size_of(system, f"{folder}/{name}") != (self.path / name).stat().st_size:
+                if stored_size(system, f"{folder}/{name}") != (self.path / name).stat().st_size:
                     temporary = f"{folder}/.{name}.{secrets.token_hex(8)}"
                     system.put_file(str(self.path / name), temporary)
                     system.mv(temporary, f"{folder}/{name}")
@@ -143,7 +143,7 @@ class SharedFolder:
         try:
             with self._reaching() as (system, folder), self.local_disk():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                if self.root is not None and size_of(system, f"{folder}/{name}") is None:
+                if self.root is not None and stored_size(system, f"{folder}/{name}") is None:
                     return False
                 system.get_file(f"{folder}/{name}", str(temporary))
                 temporary.replace(target)
@@ -194,7 +194,7 @@ class SharedFolder:
             ) from error
 
 
-def size_of(system: Any, path: str) -> int | None:
+def stored_size(system: Any, path: str) -> int | None:
     """The bytes of a file in a storage; None if there is no such file."""
     try:
         return int(system.info(path)["size"])
