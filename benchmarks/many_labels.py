@@ -142,7 +142,11 @@ def one_cell(data: Path, size: Size, method: str) -> Iterator[Any]:
     yield None
     forget_peak()
     start = time.process_time()
-    model = trained(train, size.labels)
+    try:
+        model = trained(train, size.labels)
+    except RuntimeError as error:  # what fastText raises when it diverges
+        yield {"failed": str(error)}
+        return
     seconds, memory = time.process_time() - start, peak_megabytes()
     predicted(model, test.texts[:AT_A_TIME])
     start = time.process_time()
@@ -275,7 +279,9 @@ def rows(kept: dict[str, Any]) -> Iterator[list[str]]:
     for size in SIZES:
         for name in METHODS:
             cell = kept.get(f"{size.labels} {name}")
-            if cell is not None:
+            if cell is not None and "failed" in cell:
+                yield [f"{size.labels:,} × {size.documents:,}", name, f"ends: {cell['failed']}", *[""] * 5]
+            elif cell is not None:
                 yield [
                     f"{size.labels:,} × {size.documents:,}", name, f"{cell['cpu']:,.0f}", f"{cell['megabytes']:,.0f}",
                     f"{100 * cell['f1']:.1f}%", f"{cell['bytes'] / 1e6:,.1f}", f"{cell['speed']:,.0f}",

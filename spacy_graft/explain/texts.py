@@ -84,9 +84,12 @@ def evidence_of_words(
     name, lexicon = word_scores.block, word_scores.lexicon
     kind, offsets = model.readers[name].feature_kind, model.readers[name].offsets(document)
     found: list[tuple[str, str, str, tuple[Member, ...]]] = []
-    for row in rows.tolist():
-        places = [] if offsets is None else offsets[symbols == lexicon.symbols[row]].tolist()
-        spans = tuple((span(start, end, NO_TOKEN, NO_TOKEN),) for start, end in places)
+    order = np.argsort(symbols, kind="stable")
+    places = None if offsets is None else offsets[order]
+    slices = (np.searchsorted(symbols[order], lexicon.symbols[rows], side).tolist() for side in ("left", "right"))
+    for row, begin, end in zip(rows.tolist(), *slices, strict=True):
+        of_row = [] if places is None else places[begin:end].tolist()
+        spans = tuple((span(first, stop, NO_TOKEN, NO_TOKEN),) for first, stop in of_row)
         found.append((lexicon.words[row], name, kind, (member(lexicon.words[row], name, kind, spans),)))
     return found
 
