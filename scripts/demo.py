@@ -56,7 +56,7 @@ def main(
     for doc, label in nlp.pipe(TEXTS.items() if is_default else sample_texts(test, len(TEXTS)), as_tuples=True):
         explanation = component.explain(doc).best
         console.print(f"\n[italic]{escape(doc.text)}[/italic]")
-        miss = f": a miss, the label is {escape(label)}" if label not in (None, explanation.label) else ""
+        miss = f" (wrong: the label is {escape(label)})" if label not in (None, explanation.label) else ""
         console.print(f"[bold]{escape(explanation.label)}[/bold], probability {explanation.probability:.3f}{miss}")
         table = Table("word or phrase", "strongest feature", box=None, padding=(0, 2))
         table.add_column("contribution", justify="right")

@@ -787,7 +787,15 @@ def test_no_incomplete_file_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command: str) -> None:
-    assert f"Examples:\n    spacy-graft {command}" in call(command, "--help").stdout
+    printed = call(command, "--help").stdout
+    assert f"Examples:\n    spacy-graft {command}" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_help_has_a_line_of_its_own_for_each_command() -> None:
+    printed = call("--help").stdout
+    assert all(f"  {command} " in printed for command in COMMANDS)
+    assert "..." not in printed.partition("Commands:")[2]  # what click puts where it cuts
 
 
 def test_wrong_usage(pipeline: Path) -> None:

@@ -341,12 +341,15 @@ def test_wrong_usage(wordnet: Path, train: Path, edges: Path, tmp_path: Path, ou
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command: str) -> None:
-    assert f"Examples:\n    spacy-graft network {command}" in call(command, "--help").stdout
+    printed = call(command, "--help").stdout
+    assert f"Examples:\n    spacy-graft network {command}" in printed
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_help_lists_the_commands() -> None:
     printed = call("--help").stdout
     assert all(f"  {command} " in printed for command in COMMANDS)
+    assert "..." not in printed.partition("Commands:")[2]  # what click puts where it cuts
 
 
 @pytest.mark.slow

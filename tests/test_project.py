@@ -88,8 +88,8 @@ def test_demo_says_what_it_gets_wrong(first_run: str, project: Path, data: Path,
     records = [json.loads(line) for line in (data / "test.jsonl").read_text(encoding="utf-8").splitlines()]
     others = write_jsonl(tmp_path / "test.jsonl", [{**record, "label": "weather"} for record in records])
     demo = run(project / "scripts" / "demo.py", project / "training" / "model-best", others).stdout
-    assert demo.count(": a miss, the label is weather") == 5
-    assert ": a miss" not in re.split(r"=+ demo =+", first_run)[1]
+    assert demo.count("(wrong: the label is weather)") == 5
+    assert "(wrong:" not in re.split(r"=+ demo =+", first_run)[1]
 
 
 def test_nothing_is_trained_again(first_run: str, project: Path, data: Path) -> None:

@@ -86,11 +86,12 @@ def significance_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Test which n-grams of any length are associated with which labels.
+    """Test which n-grams are associated with which labels.
 
-    The labels are permuted many times (within strata, if there are any), and every n-gram is tested each time. The
-    largest statistic of each permutation gives adjusted p-values that hold for all n-grams together. The
-    output lists the features whose estimated false discovery rate is at most the level. JSON output has all figures.
+    N-grams may have any length. The labels are permuted many times (within strata, if there are any), and every n-gram
+    is tested each time. The largest statistic of each permutation gives adjusted p-values that hold for all n-grams
+    together. The output lists the features whose estimated false discovery rate is at most the level. JSON output has
+    all figures.
     """
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus

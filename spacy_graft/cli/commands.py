@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import indent
+from textwrap import wrap
 from typing import Any
 
 import typer
@@ -22,5 +22,10 @@ def make_app(name: str, help: str, **options: Any) -> typer.Typer:
 def add_command(app: typer.Typer, name: str, command: Callable[..., None], examples: str, **options: Any) -> None:
     """Add a command, with examples at the end of its help."""
     # click keeps the line breaks of a paragraph that begins with \b.
-    epilog = f"\b\nExamples:\n{indent(examples.strip(), '  ')}"
+    epilog = "\n  ".join(["\b\nExamples:", *map(shell_lines, examples.strip().splitlines())])
     app.command(name, epilog=epilog, **{"no_args_is_help": True, **options})(with_exit_codes(command))
+
+
+def shell_lines(command: str) -> str:
+    """Break a command line as a shell reads it, to fit a terminal of 80 columns."""
+    return " \\\n  ".join(wrap(command, 74, subsequent_indent="    ", break_on_hyphens=False))

@@ -45,11 +45,11 @@ def convert_command(
     lang: Annotated[str, typer.Option(metavar="CODE", help="Language of the tokenizer for spaCy's documents.")] = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Convert labelled texts between JSON lines, CSV, TSV, spaCy's documents and folders of texts.
+    """Convert labelled texts from one format into another.
 
-    The format of IN is recognised by its content, that of OUT by its name. A folder of texts has a subfolder for each
-    label. Texts and labels do not change. In tables, labels other than a single one are written as JSON. Of all
-    other keys, spaCy's documents keep only the id, and folders none.
+    The formats are JSON lines, CSV, TSV, spaCy's documents, and folders of texts with a subfolder for each label. That
+    of IN is recognised by its content, that of OUT by its name. Texts and labels do not change. In tables, labels other
+    than a single one are written as JSON. Of all other keys, spaCy's documents keep only the id, and folders none.
     """
     from .corpora import labelled_corpus
 

@@ -90,9 +90,10 @@ def diff_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Compare two models: labels and features that were added or removed, and weights that changed.
+    """Compare two models.
 
-    Features are the same if they have the same block and the same text.
+    Prints the labels and features that were added or removed, and the weights that changed. Features are the same if
+    they have the same block and the same text.
     """
     models = load_pipeline(before, component)[1], load_pipeline(after, component)[1]
     difference = difference_of(*models)

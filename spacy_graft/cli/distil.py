@@ -94,12 +94,13 @@ def distil_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Train a small model on labelled texts and on a teacher's predictions for texts without labels.
+    """Train a small model with the help of a larger one.
 
-    The weight of the teacher's labels is chosen by cross-validation over the labelled texts; it is 0 if they do not
-    help. FOLDER gets the pipeline (model-best), report.json, the texts to label next (label-next.jsonl), and the
-    teacher's results (teacher.store), from which the same command continues after an interruption or with more texts.
-    Without CONFIG the student has n-grams of words and characters, at most 5,000 of them.
+    The student is trained on labelled texts, and on the predictions of the teacher for texts without labels. The weight
+    of these predictions is chosen by cross-validation over the labelled texts; it is 0 if they do not help. FOLDER gets
+    the pipeline (model-best), report.json, the texts to label next (label-next.jsonl), and the teacher's results
+    (teacher.store), from which the same command continues after an interruption or with more texts. Without CONFIG the
+    student has n-grams of words and characters, at most 5,000 of them.
     """
     from ..pipeline.components import graft_component
     from ..pipeline.reader import JsonlCorpus

@@ -78,11 +78,12 @@ def edit_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Change the constraints of a trained model, and optimise its weights under them, with a certificate.
+    """Change the constraints of a trained model.
 
-    A PATTERN is compared with the names that `spacy-graft features` lists: *, ? and [...] are wildcards, and
-    BLOCK::PATTERN applies to one block. --deny, --allow, --only-positive, --only-negative and --lock may be repeated.
-    The edits are kept with the model. Without --data, the model must have been trained with keep_corpus = true.
+    Its weights are then optimised again under the constraints, with a certificate. A PATTERN is compared with the names
+    that `spacy-graft features` lists: *, ? and [...] are wildcards, and BLOCK::PATTERN applies to one block. --deny,
+    --allow, --only-positive, --only-negative and --lock may be repeated. The edits are kept with the model. Without
+    --data, the model must have been trained with keep_corpus = true.
     """
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole

@@ -51,9 +51,10 @@ def export_command(
     ] = None,
     component: ComponentOption = None,
 ) -> None:
-    """Export a model of characters, bytes or words between white space.
+    """Export a model as JSON, as JavaScript or as a demo page.
 
-    Its scores are the same everywhere, to the last bit. Models whose features need spaCy's tokens cannot be exported.
+    Features may be n-grams of characters, bytes, or words between white space; models whose features need spaCy's
+    tokens cannot be exported. The scores are the same everywhere, to the last bit.
     """
     from ..portable.export import export
 

@@ -10,10 +10,11 @@ from . import network_files
 from .commands import add_command, make_app
 from .network_builders import BUILDERS, make_builder_command
 
-HELP = """Build networks of related features, whose weights are pulled towards each other in training.
+HELP = """Build networks of related features.
 
-A network is built from the features of a corpus and written to a file, which a config refers to with
-spacy_graft.GraphFile.v1. The options of the builders are those of their functions in a config: docs/networks.md.
+Their weights are pulled towards each other in training. A network is built from the features of a corpus and written to
+a file, which a config refers to with spacy_graft.GraphFile.v1. The options of the builders are those of their functions
+in a config: docs/networks.md.
 """
 
 

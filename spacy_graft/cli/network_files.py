@@ -90,10 +90,11 @@ def show_command(
     top: Annotated[int | None, typer.Option(min=1, help="Number of neighbours; by default all.")] = None,
     format: FormatOption = None,
 ) -> None:
-    """Print the report of a network, or the neighbours of a vertex in descending order of the edges' weights.
+    """Print the report of a network, or neighbours of a vertex.
 
-    The weight of a vertex is pulled towards a weighted mean of its neighbours' weights: share is a neighbour's part in
-    this mean. weight is that of the edge from the vertex to the neighbour, reverse weight that of the opposite edge.
+    Neighbours are in descending order of the edges' weights. The weight of a vertex is pulled towards a weighted mean
+    of its neighbours' weights: share is a neighbour's part in this mean. weight is that of the edge from the vertex to
+    the neighbour, reverse weight that of the opposite edge.
     """
     graph = read_graph(file)
     if name is None:

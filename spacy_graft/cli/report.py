@@ -62,10 +62,11 @@ def report_command(
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:
-    """Print the report of a model's training: L1 strength, numbers of features, duality gap, time by phase.
+    """Print the report of a model's training.
 
-    Of a path whose points were judged by held-out documents, it also has the best one and "one_se", the smallest within
-    one standard error of it: the model that training with parsimony = "one_se" takes.
+    It has the L1 strength, numbers of features, the duality gap, and the time of each phase. Of a path whose points
+    were judged by held-out documents, it also has the best one and "one_se", the smallest within one standard error of
+    it: the model that training with parsimony = "one_se" takes.
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")

@@ -118,7 +118,8 @@ def train_command(
     with writing(path) as file:
         file.write(f"{settings.to_str(interpolate=False)}\n".encode())
     train(path, output)
-    print_message(f"Wrote {output / BEST}. To measure it on other texts: spacy-graft evaluate {output / BEST} DATA")
+    print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
+    print_message(f"spacy-graft evaluate {output / BEST} DATA")
 
 
 def check_no_pipeline(output: Path) -> None:

@@ -18,10 +18,10 @@ FEATURES_IN_TEXT = 200
 
 
 def warm_command(model: ModelArgument, component: ComponentOption = None) -> None:
-    """Compile what predictions and explanations of a model need, and keep it on disk.
+    """Compile the kernels that predictions of a model need.
 
-    Run it as a step of building a container image, with NUMBA_CACHE_DIR set to a folder of the image. It is an error if
-    there is no folder to keep the compiled kernels in.
+    They are kept on disk, with those of its explanations. Run it as a step of building a container image, with
+    NUMBA_CACHE_DIR set to a folder of the image. It is an error if there is no folder to keep the compiled kernels in.
     """
     nlp, graft = load_pipeline(model, component)
     graft.explain(nlp(text_of_features(graft)))

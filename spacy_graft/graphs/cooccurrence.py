@@ -26,12 +26,13 @@ FEATURES_PER_CALL = 1024
 @graph_builder("spacy_graft.Cooccurrence.v1")
 @dataclass(frozen=True, eq=False)
 class Cooccurrence:
-    """Edges between features of the same documents, weighted by the similarity of their documents.
+    """Edges between features that occur in the same documents.
 
-    By cosine, a feature has edges to its nearest neighbours. By correlation, edges are between features and *seeds*,
-    both ways, where each is among the nearest of the other: the seed among all seeds, the feature among all features.
-    By profile, a feature is the vector of its correlations with the seeds. Features have an edge of weight 1 if each is
-    among the nearest of the other, by the Euclidean distance of their vectors.
+    Their weight is the similarity of the features' documents. By cosine, a feature has edges to its nearest neighbours.
+    By correlation, edges are between features and *seeds*, both ways, where each is among the nearest of the other: the
+    seed among all seeds, the feature among all features. By profile, a feature is the vector of its correlations with
+    the seeds. Features have an edge of weight 1 if each is among the nearest of the other, by the Euclidean distance of
+    their vectors.
 
     Features are counted and ranked in batches, so that memory does not grow with the number of pairs: about 50 bytes
     for each feature of each document, for each feature and neighbour and, by profile, for each feature and seed.

@@ -29,9 +29,10 @@ class Edge(NamedTuple):
 @graph_builder("spacy_graft.EdgeList.v1")
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges from a table: feature, feature and weight, separated by tabs; negative weights are of dissimilar edges.
+    """Edges from a table of features and weights.
 
-    The symbols of an n-gram are separated by spaces: ``not good``. A line whose features are not both in the corpus is
+    A line has two features and a weight, separated by tabs. A negative weight makes the features dissimilar. The
+    symbols of an n-gram are separated by spaces: ``not good``. A line whose features are not both in the corpus is
     skipped, and so are edges of a feature to itself, and those of weight 0. Empty lines are allowed.
 
     Parameters

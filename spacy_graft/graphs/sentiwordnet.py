@@ -49,11 +49,11 @@ SENTIWORDNET = Resource(
 @graph_builder("spacy_graft.SentiWordNet.v1")
 @dataclass(frozen=True)
 class SentiWordNet:
-    """Classes of positive and negative words, which are dissimilar, and edges between words of similar score.
+    """Classes of positive and negative words, and similar scores.
 
-    The score of a word is the mean of positive minus negative score over its senses, weighted by one over their rank.
-    If the word has a part of speech, only senses of that count. The classes are virtual vertices, and their members
-    have an edge of weight 1 to them.
+    The two classes are dissimilar. Words of similar score have an edge. The score of a word is the mean of positive
+    minus negative score over its senses, weighted by one over their rank. If the word has a part of speech, only senses
+    of that count. The classes are virtual vertices, and their members have an edge of weight 1 to them.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, 
 @graph_builder("spacy_graft.WordNet.v1")
 @dataclass(frozen=True)
 class WordNet:
-    """Edges between features whose words WordNet relates; antonyms are dissimilar.
+    """Edges between features whose words WordNet relates.
 
-    A feature has the relations of all its senses, or of those of its part of speech if it has one. A pair with several
-    relations has the largest of their weights, and a pair of antonyms has only the dissimilar edge. All edges have both
-    directions. A weight of 0 leaves a relation out.
+    Antonyms are dissimilar. A feature has the relations of all its senses, or of those of its part of speech if it has
+    one. A pair with several relations has the largest of their weights, and a pair of antonyms has only the dissimilar
+    edge. All edges have both directions. A weight of 0 leaves a relation out.
 
     Parameters
     ----------

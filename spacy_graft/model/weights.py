@@ -60,6 +60,11 @@ def dense_rows(weights: np.ndarray | csr_array, rows: np.ndarray) -> np.ndarray:
     return weights[rows] if isinstance(weights, np.ndarray) else weights[rows].toarray()
 
 
+def dense_column(weights: np.ndarray | csr_array, column: int) -> np.ndarray:
+    """A column, not sparse."""
+    return weights[:, column] if isinstance(weights, np.ndarray) else weights[:, [column]].toarray().ravel()
+
+
 def are_equal(one: np.ndarray | csr_array, other: np.ndarray | csr_array) -> bool:
     """Whether two weights are the same."""
     if is_sparse(one) != is_sparse(other) or one.shape != other.shape:

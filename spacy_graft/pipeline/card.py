@@ -16,14 +16,14 @@ from spacy.language import Language
 
 from ..explain.features import effects_of, feature_text, n_documents_of
 from ..messages import printable
-from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
-from ..model.weights import dense_rows
+from ..model.weights import dense_column
 from .components import graft_components
 from .notes import MARK, has_own_notes
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 if TYPE_CHECKING:
+    from ..model.snapshot import Snapshot
     from .dataset_scores import DatasetScores, Estimate
 
 #: Labels whose features and scores are listed, and features for and against each.
@@ -97,44 +97,36 @@ def training_section(component: TextCatGraft) -> str:
 def features_section(component: TextCatGraft) -> str:
     """How many features there are, and which decide most."""
     snapshot, report = snapshot_of(component.model), component.report
-    table = snapshot.features
-    kinds = Counter(snapshot.blocks[block].feature_kind for block in table.blocks).most_common()
-    by_kind = ", ".join(f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in kinds)
-    if not table.n_features:
+    blocks, table, weights = snapshot.blocks, snapshot.features, snapshot.weights
+    if not table.blocks:
         return "The model has no features: it predicts the same for all texts."
+    kinds = Counter(blocks[name].feature_kind for name in table.blocks).most_common()
+    by_kind = ", ".join(f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in kinds)
     of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
     left_out = report.left_out if report is not None else []
     without = f" Blocks that held-out documents did not need: {listed_first(left_out)}." if left_out else ""
-    weights = dense_rows(snapshot.weights[:, :SHOWN_LABELS], np.arange(table.n_features))
     effects = effects_of(weights, table.df, n_documents_of(snapshot))
-    rows = [
-        (code(label), *(decisive(snapshot, sign * weights[:, y], effects[:, y], sign) for sign in (1.0, -1.0)))
-        for y, label in enumerate(component.labels[:SHOWN_LABELS])
-    ]
-    table_of_labels = markdown_table(("Label", "Features for it", "Features against it"), rows)
+    rows = []
+    for y, label in enumerate(component.labels[:SHOWN_LABELS]):
+        of_label, decides = dense_column(weights, y), dense_column(effects, y)
+        sides = (strongest(np.flatnonzero(sign * of_label > 0.0), decides) for sign in (1.0, -1.0))
+        rows.append((code(label), *(named(snapshot, side, of_label) for side in sides)))
+    shown = markdown_table(("Label", "Features for it", "Features against it"), rows)
     return (
-        f"{table.n_features:,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n"
-        f"{table_of_labels}"
+        f"{len(table.blocks):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n"
+        f"{shown}"
     )
 
 
-def decisive(snapshot: Snapshot, signed: np.ndarray, effects: np.ndarray, sign: float) -> str:
-    """The features with weights of a sign that have the largest effects on a label; no others are named.
+def strongest(features: np.ndarray, effects: np.ndarray) -> np.ndarray:
+    """Those of some features that have the largest effects."""
+    return features[np.argsort(-effects[features], kind="stable")][:SHOWN_FEATURES]
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    signed : float64 (n_features)
-        The weights for the label times the sign.
-    effects : float64 (n_features)
-    sign : float
-    """
-    found = np.flatnonzero(signed > 0.0)
-    first = found[np.argsort(-effects[found], kind="stable")[:SHOWN_FEATURES]]
-    return ", ".join(
-        f"{code(feature_text(snapshot.blocks, snapshot.features.terms(k)))} {sign * signed[k]:+.2f}"
-        for k in first.tolist()
-    )
+
+def named(snapshot: Snapshot, features: np.ndarray, weights: np.ndarray) -> str:
+    """Features with their weights."""
+    terms = snapshot.features.terms
+    return ", ".join(f"{code(feature_text(snapshot.blocks, terms(k)))} {weights[k]:+.2f}" for k in features.tolist())
 
 
 def certificate(component: TextCatGraft) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Collection
+from shutil import get_terminal_size
 from typing import IO, Any
 
 from spacy.language import Language
@@ -20,7 +22,8 @@ from .textcat import TextCatGraft
 
 Info = dict[str, Any]
 LogStep = Callable[[Info | None], None]
-SPACING = 2
+#: With one component, the table of a path is 80 characters wide.
+SPACING = 1
 
 
 def console_logger(
@@ -80,18 +83,25 @@ class LogTable:
         trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         self.losses = list(trained)
         self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
-        weights = nlp.config["training"]["score_weights"]
-        self.scores = [name for name, weight in weights.items() if weight is not None]
+        settings = nlp.config["training"]
+        self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
             cols=[
                 "E",
                 "#",
-                *(f"Loss {name}" for name in self.losses),
+                *(f"Loss {name}" if len(self.losses) > 1 else "Loss" for name in self.losses),
                 *(column for _ in self.grafts for column in ("L1/max", "Features", "Refit", "LogLoss", "Gap")),
                 *self.scores,
                 "Score",
             ],
-            widths=[3, 6, *[8] * len(self.losses), *[8, 8, 6, 7, 8] * len(self.grafts), *[6] * len(self.scores), 6],
+            widths=[
+                2,
+                len(str(settings["max_steps"] or 100_000)),
+                *[6] * len(self.losses),
+                *[7, 8, 5, 7, 7] * len(self.grafts),
+                *[6] * len(self.scores),
+                5,
+            ],
         )
         self._print(header)
         self._print(["-" * width for width in self.widths])
@@ -113,12 +123,16 @@ class LogTable:
             if name not in self.concluded and pipe.training is not None and pipe.training.concluded:
                 self.concluded.add(name)
                 report = pipe.training.reports[-1]
-                self._write_line(conclusion(name, report))
+                self._write_text(conclusion(name, report))
                 if needless := needless_components(self.nlp, name, pipe, report.left_out):
-                    self._write_line(f"[{name}] The blocks that are left need no annotation by {listed(needless)}.")
+                    self._write_text(f"[{name}] The blocks that are left need no annotation by {listed(needless)}.")
 
     def _print(self, row: list[Any]) -> None:
         self._write_line(self.printer.row(row, widths=self.widths, aligns=self.aligns, spacing=SPACING))
+
+    def _write_text(self, text: str) -> None:
+        """Write a text, which a terminal would break within words."""
+        self._write_line(textwrap.fill(text, get_terminal_size().columns) if self.stdout.isatty() else text)
 
     def _write_line(self, text: str) -> None:
         tqdm.write(text, file=self.stdout)  # above the progress bar
@@ -144,7 +158,8 @@ def conclusion(name: str, report: Report) -> str:
     if not report.n_held_out:
         return chosen
     return (
-        f"{chosen} Trained again on train and {report.n_held_out:,} documents of dev; scores are of the model before."
+        f"{chosen} Trained again on train and {report.n_held_out:,} documents of dev; "
+        "the scores are those before this training."
     )
 
 
