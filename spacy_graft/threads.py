@@ -32,5 +32,7 @@ def pool(n_threads: int) -> ThreadPoolExecutor:
 
 
 def n_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use; at most ``NUMBA_NUM_THREADS``, which bounds the threads of compiled code."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(cores, int(limit)) if limit.isdecimal() and int(limit) else cores

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import srsly
+from scipy.sparse import csr_array
 from spacy.cli.package import package
 from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
 from spacy_graft.pipeline.card import SHOWN_FEATURES, add_card, code, model_card, package_readme
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
@@ -60,10 +63,19 @@ def test_a_card_names_the_features_that_decide(fitted: Language) -> None:
     component = component_of(fitted)
     rows = [line for line in model_card(component).splitlines() if line.startswith("| `food`")]
     (row,) = rows
-    positive = [feature for feature in component.features() if feature.weights["food"] > 0.0]
-    positive.sort(key=lambda feature: -feature.effects["food"])
-    named = [f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in positive[:SHOWN_FEATURES]]
-    assert row.split(" | ")[1] == ", ".join(named)
+    features = sorted(component.features(), key=lambda feature: -feature.effects["food"])
+    for cell, sign in zip(row.removesuffix(" |").split(" | ")[1:], (1.0, -1.0), strict=True):
+        of_sign = [feature for feature in features if sign * feature.weights["food"] > 0.0]
+        assert cell == ", ".join(
+            f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in of_sign[:SHOWN_FEATURES]
+        )
+
+
+def test_a_card_of_sparse_weights_is_the_same(own: Language) -> None:
+    component = component_of(own)
+    card, snapshot = model_card(component), snapshot_of(component.model)
+    component.model.attrs[SNAPSHOT] = replace(snapshot, weights=csr_array(snapshot.weights))
+    assert model_card(component) == card
 
 
 def test_a_card_of_independent_labels() -> None:

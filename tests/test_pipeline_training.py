@@ -36,7 +36,7 @@ from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
-from spacy_graft.pipeline.heap import frozen_heap
+from spacy_graft.heap import frozen_heap
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from spacy_graft.pipeline.training import Training

@@ -11,7 +11,7 @@ from spacy_graft.graft.settings import Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.index import ngrams, on_disk, sums
 from spacy_graft.index.places import InMemory, OnDisk
-from strategies import dense_data, labelled, training_data
+from strategies import dense_data, labelled, stream_of, training_data
 from test_graft_combinations import both_blocks
 from test_graft_network import network_over, vertices_of
 
@@ -42,6 +42,36 @@ def assert_same_everywhere(learner, data, folder):
             patch.setattr(sums, "RANGE", range_)
             for found, those in zip(state_of(learner, data, place), expected, strict=True):
                 np.testing.assert_array_equal(found, those)
+
+
+def test_the_longest_stream_is_indexed_first_whatever_the_order_of_blocks(monkeypatch):
+    lengths, index = [], InMemory.index
+
+    def noted(place, stream, *options):
+        lengths.append(len(stream.symbols))
+        return index(place, stream, *options)
+
+    monkeypatch.setattr(InMemory, "index", noted)
+    names, corpora = ("short", "long"), (["ab", "ca"], ["abcab", "cabba"])
+    data = replace(
+        training_data(corpora[0], np.eye(2)),
+        streams={name: stream_of(texts) for name, texts in zip(names, corpora, strict=True)},
+        min_df=dict.fromkeys(names, 1),
+        max_length=dict.fromkeys(names),
+        penalty_factors=dict.fromkeys(names, 1.0),
+    )
+    fit = start(Grafting(l1=0.2), data)
+    assert lengths == [10, 4]
+    assert [part.name for part in fit.rounds.state.space.parts] == ["short", "long"]
+
+
+def test_threads_are_no_more_than_the_environment_allows(monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    cores = InMemory().n_threads
+    for limit, expected in (("1", 1), (str(cores + 1), cores), ("0", cores), ("many", cores)):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", limit)
+        assert InMemory().n_threads == expected
+    assert InMemory(3).n_threads == 3
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..extract.bags import Bags
 from ..extract.blocks import CombinationBlock
+from ..heap import trim_heap
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..index.places import Dask, InMemory, OnDisk
@@ -43,7 +44,12 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     if search is None:
         search = searches_in(data.place)
     min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
-    indexes = {name: index_of(data, name, min_df[name]) for name in min_df if name not in data.combinations}
+    names = [name for name in min_df if name not in data.combinations]
+    # The longest stream first, beside no other index: to build an index takes several times its memory.
+    by_length = sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0)
+    built = {name: index_of(data, name, min_df[name]) for name in by_length}
+    indexes = {name: built[name] for name in names}
+    trim_heap()
     factors = [data.penalty_factors[name] for name in indexes]
     steering = steering_of(objective, indexes)
     inverses = [

@@ -23,13 +23,13 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
+from ..heap import frozen_heap, trim_heap
 from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, JudgedPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
-from .heap import frozen_heap
 from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
@@ -408,6 +408,7 @@ class Training:
             self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
         if getattr(learner, "constraints", None) is not None:
             data = replace(data, names=self.names)
+        trim_heap()
         fit = self._indexed(learner, data)
         self._n_fitted = len(self.corpus)
         return fit

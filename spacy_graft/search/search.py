@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..heap import trim_heap
 from ..index.ngrams import NgramIndex
 from .coarse import CoarseTree
 from .full_pass import best_by_pass
@@ -58,7 +59,9 @@ class Search:
             return best_by_pass(self.index, residuals, query, n_threads=n_threads)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
+            self.coarse = None  # frees its memory before the next one is built
             self.coarse = self._coarse(max(int(RESERVE * cut), 1))
+            trim_heap()
         found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query), n_threads=n_threads)
         return replace(found, nodes=self.coarse.nodes[found.nodes])
 

@@ -56,10 +56,18 @@ class PackedColumns(NamedTuple):
         """All as lists."""
         if not self.are_bits.any():
             return self[:3]
-        columns = [self.column(row) for row in range(len(self.are_bits))]
-        starts = np.concatenate([[0], np.cumsum([len(documents) for documents, _ in columns])])
-        values = np.concatenate([of_column for _, of_column in columns]) if len(self.values) else self.values
-        documents = np.concatenate([documents for documents, _ in columns], dtype=np.int32, casting="same_kind")
+        n_entries = np.diff(self.starts)
+        of_bits = {row: self.column(row)[0] for row in np.flatnonzero(self.are_bits).tolist()}
+        lengths = n_entries.copy()
+        lengths[self.are_bits] = [len(documents) for documents in of_bits.values()]
+        starts, are_entries = np.concatenate([[0], np.cumsum(lengths)]), np.repeat(~self.are_bits, n_entries)
+        documents, are_lists = np.empty(starts[-1], np.int32), np.repeat(~self.are_bits, lengths)
+        documents[are_lists] = self.entries[are_entries]
+        for row, of_column in of_bits.items():
+            documents[starts[row] : starts[row + 1]] = of_column
+        values = np.ones(len(documents) if len(self.values) else 0)
+        if len(values):
+            values[are_lists] = self.values[are_entries]
         return starts, documents, values
 
     def some(self, chosen: np.ndarray) -> PackedColumns:

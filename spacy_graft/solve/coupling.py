@@ -35,10 +35,17 @@ class Coupling:
 
     def penalty(self, weights: np.ndarray) -> float:
         """wᵀ Q w."""
-        return float(weights @ (self.matrix @ weights))
+        return 0.0 if self.is_none else float(weights @ (self.matrix @ weights))
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing joins the pairs."""
+        return isinstance(self.matrix, sparse.csr_array) and not self.matrix.nnz
 
     def gradient(self, weights: np.ndarray) -> np.ndarray:
         """2 Q w."""
+        if self.is_none:
+            return np.zeros(len(weights))
         gradient = np.asarray(self.matrix @ weights)
         gradient *= 2.0
         return gradient
@@ -47,6 +54,8 @@ class Coupling:
         """Between some of the pairs (int), ascending; of an operator, all."""
         if len(chosen) == len(self.diagonal):
             return self
+        if self.is_none:
+            return Coupling.none(len(chosen))
         return Coupling(self.matrix[chosen][:, chosen], self.diagonal[chosen])
 
     def block(self, chosen: np.ndarray) -> np.ndarray:

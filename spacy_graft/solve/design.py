@@ -72,7 +72,10 @@ def as_lanes(vectors: np.ndarray) -> np.ndarray:
     """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
     n, columns = vectors.shape
     width = n if n == 1 else -(-n // 4) * 4
-    lanes = np.empty((columns, width))
+    # Eight numbers then take one line of the cache: NumPy's own arrays begin anywhere, and most of such rows take two.
+    room = np.empty(columns * width + LINE)
+    begin = -room.ctypes.data // room.itemsize % LINE
+    lanes = room[begin : begin + columns * width].reshape(columns, width)
     lanes[:, :n], lanes[:, n:] = vectors.T, 0.0
     return lanes
 

@@ -38,6 +38,8 @@ class PairPenalty:
 
     def slopes(self, weights: np.ndarray) -> np.ndarray:
         """Return the derivative of the part that is not smooth; 0 where a weight is 0."""
+        if self.is_smooth:
+            return np.zeros(len(weights))
         return np.where(weights > 0.0, self.upper, np.where(weights < 0.0, -self.lower, 0.0))
 
     def violations(self, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
