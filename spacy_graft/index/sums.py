@@ -87,8 +87,9 @@ def passes(index: Summable, values: np.ndarray) -> Iterator[tuple[int, int, int,
 
 
 def room_for(lanes: np.ndarray) -> np.ndarray:
-    """The array that takes the sums of a chunk of nodes: (nodes, 1 or LANES)."""
-    return np.empty((kernels.CHUNK, 1 if lanes.ndim == 1 else kernels.LANES))
+    """The array that takes the sums of a chunk of nodes, of one size: (nodes, 1 or LANES)."""
+    room = np.empty((kernels.CHUNK, kernels.LANES))
+    return room.reshape(-1, 1) if lanes.ndim == 1 else room
 
 
 def whole_numbers(lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,8 +178,8 @@ class TreeSums:
         carried = np.zeros((self.ranged.n_levels, *self.lanes.shape[1:]), np.int64)
         sums = room_for(self.lanes)
         for node in [*open_nodes, end]:
-            for chunk in range(begin, node, kernels.CHUNK):
-                last = min(chunk + kernels.CHUNK, node)
+            for chunk in range(begin, node, len(sums)):
+                last = min(chunk + len(sums), node)
                 self._add_up(chunk, last, carried, sums)
                 yield chunk, last, sums
             if node < end:
