@@ -87,7 +87,9 @@ class SortedSuffixes(NamedTuple):
         """The suffixes, each once for every document of its run; ``ends`` of their order are those of the pieces."""
         pieces = [self.order[begin:end] for begin, end in pairwise([0, *ends])]
         count, fill = suffix_kernels.count_leaves, suffix_kernels.fill_leaves
-        counts = in_threads([partial(count, piece, self.neighbours, text.bounds) for piece in pieces], n_threads)
+        counts = [len(piece) for piece in pieces]
+        if len(text.documents) > len(text.ends):  # some runs are those of several documents
+            counts = in_threads([partial(count, piece, self.neighbours, text.bounds) for piece in pieces], n_threads)
         n, of_suffixes = sum(counts), (self.positions, self.neighbours, text.bounds, text.documents)
         leaves = Leaves(
             np.cumsum(counts).tolist(),
