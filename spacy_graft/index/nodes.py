@@ -132,7 +132,7 @@ def nodes_of_leaves(
     """
     before, after = np.array(open_before, np.int32), np.array(open_after, np.int32)
     room = NodeRoom(leaves, n_documents, min_df, before, after)
-    return room.closed(list(map_in_threads(room.fill, room.pieces, n_threads)))
+    return room.joined(list(map_in_threads(room.fill, room.pieces, n_threads)))
 
 
 class NodeRoom:
@@ -151,13 +151,13 @@ class NodeRoom:
         n_leaves, self.per_leaf = len(leaves.documents), 2 if min_df == 1 else 1
         capacity = n_leaves * self.per_leaf + len(before) + len(after)
         self.nodes, self.places = np.empty((capacity, 3), np.int32), np.empty(capacity, leaves.suffixes.dtype)
-        # Each piece has one more bound than it has node halves.
+        # Each piece has two bounds a node, and one more at its end.
         self.bounds = np.empty(2 * capacity + len(leaves.ends), np.int64)
         self.events = np.empty(2 * n_leaves, np.int32)
         self.pieces = [(k, *piece) for k, piece in enumerate(pairwise([0, *leaves.ends]))]
 
     def fill(self, piece: int, begin: int, end: int) -> int:
-        """The number of nodes of a piece, which are now at its place."""
+        """Write the nodes of a piece to its place; returns how many there are."""
         _, suffixes, lcp, documents, lengths = self.leaves
         lcp, first = lcp[begin : end + 1], begin * self.per_leaf
         stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
@@ -166,8 +166,8 @@ class NodeRoom:
             self.nodes[first:], self.places[first:], self.bounds[2 * first + piece :], self.events[2 * begin :],
         )  # fmt: skip
 
-    def closed(self, counts: Sequence[int]) -> NodeTable:
-        """The nodes of all pieces, of so many nodes each, moved to the left one after the other."""
+    def joined(self, counts: Sequence[int]) -> NodeTable:
+        """The nodes of all pieces without gaps; ``counts`` is what :meth:`fill` returned for each piece."""
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0
         for (piece, begin, _), n in zip(self.pieces, counts, strict=True):
@@ -191,6 +191,6 @@ class NodeRoom:
 
 
 def move_left(array: np.ndarray, to: int, begin: int, n: int) -> None:
-    """Move entries of a one-dimensional array to where they, too, may be now."""
+    """Move ``n`` entries of a one-dimensional array from ``begin`` to ``to``; the two ranges may overlap."""
     if to < begin:
         array[to : to + n] = array[begin : begin + n]

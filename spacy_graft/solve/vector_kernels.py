@@ -85,6 +85,8 @@ def add_twin(sums, entries, begin, first, last, value):
 
 
 def add_typed(_, sums, entries, begin, first, last, value):
+    """What the compiler takes for :func:`add_twin`: eight sums at a time."""
+
     def emit(context, builder, signature, arguments):
         sums, entries = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1))
         _, _, begin, first, last, value = arguments
@@ -108,6 +110,8 @@ def places_twin(entries, begin, end, places, counts, out):
 
 
 def places_typed(_, entries, begin, end, places, counts, out):
+    """What the compiler takes for :func:`places_twin`: the places of a byte's bits at a time, from a table."""
+
     def emit(context, builder, signature, arguments):
         entries, places, counts, out = (
             context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 3, 4, 5)
