@@ -72,12 +72,17 @@ class Direction:
         of_dense = np.vdot(self.dense, other.dense)
         return float(self.weights @ other.weights + self.intercepts @ other.intercepts + of_dense)
 
-    def plus(self, length: float, other: Direction) -> Direction:
-        return Direction(
-            self.weights + length * other.weights,
-            self.intercepts + length * other.intercepts,
-            self.dense + length * other.dense,
-        )
+    def add(self, length: float, other: Direction) -> None:
+        """Go so far along another one, in place."""
+        self.weights += length * other.weights
+        self.intercepts += length * other.intercepts
+        self.dense += length * other.dense
+
+    def turn(self, share: float, towards: Direction) -> None:
+        """Keep a share of it and add another one, in place."""
+        for own, other in zip(vars(self).values(), vars(towards).values(), strict=True):
+            own *= share
+            own += other
 
 
 @dataclass
@@ -336,6 +341,7 @@ class QuadraticFace:
         self.active = self.design.active
         self.penalty = model.penalty.some(support)
         self.coupling = model.coupling.some(support)
+        self.twice_quadratic = 2.0 * self.penalty.quadratic
         self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
 
@@ -345,7 +351,7 @@ class QuadraticFace:
         scores = model.scores_of(self.design, direction)
         curved = model.loss.hessian_product(model.probabilities, scores)
         sums = self.design.collect(curved * model.scale)
-        sums += 2.0 * self.penalty.quadratic * weights
+        sums += self.twice_quadratic * weights
         sums += self.coupling.gradient(weights)
         product = Direction(
             sums,
@@ -360,7 +366,7 @@ class QuadraticFace:
         curved = model.loss.hessian_product(model.probabilities, point.scores)
         sums = self.design.collect(curved * model.scale)
         weights = point.weights[support]
-        quadratic = 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights)
+        quadratic = self.twice_quadratic * weights + self.coupling.gradient(weights)
         residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
         return Direction(residual, model.intercept_gradient - curved.sum(axis=1), model.dense_slope(point, curved))
 
@@ -396,8 +402,8 @@ class QuadraticFace:
         r = self.residual(point)
         total = Direction(np.zeros_like(r.weights), np.zeros_like(r.intercepts), np.zeros_like(r.dense))
         moved = np.zeros(point.scores.shape)
-        d = z = self.precondition(r)
-        rz, solved = r.dot(z), False
+        d = self.precondition(r)
+        rz, solved = r.dot(d), False
         for _ in range(products):
             solved = self.violation(r) <= tolerance
             if solved:
@@ -408,12 +414,12 @@ class QuadraticFace:
             if solved:
                 break
             length = rz / curvature
-            total = total.plus(length, d)
+            total.add(length, d)
             moved += length * scores
-            r = r.plus(-length, hd)
+            r.add(-length, hd)
             z = self.precondition(r)
             rz, previous = r.dot(z), rz
-            d = z.plus(rz / previous, d)
+            d.turn(rz / previous, z)
         return Point(total.weights, total.intercepts, total.dense, moved), solved
 
 
