@@ -74,15 +74,14 @@ class Direction:
 
     def add(self, length: float, other: Direction) -> None:
         """Go so far along another one, in place."""
-        self.weights += length * other.weights
-        self.intercepts += length * other.intercepts
-        self.dense += length * other.dense
+        for own, along in zip(vars(self).values(), vars(other).values(), strict=True):
+            own += length * along
 
-    def turn(self, share: float, towards: Direction) -> None:
+    def turn(self, share: float, other: Direction) -> None:
         """Keep a share of it and add another one, in place."""
-        for own, other in zip(vars(self).values(), vars(towards).values(), strict=True):
+        for own, towards in zip(vars(self).values(), vars(other).values(), strict=True):
             own *= share
-            own += other
+            own += towards
 
 
 @dataclass
