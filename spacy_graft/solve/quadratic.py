@@ -72,16 +72,12 @@ class Direction:
         of_dense = np.vdot(self.dense, other.dense)
         return float(self.weights @ other.weights + self.intercepts @ other.intercepts + of_dense)
 
-    def add(self, length: float, other: Direction) -> None:
-        """Go so far along another one, in place."""
-        for own, along in zip(vars(self).values(), vars(other).values(), strict=True):
-            own += length * along
-
-    def turn(self, share: float, other: Direction) -> None:
-        """Keep a share of it and add another one, in place."""
-        for own, towards in zip(vars(self).values(), vars(other).values(), strict=True):
-            own *= share
-            own += towards
+    def plus(self, length: float, other: Direction) -> Direction:
+        return Direction(
+            self.weights + length * other.weights,
+            self.intercepts + length * other.intercepts,
+            self.dense + length * other.dense,
+        )
 
 
 @dataclass
@@ -340,7 +336,6 @@ class QuadraticFace:
         self.active = self.design.active
         self.penalty = model.penalty.some(support)
         self.coupling = model.coupling.some(support)
-        self.twice_quadratic = 2.0 * self.penalty.quadratic
         self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
         self.factors = None if model.blocks is None else model.blocks.factors(support)
 
@@ -350,7 +345,7 @@ class QuadraticFace:
         scores = model.scores_of(self.design, direction)
         curved = model.loss.hessian_product(model.probabilities, scores)
         sums = self.design.collect(curved * model.scale)
-        sums += self.twice_quadratic * weights
+        sums += 2.0 * self.penalty.quadratic * weights
         sums += self.coupling.gradient(weights)
         product = Direction(
             sums,
@@ -365,7 +360,7 @@ class QuadraticFace:
         curved = model.loss.hessian_product(model.probabilities, point.scores)
         sums = self.design.collect(curved * model.scale)
         weights = point.weights[support]
-        quadratic = self.twice_quadratic * weights + self.coupling.gradient(weights)
+        quadratic = 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights)
         residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
         return Direction(residual, model.intercept_gradient - curved.sum(axis=1), model.dense_slope(point, curved))
 
@@ -401,8 +396,8 @@ class QuadraticFace:
         r = self.residual(point)
         total = Direction(np.zeros_like(r.weights), np.zeros_like(r.intercepts), np.zeros_like(r.dense))
         moved = np.zeros(point.scores.shape)
-        d = self.precondition(r)
-        rz, solved = r.dot(d), False
+        d = z = self.precondition(r)
+        rz, solved = r.dot(z), False
         for _ in range(products):
             solved = self.violation(r) <= tolerance
             if solved:
@@ -413,12 +408,12 @@ class QuadraticFace:
             if solved:
                 break
             length = rz / curvature
-            total.add(length, d)
+            total = total.plus(length, d)
             moved += length * scores
-            r.add(-length, hd)
+            r = r.plus(-length, hd)
             z = self.precondition(r)
             rz, previous = r.dot(z), rz
-            d.turn(rz / previous, z)
+            d = z.plus(rz / previous, d)
         return Point(total.weights, total.intercepts, total.dense, moved), solved
 
 
