@@ -109,6 +109,23 @@ def test_shards_that_are_done_are_found_again(tmp_path, stream, monkeypatch):
     np.testing.assert_array_equal(index.nodes, InMemory(1).index(stream, 2, None).nodes)
 
 
+@pytest.mark.parametrize("name", ["symbols.npy", "000005.npy"])
+@pytest.mark.parametrize("damage", ["shorter", "missing"])
+def test_damaged_files_of_the_text_are_refused(tmp_path, stream, name, damage):
+    def killed(*_: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(ValueError, match="Then run the same command again"):
+        OnDisk(1, str(tmp_path), killed).index(stream, 2, None)
+    path = the_folder(tmp_path) / "shards" / name
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "shorter":
+        path.write_bytes(content[:-1])
+    with pytest.raises(ValueError, match=rf"{name} is missing or damaged: .*Delete .*shards and run"):
+        OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
 @pytest.mark.parametrize("name", ["events.bin", "nodes.bin", "distinct.bin", "manifest.json"])
 @pytest.mark.parametrize("damage", ["changed", "shorter", "missing"])
 def test_damaged_files_are_refused(tmp_path, stream, name, damage):

@@ -1,6 +1,7 @@
 """Suffixes of a part of a text; an index from shards; sums by ranges and by threads: the same bits as in one piece."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,6 +32,13 @@ def sorted_naively(symbols: list[int], positions: list[int]) -> list[int]:
     return sorted(range(len(positions)), key=lambda i: (symbols[positions[i] : symbols.index(0, positions[i])], i))
 
 
+def shared_naively(symbols: list[int], positions: list[int]) -> list[int]:
+    """The symbols before a break that the suffix at each position shares with the one at the position before it."""
+    suffixes = [symbols[p : symbols.index(0, p)] for p in positions]
+    equal = ([a == b for a, b in zip(*pair, strict=False)] for pair in pairwise(suffixes))
+    return [0, *([*pair, False].index(False) for pair in equal)][: len(positions)]
+
+
 @pytest.mark.parametrize("size", range(7))
 def test_every_difference_is_one_of_the_cover(size):
     cover, period = difference_cover(size)
@@ -49,8 +57,11 @@ def test_some_suffixes_are_sorted_as_all_of_them_are(dtype, repeats, size):
         positions = np.flatnonzero(symbols)
         chosen = positions[rng.random(len(positions)) < 0.6]
         for some in (positions, chosen):
-            order = Suffixes(symbols, cover_size=size).order(some)
+            order, shared = Suffixes(symbols, cover_size=size).order(some)
             assert order.tolist() == sorted_naively(symbols.tolist(), some.tolist())
+            naive = np.array(shared_naively(symbols.tolist(), some[order].tolist()), int)
+            np.testing.assert_array_equal(shared[shared >= 0], naive[shared >= 0])
+            assert (naive[shared < 0] >= difference_cover(size)[1]).all()
 
 
 @given(corpora(), min_dfs, st.none() | st.integers(1, 6), st.integers(2, 8), st.booleans())
@@ -77,9 +88,13 @@ def from_shards(stream: Stream, min_df: int, max_length: int | None, n_shards: i
     """The index that is made of shards."""
     text, limit = RankedText.of_stream(stream, min_df), max_length or ngrams.ANY_LENGTH
     suffixes, assembly = Suffixes(text.symbols), shards.Assembly(text.n_documents)
+    cut = shards.cuts(text, suffixes, n_shards, min_df, limit)
+    positions = [np.empty(0, suffixes.dtype) for _ in cut]
+    for s, more in shards.positions_by_shard(text, suffixes, cut, 50):
+        positions[s] = np.append(positions[s], more)
     parts = [
-        assembly.whole(shards.nodes_of_shard(text, suffixes, shard, min_df, limit), shard)
-        for shard in shards.cuts(text, suffixes, n_shards, min_df, limit)
+        assembly.whole(shards.nodes_of_shard(text, suffixes, shard, places, min_df, limit), shard)
+        for shard, places in zip(cut, positions, strict=True)
     ]
     whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in parts[0]._fields}
     n_events = np.cumsum([0, *(len(part.events) for part in parts)])

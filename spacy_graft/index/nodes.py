@@ -72,12 +72,23 @@ class SortedSuffixes(NamedTuple):
 
     @classmethod
     def of(
-        cls, text: RankedText, positions: np.ndarray, order: np.ndarray, max_length: int, n_threads: int = 1
+        cls,
+        text: RankedText,
+        positions: np.ndarray,
+        order: np.ndarray,
+        max_length: int,
+        shared: np.ndarray | None = None,
+        n_threads: int = 1,
     ) -> SortedSuffixes:
-        """Compare suffixes with their neighbours in ``order``; n-grams end at ``max_length``."""
+        """Compare suffixes with their neighbours in ``order``; n-grams end at ``max_length``.
+
+        ``shared`` is what is known of them already, see :meth:`.suffixes.Suffixes.order`.
+        """
         note, compare = suffix_kernels.note_before, suffix_kernels.compare
+        known = np.empty(0, np.int32) if shared is None else shared
         neighbours = np.full((len(positions), 3), -1, np.int32)
-        in_threads([partial(note, order, *part, neighbours) for part in even_parts(len(order), n_threads)], n_threads)
+        parts = even_parts(len(order), n_threads)
+        in_threads([partial(note, order, *part, known, neighbours) for part in parts], n_threads)
         given = text.symbols, text.ends, positions
         parts = even_parts(len(positions), n_threads)
         in_threads([partial(compare, *given, *part, max_length, neighbours) for part in parts], n_threads)
@@ -89,7 +100,9 @@ class SortedSuffixes(NamedTuple):
         count, fill = suffix_kernels.count_leaves, suffix_kernels.fill_leaves
         counts = [len(piece) for piece in pieces]
         if len(text.documents) > len(text.ends):  # some runs are those of several documents
-            counts = in_threads([partial(count, piece, self.neighbours, text.bounds) for piece in pieces], n_threads)
+            # All of them are counted in the order of the text, so that memory is read from begin to end.
+            counted = [np.arange(counts[0], dtype=np.int32)] if counts == [len(self.positions)] else pieces
+            counts = in_threads([partial(count, part, self.neighbours, text.bounds) for part in counted], n_threads)
         n, of_suffixes = sum(counts), (self.positions, self.neighbours, text.bounds, text.documents)
         leaves = Leaves(
             np.cumsum(counts).tolist(),

@@ -24,7 +24,7 @@ from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
-from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard
+from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard
 from .storage import OPENING, UNREADABLE, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
@@ -43,6 +43,8 @@ COMPARED = 2**24
 READ_AT_A_TIME = 2**24
 #: Bytes of a symbol and of a node in the files; twice that while shards are joined.
 BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
+#: Bytes of a symbol of the text that shards are made of, until they are: two arrays and their copies.
+BYTES_OF_TEXT = 6
 #: Arrays of the text that shards are made of.
 TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
 MANIFEST, OWNER_FILE, PLAN, SHARDS = "manifest.json", "owner.json", "plan.json", "shards"
@@ -182,7 +184,7 @@ class ShardFolder:
     def __init__(self, shared: SharedFolder) -> None:
         self.shared = shared
         plan = shared.read(PLAN, json_in)
-        arrays = {name: shared.read(f"{name}.npy", mapped_array) for name in TEXT_ARRAYS}
+        arrays = {name: self._array(f"{name}.npy") for name in TEXT_ARRAYS}
         words = arrays.pop("words")
         self.min_df, self.max_length = plan["min_df"], plan["max_length"]
         self.text = RankedText(**arrays, n_documents=plan["n_documents"])
@@ -200,6 +202,7 @@ class ShardFolder:
             shards = cuts(text, suffixes, max(-(-len(text.symbols) // SHARD_SIZE), 1), min_df, max_length)
             for name in TEXT_ARRAYS:
                 np.save(path / f"{name}.npy", suffixes.text.words if name == "words" else getattr(text, name))
+            write_positions(path, text, suffixes, shards)
             plan = {
                 "min_df": min_df,
                 "max_length": max_length,
@@ -211,8 +214,10 @@ class ShardFolder:
                 file.write(json.dumps(plan, default=int).encode())
         if shared.differs(PLAN):
             shared.unpublish()  # its shards have other bounds
-        shared.publish(*(f"{name}.npy" for name in TEXT_ARRAYS), PLAN)
-        return cls(shared)
+        made = cls(shared)
+        positions = [positions_of(s) for s in range(len(made.shards))]
+        shared.publish(*(f"{name}.npy" for name in TEXT_ARRAYS), *positions, PLAN)
+        return made
 
     def make(self, s: int) -> None:
         """Write the nodes of a shard, unless the file exists."""
@@ -223,7 +228,8 @@ class ShardFolder:
         self.shared.publish(name)
 
     def _write(self, s: int) -> None:
-        part = nodes_of_shard(self.text, self.suffixes, self.shards[s], self.min_df, self.max_length)
+        of_shard = self.shards[s], self._array(positions_of(s))
+        part = nodes_of_shard(self.text, self.suffixes, *of_shard, self.min_df, self.max_length)
         with self.shared.local_disk(), writing(self.shared.path / self.name_of(s)) as file:
             np.savez(file, **part._asdict())
 
@@ -237,6 +243,24 @@ class ShardFolder:
         except UNREADABLE:
             self._write(s)
             return nodes_in(self.shared.path / name)
+
+    def _array(self, name: str) -> np.ndarray:
+        """The array of a file of the text.
+
+        Raises
+        ------
+        ValueError
+            If it is missing or damaged.
+        """
+        try:
+            return self.shared.read(name, mapped_array)
+        except StorageError:
+            raise
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{self.shared.path / name} is missing or damaged: {error}. Delete {self.shared.path} and run the "
+                f"command again: it then builds all shards again."
+            ) from error
 
     @staticmethod
     def name_of(s: int) -> str:
@@ -255,6 +279,23 @@ def make_shard(shared: SharedFolder, s: int) -> None:
     with OPENING:
         folder = shard_folder(shared)
     folder.make(s)
+
+
+def positions_of(s: int) -> str:
+    """The name of the file of a shard's positions in the text."""
+    return f"{s:06d}.npy"
+
+
+def write_positions(folder: Path, text: RankedText, suffixes: Suffixes, shards: Sequence[Shard]) -> None:
+    """Write where the suffixes of each shard begin, in one pass over the text."""
+    dtype = np.lib.format.dtype_to_descr(np.dtype(suffixes.dtype))
+    for s, shard in enumerate(shards):
+        header = {"descr": dtype, "fortran_order": False, "shape": (shard.n_suffixes,)}
+        with (folder / positions_of(s)).open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)
+    for s, positions in positions_by_shard(text, suffixes, shards, SHARD_SIZE):
+        with (folder / positions_of(s)).open("ab") as file:  # not all at once: there may be thousands
+            positions.tofile(file)
 
 
 def nodes_in(path: Path) -> NodeTable:
@@ -406,7 +447,9 @@ def checksum(path: Path) -> int:
 
 def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
     """Raise a ValueError if a disk has not enough space for an index."""
-    needed = n_symbols * (2 + 2 * (BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)))
+    bytes_of_position = 4 if n_symbols < 2**31 else 8
+    in_files = BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)
+    needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files)
     free = disk_usage(folder).free
     if needed > free:
         raise ValueError(

@@ -80,7 +80,8 @@ class OnDisk(InMemory):
     same as with indexes in memory, to the last bit.
 
     Memory: 60 bytes for each of the 8 million suffixes of a shard, for each thread; and what a fit needs for each
-    document and each active feature. Files: 10 bytes a symbol and 37 a node, and twice that while shards are joined.
+    document and each active feature. Files: 10 bytes a symbol and 37 a node; while shards are made and joined, twice
+    that and 10 bytes a symbol more.
 
     Parameters
     ----------

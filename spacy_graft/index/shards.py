@@ -7,6 +7,7 @@ is the index that is built in one piece, node by node.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -75,7 +76,7 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
     prefixes = [
         prefixes_of(int(smallest[b]), length, n, packed.bits) for b, length in zip(full[1:], shared, strict=True)
     ]
-    nodes = open_nodes(text, suffixes, prefixes, min_df)
+    nodes = open_nodes(text, suffixes, begins[full], prefixes, min_df)
     shared, nodes = [0, *shared, 0], [(), *nodes, ()]
     return [
         Shard(smallest[r], largest[r], int(counts[r]), shared[s], shared[s + 1], nodes[s], nodes[s + 1])
@@ -99,14 +100,24 @@ def prefixes_of(head: int, length: int, n: int, bits: int) -> list[Prefix]:
 
 
 def open_nodes(
-    text: RankedText, suffixes: Suffixes, prefixes: list[list[Prefix]], min_df: int
+    text: RankedText, suffixes: Suffixes, begins: np.ndarray, prefixes: list[list[Prefix]], min_df: int
 ) -> list[tuple[Prefix, ...]]:
-    """Which prefixes at each cut are nodes: those of ``min_df`` documents that stand elsewhere than in the next one."""
+    """Which prefixes at each cut are nodes: those of ``min_df`` documents that stand elsewhere than in the next one.
+
+    The shards, which have heads from ``begins`` on (uint64), have suffixes with those prefixes that are at a cut before
+    or after them.
+    """
     every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
+    number = {prefix: k for k, prefix in enumerate(every)}
+    of_shards = [sorted({number[p] for p in before + after}) for before, after in pairwise([[], *prefixes, []])]
+    firsts = np.cumsum([0, *map(len, of_shards)])
     occurrences, df = np.zeros(len(every), np.int64), np.zeros(len(every), np.int64)
-    keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
-    of_runs = text.ends, text.bounds, text.documents, text.n_documents
-    suffix_kernels.prefix_frequencies(suffixes.text, text.symbols, *of_runs, keys, lengths, occurrences, df)
+    suffix_kernels.prefix_frequencies(
+        suffixes.text, text.symbols, min(CUT_SYMBOLS, suffixes.text.n),
+        text.ends, text.bounds, text.documents, text.n_documents,
+        begins, firsts, np.array([k for of_shard in of_shards for k in of_shard], np.int64),
+        np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64), occurrences, df,
+    )  # fmt: skip
     frequency = {prefix: (int(o), int(d)) for prefix, o, d in zip(every, occurrences, df, strict=True)}
     return [
         tuple(
@@ -117,14 +128,30 @@ def open_nodes(
     ]  # fmt: skip
 
 
-def nodes_of_shard(text: RankedText, suffixes: Suffixes, shard: Shard, min_df: int, max_length: int) -> NodeTable:
-    """The nodes of one shard, those last that go on after it."""
-    n = min(CUT_SYMBOLS, suffixes.text.n)
-    positions = np.empty(shard.n_suffixes, suffixes.dtype)
-    suffix_kernels.select_range(suffixes.text, text.symbols, n, shard.smallest, shard.largest, positions)
-    order = suffixes.order(positions)
-    leaves = SortedSuffixes.of(text, positions, order, max_length).leaves(text, [len(order)], min_df)
-    del positions, order
+def positions_by_shard(
+    text: RankedText, suffixes: Suffixes, shards: Sequence[Shard], n_at_a_time: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Where the suffixes of each shard begin, ascending: some of them after the other, each with the shard's number.
+
+    Memory: twice what the positions of ``n_at_a_time`` symbols take.
+    """
+    n, begins = min(CUT_SYMBOLS, suffixes.text.n), np.array([shard.smallest for shard in shards], np.uint64)
+    ranges, bounds = np.empty(n_at_a_time, np.uint32), np.zeros(len(shards) + 1, np.int64)
+    for begin in range(0, len(text.symbols), n_at_a_time):
+        part = begin, min(begin + n_at_a_time, len(text.symbols))
+        positions = np.empty(n_at_a_time, suffixes.dtype)
+        suffix_kernels.deal_by_range(suffixes.text, text.symbols, n, begins, *part, ranges, bounds, positions)
+        for s, (first, last) in enumerate(pairwise(bounds.tolist())):
+            yield s, positions[first:last]
+
+
+def nodes_of_shard(
+    text: RankedText, suffixes: Suffixes, shard: Shard, positions: np.ndarray, min_df: int, max_length: int
+) -> NodeTable:
+    """The nodes of one shard, whose suffixes begin at ``positions``; those last that go on after it."""
+    order, shared = suffixes.order(positions)
+    leaves = SortedSuffixes.of(text, positions, order, max_length, shared).leaves(text, [len(order)], min_df)
+    del order, shared
     leaves.lcp[0], leaves.lcp[-1] = shard.shared_before, shard.shared_after
     before, after = ([prefix.length for prefix in open_] for open_ in (shard.open_before, shard.open_after))
     return nodes_of_leaves(leaves, text.n_documents, min_df, before, after)

@@ -16,6 +16,8 @@ from .._numba import inlined, njit
 DEALT_BITS = 16
 #: Groups of no more are sorted by insertion.
 FEW = 12
+#: Symbols that are searched for a break together.
+TOGETHER = 16
 
 
 class Packed(NamedTuple):
@@ -27,8 +29,8 @@ class Packed(NamedTuple):
         64 bits each, the first symbol in the highest bits; one word more than the text fills.
     bits, n : int
         Bits of a symbol, and symbols of a key.
-    low, used : uint64
-        Of a key, all bits but the highest of each symbol, and all.
+    low, used, last : uint64
+        Of a key, all bits but the highest of each symbol; all; and those of the last symbol.
     """
 
     words: np.ndarray
@@ -36,6 +38,7 @@ class Packed(NamedTuple):
     n: int
     low: np.uint64
     used: np.uint64
+    last: np.uint64
 
 
 @njit
@@ -71,12 +74,15 @@ def key_at(text, position):
 @inlined
 def has_break(key, text):
     """Whether a key ends in a break."""
-    return key & ((np.uint64(1) << np.uint64(text.bits)) - np.uint64(1)) == 0
+    return key & text.last == 0
 
 
 @njit
-def deal(text, positions, order, counts):
-    """Fill ``order`` by the highest bits of the first keys; ``counts`` (2 ** DEALT_BITS + 1) says where each begins."""
+def deal(text, positions, order, keys, counts):
+    """Fill ``order`` and ``keys`` by the highest bits of the first keys.
+
+    ``counts`` (2 ** DEALT_BITS + 1) becomes where each group begins, and the end.
+    """
     unused = text.bits * text.n - DEALT_BITS
     shift = np.uint64(max(unused, 0))
     counts[:] = 0
@@ -85,8 +91,9 @@ def deal(text, positions, order, counts):
     for c in range(counts.shape[0] - 1):
         counts[c + 1] += counts[c]
     for i in range(positions.shape[0]):
-        bucket = np.int64(key_at(text, positions[i]) >> shift)
-        order[counts[bucket]] = i
+        key = key_at(text, positions[i])
+        bucket = np.int64(key >> shift)
+        order[counts[bucket]], keys[counts[bucket]] = i, key
         counts[bucket] += 1
     for c in range(counts.shape[0] - 1, 0, -1):
         counts[c] = counts[c - 1]
@@ -190,18 +197,34 @@ def sift_down(positions, order, begin, start, n, cover, ranks, slots, shifts):
     order[begin + place] = number
 
 
+@inlined
+def in_common(key, other, text):
+    """The symbols before a break that two keys share."""
+    n_common = 0
+    while n_common < text.n:
+        unused = np.uint64(text.bits * (text.n - 1 - n_common))
+        symbols = key >> unused
+        if symbols != other >> unused or symbols & text.last == 0:
+            break
+        n_common += 1
+    return n_common
+
+
 @njit
-def sort_suffixes(text, positions, begins, order, keys, period):
+def sort_suffixes(text, positions, begins, order, keys, shared, period):
     """Sort the dealt-out suffixes, each group by the keys of its next symbols, and again what agrees in these.
 
     Parameters
     ----------
     text : Packed
-    positions : int32 or int64 (m), order : int32 (m)
+    positions : int32 or int64 (m)
     begins : int64
-        Where each group of ``order`` begins (see :func:`deal`), and the end.
-    keys : uint64 (m)
-        Room.
+        Where each group of ``order`` begins, and the end.
+    order : int32 (m), keys : uint64 (m)
+        As of :func:`deal`. Afterwards only ``order`` has a meaning.
+    shared : int32 (m)
+        Becomes the symbols before a break that each suffix of ``order`` shares with the one before it; -1 if both are
+        of one of the groups that are returned.
     period : int
         Suffixes that agree for so many symbols are left as they are.
 
@@ -215,8 +238,13 @@ def sort_suffixes(text, positions, begins, order, keys, period):
     ranges = np.empty((128, 2), np.int64)
     waiting = np.empty((1024, 3), np.int64)
     for group in range(begins.shape[0] - 1):
-        waiting[0, 0], waiting[0, 1], waiting[0, 2] = begins[group], begins[group + 1], 0
-        top = 1 if begins[group + 1] - begins[group] > 1 else 0
+        first = begins[group]
+        if begins[group + 1] == first:
+            continue
+        if first > 0:
+            shared[first] = in_common(key_at(text, positions[order[first - 1]]), keys[first], text)
+        waiting[0, 0], waiting[0, 1], waiting[0, 2] = first, begins[group + 1], 0
+        top = 1
         while top > 0:
             top -= 1
             begin, end, depth = waiting[top, 0], waiting[top, 1], waiting[top, 2]
@@ -225,17 +253,22 @@ def sort_suffixes(text, positions, begins, order, keys, period):
                     ties = larger(ties)
                 ties[n_ties, 0], ties[n_ties, 1] = begin, end
                 n_ties += 1
+                shared[begin + 1 : end] = -1
                 continue
-            for i in range(begin, end):
-                keys[i] = key_at(text, positions[order[i]] + depth)
+            if depth > 0:
+                for i in range(begin, end):
+                    keys[i] = key_at(text, positions[order[i]] + depth)
             sort_by_key(keys, order, begin, end, ranges)
             first = begin
             for i in range(begin + 1, end + 1):
                 if i < end and keys[i] == keys[first]:
                     continue
+                if i < end:
+                    shared[i] = depth + in_common(keys[first], keys[i], text)
                 if i - first > 1:
                     if has_break(keys[first], text):
                         order[first:i].sort()
+                        shared[first + 1 : i] = depth + in_common(keys[first], keys[first], text)
                     else:
                         if top == waiting.shape[0]:
                             waiting = larger(waiting)
@@ -307,33 +340,81 @@ def heads(text, symbols, positions, n):
     return found[:n_found]
 
 
+@inlined
+def range_of(begins, value):
+    """The last of the ranges that begin at ``begins`` (ascending, the first at 0) whose begin is no larger."""
+    low, n = 0, begins.shape[0]
+    while n > 1:
+        half = n >> 1
+        low += half * (begins[low + half] <= value)  # no branch, which could not be predicted
+        n -= half
+    return low
+
+
 @njit
 def heads_by_range(text, symbols, n, begins, counts, smallest, largest):
     """Count the suffixes whose heads lie between the ``begins`` (uint64, from 0 on), and their heads' extremes."""
     for i in range(symbols.shape[0]):
         if symbols[i] != 0:
             head = head_at(text, i, n)
-            r = np.searchsorted(begins, head, side="right") - 1
+            r = range_of(begins, head)
             counts[r] += 1
             smallest[r] = min(smallest[r], head)
             largest[r] = max(largest[r], head)
 
 
 @njit
-def select_range(text, symbols, n, smallest, largest, positions):
-    """Fill in where suffixes begin with heads from ``smallest`` to ``largest``."""
-    n_found = 0
-    for i in range(symbols.shape[0]):
+def deal_by_range(text, symbols, n, begins, begin, end, ranges, bounds, positions):
+    """Collect where the suffixes of each range begin, of the positions from ``begin`` to ``end``.
+
+    Parameters
+    ----------
+    text, symbols, n, begins
+        As of :func:`heads_by_range`.
+    begin, end : int
+    ranges : uint32 (end - begin)
+        Room.
+    bounds : int64 (ranges + 1)
+        Becomes where each range has its part of ``positions``.
+    positions : int32 or int64 (end - begin)
+        Becomes the positions, ascending in each range.
+    """
+    bounds[:] = 0
+    for i in range(begin, end):
         if symbols[i] != 0:
-            head = head_at(text, i, n)
-            if smallest <= head <= largest:
-                positions[n_found] = i
-                n_found += 1
+            ranges[i - begin] = range_of(begins, head_at(text, i, n))
+            bounds[ranges[i - begin] + 1] += 1
+    for r in range(1, bounds.shape[0]):
+        bounds[r] += bounds[r - 1]
+    for i in range(begin, end):
+        if symbols[i] != 0:
+            r = ranges[i - begin]
+            positions[bounds[r]] = i
+            bounds[r] += 1
+    for r in range(bounds.shape[0] - 1, 0, -1):
+        bounds[r] = bounds[r - 1]
+    bounds[0] = 0
 
 
 @njit
-def prefix_frequencies(text, symbols, ends, bounds, documents, n_documents, prefixes, lengths, occurrences, df):
-    """Occurrences of some prefixes, of keys ``prefixes`` (uint64) and ``lengths``, and the documents that have them."""
+def prefix_frequencies(
+    text, symbols, n, ends, bounds, documents, n_documents, begins, firsts, of_ranges, prefixes, lengths, counts, df
+):
+    """Count the suffixes that begin with some prefixes, and the documents that have them.
+
+    Parameters
+    ----------
+    text, symbols, n, begins
+        As of :func:`heads_by_range`.
+    ends, bounds, documents, n_documents
+        Of the text's runs.
+    firsts : int64 (ranges + 1), of_ranges : int64
+        The prefixes that suffixes of range r may have: ``of_ranges[firsts[r] : firsts[r + 1]]``.
+    prefixes : uint64, lengths : int64
+        Their keys, and the numbers of their symbols.
+    counts, df : int64
+        Become these.
+    """
     last_run = np.full(prefixes.shape[0], -1, np.int64)
     seen = np.zeros((prefixes.shape[0], n_documents), np.bool_)
     run = 0
@@ -341,10 +422,12 @@ def prefix_frequencies(text, symbols, ends, bounds, documents, n_documents, pref
         while i >= ends[run]:
             run += 1
         if symbols[i] != 0:
-            key = key_at(text, i)
-            for p in range(prefixes.shape[0]):
-                if key >> np.uint64(text.bits * (text.n - lengths[p])) == prefixes[p]:
-                    occurrences[p] += 1
+            head = head_at(text, i, n)
+            r = range_of(begins, head)
+            for k in range(firsts[r], firsts[r + 1]):
+                p = of_ranges[k]
+                if head >> np.uint64(text.bits * (n - lengths[p])) == prefixes[p]:
+                    counts[p] += 1
                     if last_run[p] != run:
                         last_run[p] = run
                         for e in range(bounds[run], bounds[run + 1]):
@@ -357,10 +440,29 @@ SHARED, RUN, TO_BREAK = 0, 1, 2
 
 
 @njit
-def note_before(order, begin, end, neighbours):
-    """Note for the suffixes from ``begin`` to ``end`` of ``order`` the number of the one before it, in place 0."""
+def note_before(order, begin, end, shared, neighbours):
+    """Note for the suffixes from ``begin`` to ``end`` of ``order`` what :func:`compare` needs, in place SHARED.
+
+    ``shared`` is that of :func:`sort_suffixes`, or without entries if nothing is known.
+    """
     for i in range(max(begin, 1), end):
-        neighbours[order[i], SHARED] = order[i - 1]
+        known = shared.shape[0] > 0 and shared[i] >= 0
+        neighbours[order[i], SHARED] = ~shared[i] if known else order[i - 1]
+
+
+@inlined
+def break_from(symbols, place):
+    """The place of the first break from a place on."""
+    while place + TOGETHER <= symbols.shape[0]:
+        n_breaks = 0
+        for k in range(TOGETHER):  # compiled to a few instructions
+            n_breaks += symbols[place + k] == 0
+        if n_breaks:
+            break
+        place += TOGETHER
+    while symbols[place] != 0:
+        place += 1
+    return place
 
 
 @njit
@@ -381,37 +483,36 @@ def compare(symbols, ends, positions, begin, end, max_length, neighbours):
     max_length : int
         Longest n-gram.
     neighbours : int32 (positions, 3)
-        Given the number of the suffix before, or -1. Becomes: the number of shared symbols, at most ``max_length``;
-        the run; and the symbols to the next break, at most ``max_length``.
+        Given the number of the suffix before, or of s shared symbols -1 - s. Becomes: the number of shared symbols, at
+        most ``max_length``; the run; and the symbols to the next break, at most ``max_length``.
     """
     if begin == end:
         return
     run = np.searchsorted(ends, positions[begin], side="right")
-    next_break = end_of_shared = 0
+    next_break, end_of_shared = -1, 0
     for number in range(begin, end):
         place, before = positions[number], neighbours[number, SHARED]
         while place >= ends[run]:
             run += 1
-        next_break = max(next_break, place)
-        while symbols[next_break] != 0:
-            next_break += 1
-        length = 0
+        if next_break < place:
+            next_break = break_from(symbols, place)
+        length = ~before
         if before >= 0:
             other = positions[before]
             length = max(end_of_shared - place, 0)
             while symbols[place + length] == symbols[other + length] and symbols[place + length] != 0:
                 length += 1
-            end_of_shared = place + length
+        end_of_shared = max(end_of_shared, place + length)
         neighbours[number, SHARED] = min(length, max_length)
         neighbours[number, RUN] = run
         neighbours[number, TO_BREAK] = min(next_break - place, max_length)
 
 
 @njit
-def count_leaves(order, neighbours, bounds):
-    """Leaves of the suffixes of ``order``, see :func:`fill_leaves`."""
+def count_leaves(numbers, neighbours, bounds):
+    """Leaves of some suffixes, see :func:`fill_leaves`."""
     n_leaves = 0
-    for number in order:
+    for number in numbers:
         run = neighbours[number, RUN]
         n_leaves += bounds[run + 1] - bounds[run]
     return n_leaves

@@ -53,7 +53,7 @@ class Suffixes:
     cover_size : int, optional
         Suffixes that agree for :func:`difference_cover`'s period are told apart by a sample, which is made if needed.
 
-    Memory: 20 bytes a suffix that is sorted; a sample takes half a byte a symbol, and 2 while it is made, a quarter of
+    Memory: 24 bytes a suffix that is sorted; a sample takes half a byte a symbol, and 2 while it is made, a quarter of
     that in large texts.
     """
 
@@ -71,17 +71,18 @@ class Suffixes:
         """Of positions: int32, or int64 in a text of 2³¹ symbols."""
         return np.int32 if len(self.symbols) < 2**31 else np.int64
 
-    def order(self, positions: np.ndarray) -> np.ndarray:
+    def order(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sort suffixes: the numbers of ``positions``, which ascend, in the order of their suffixes (int32).
 
-        Takes time in proportion to the suffixes, with a factor for the logarithm and one for repeats, which the period
-        limits.
+        Also returns the symbols that each suffix of this order shares with the one before it (int32), -1 if both agree
+        for a period. Takes time in proportion to the suffixes, with a factor for the logarithm and one for repeats,
+        which the period limits.
         """
-        order, ties = self._sorted(positions)
+        order, shared, ties = self._sorted(positions)
         if len(ties):
             sample = self.sample
             kernels.sort_ties(positions, order, ties, sample.cover, sample.ranks, sample.slots, sample.shifts)
-        return order
+        return order, shared
 
     @cached_property
     def sample(self) -> Sample:
@@ -90,7 +91,7 @@ class Suffixes:
         periods = -(-len(self.symbols) // period)
         positions = (np.arange(periods)[:, None] * period + cover).ravel()
         positions = positions[positions < len(self.symbols)]
-        order, ties = self._sorted(positions)
+        order, _, ties = self._sorted(positions)
         ranks = np.empty(len(order), np.int32)
         ranks[order] = first_of_ties(len(order), ties)
         kernels.double_ranks(order, ranks, ties, np.empty(len(order), np.uint64), len(cover))
@@ -100,14 +101,14 @@ class Suffixes:
         shifts[(cover[None, :] - cover[:, None]) % period] = cover[:, None]
         return Sample(cover, slots, shifts, ranks)
 
-    def _sorted(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The order, but for the ties: where the groups of suffixes begin and end that agree for a period."""
-        order = np.empty(len(positions), np.int32)
+    def _sorted(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The order and what neighbours share, but for the ties: where groups that agree for a period begin and end."""
+        order, keys = np.empty(len(positions), np.int32), np.empty(len(positions), np.uint64)
         begins = np.zeros(2**kernels.DEALT_BITS + 1, np.int64)
-        kernels.deal(self.text, positions, order, begins)
-        keys = np.empty(len(positions), np.uint64)
-        ties = kernels.sort_suffixes(self.text, positions, begins, order, keys, self._period)
-        return order, ties
+        kernels.deal(self.text, positions, order, keys, begins)
+        shared = np.zeros(len(positions), np.int32)
+        ties = kernels.sort_suffixes(self.text, positions, begins, order, keys, shared, self._period)
+        return order, shared, ties
 
 
 def packed_text(symbols: np.ndarray, empty: Empty = np.empty) -> kernels.Packed:
@@ -123,7 +124,8 @@ def packed_words(words: np.ndarray, bits: int) -> kernels.Packed:
     """A text of packed symbols, and what its kernels need to know."""
     n = 64 // bits
     low = sum(((1 << (bits - 1)) - 1) << (bits * place) for place in range(n))
-    return kernels.Packed(words, bits, n, np.uint64(low), np.uint64((1 << (bits * n)) - 1))
+    used, last = np.uint64((1 << (bits * n)) - 1), np.uint64((1 << bits) - 1)
+    return kernels.Packed(words, bits, n, np.uint64(low), used, last)
 
 
 def first_of_ties(n: int, ties: np.ndarray) -> np.ndarray:
