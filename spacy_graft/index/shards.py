@@ -1,8 +1,8 @@
 """An index in parts: a shard holds the suffixes of all documents whose first symbols lie in a range.
 
 A node is a set of suffixes with a common prefix. So nearly every node is whole in one shard, with the same documents
-as in one index; those that a cut goes through, two a cut at the most, are put together from their parts. What comes out
-is the index that is built in one piece, node by node.
+as in one index; those that a cut goes through, five a cut at the most, are put together from their parts. What comes
+out is the index that is built in one piece, node by node.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .nodes import NodeTable, SortedSuffixes, nodes_of_leaves
 from .suffixes import Suffixes
 from .texts import RankedText
 
-#: Symbols by which a text is cut.
-CUT_SYMBOLS = 3
+#: Symbols by which a text is cut. All suffixes that agree in so many are in one shard, however many they are.
+CUT_SYMBOLS = 6
 #: Suffixes that are looked at to make shards of like sizes.
 CUT_SAMPLE = 2**20
 
@@ -106,17 +106,21 @@ def open_nodes(
 
     The shards, which have heads from ``begins`` on (uint64), have suffixes with those prefixes that are at a cut before
     or after them.
+
+    Memory: where some documents have several runs, a byte for each prefix and document.
     """
     every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
     number = {prefix: k for k, prefix in enumerate(every)}
     of_shards = [sorted({number[p] for p in before + after}) for before, after in pairwise([[], *prefixes, []])]
     firsts = np.cumsum([0, *map(len, of_shards)])
+    candidates = firsts, np.array([k for of_shard in of_shards for k in of_shard], np.int64)
+    keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
+    have_one_run = np.bincount(text.documents).max(initial=0) <= 1
+    seen = np.zeros((0 if have_one_run else len(every), text.n_documents), np.bool_)
     occurrences, df = np.zeros(len(every), np.int64), np.zeros(len(every), np.int64)
     suffix_kernels.prefix_frequencies(
-        suffixes.text, text.symbols, min(CUT_SYMBOLS, suffixes.text.n),
-        text.ends, text.bounds, text.documents, text.n_documents,
-        begins, firsts, np.array([k for of_shard in of_shards for k in of_shard], np.int64),
-        np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64), occurrences, df,
+        suffixes.text, text.symbols, min(CUT_SYMBOLS, suffixes.text.n), text.ends, text.bounds, text.documents, seen,
+        begins, *candidates, keys, lengths, occurrences, df,
     )  # fmt: skip
     frequency = {prefix: (int(o), int(d)) for prefix, o, d in zip(every, occurrences, df, strict=True)}
     return [

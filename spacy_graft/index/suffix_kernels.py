@@ -398,7 +398,7 @@ def deal_by_range(text, symbols, n, begins, begin, end, ranges, bounds, position
 
 @njit
 def prefix_frequencies(
-    text, symbols, n, ends, bounds, documents, n_documents, begins, firsts, of_ranges, prefixes, lengths, counts, df
+    text, symbols, n, ends, bounds, documents, seen, begins, firsts, of_ranges, prefixes, lengths, counts, df
 ):
     """Count the suffixes that begin with some prefixes, and the documents that have them.
 
@@ -406,8 +406,10 @@ def prefix_frequencies(
     ----------
     text, symbols, n, begins
         As of :func:`heads_by_range`.
-    ends, bounds, documents, n_documents
+    ends, bounds, documents
         Of the text's runs.
+    seen : bool (prefixes, documents)
+        Room; no rows are needed if no document has more than one run.
     firsts : int64 (ranges + 1), of_ranges : int64
         The prefixes that suffixes of range r may have: ``of_ranges[firsts[r] : firsts[r + 1]]``.
     prefixes : uint64, lengths : int64
@@ -416,7 +418,6 @@ def prefix_frequencies(
         Become these.
     """
     last_run = np.full(prefixes.shape[0], -1, np.int64)
-    seen = np.zeros((prefixes.shape[0], n_documents), np.bool_)
     run = 0
     for i in range(symbols.shape[0]):
         while i >= ends[run]:
@@ -430,6 +431,9 @@ def prefix_frequencies(
                     counts[p] += 1
                     if last_run[p] != run:
                         last_run[p] = run
+                        if seen.shape[0] == 0:
+                            df[p] += bounds[run + 1] - bounds[run]
+                            continue
                         for e in range(bounds[run], bounds[run + 1]):
                             df[p] += not seen[p, documents[e]]
                             seen[p, documents[e]] = True
