@@ -69,7 +69,7 @@ class WalkQuery(NamedTuple):
 
     Attributes
     ----------
-    label, degree, min_df, n_best : int
+    degree, min_df, n_best : int
     residuals : float64 (documents)
         a_i δ_iy.
     shares : float64 (documents, 2)
@@ -87,7 +87,6 @@ class WalkQuery(NamedTuple):
         1 / the factors of the signs, see :class:`spacy_graft.search.kernels.NodeQuery`.
     """
 
-    label: int
     degree: int
     min_df: int
     n_best: int
@@ -103,20 +102,20 @@ class WalkQuery(NamedTuple):
 
 
 class CombinationCandidates(NamedTuple):
-    """What the walks fill, label after label: the best combinations so far, no column twice for a label.
+    """What a walk fills: the best combinations so far, no column twice.
 
     Attributes
     ----------
-    gradients : float64, codes, keys, labels : int64 (room)
+    gradients : float64, codes, keys : int64 (room)
         Candidates with their scaled gradients. A code has the members in ascending order, + 1, :data:`BITS` bits each,
         the last ones lowest; 0 for none.
     slots : int32
-        Hash table of the candidates by key and label.
+        Hash table of the candidates by key.
     n_candidates, n_violations : int64 (1)
         How many candidates there are, and how many violations have been met.
     floor : float64 (1)
         A scaled gradient below it is not among the best.
-    peaks, squared_excess : float64 (labels)
+    peak, squared_excess : float64 (1)
         Largest scaled gradient of the violations, and the sum of squared excesses |v| / λ − κ min_gradient.
     documents : int32, values : float64 (documents of an item, at most; or none)
         The column of the combination that is looked at.
@@ -125,12 +124,11 @@ class CombinationCandidates(NamedTuple):
     gradients: np.ndarray
     codes: np.ndarray
     keys: np.ndarray
-    labels: np.ndarray
     slots: np.ndarray
     n_candidates: np.ndarray
     n_violations: np.ndarray
     floor: np.ndarray
-    peaks: np.ndarray
+    peak: np.ndarray
     squared_excess: np.ndarray
     documents: np.ndarray
     values: np.ndarray
@@ -546,13 +544,12 @@ def bounds_below(items, shares, query, bounds, inverses):
 
 
 @inner
-def slot_of(key, label, found):
-    """The slot of a column and label in the hash table: where it is, or where it would be."""
+def slot_of(key, found):
+    """The slot of a column in the hash table: where it is, or where it would be."""
     mask = found.slots.shape[0] - 1
-    slot = (key ^ (key >> 32) ^ (label * 40503)) & mask
+    slot = (key ^ (key >> 32)) & mask
     while found.slots[slot] >= 0:
-        candidate = found.slots[slot]
-        if found.keys[candidate] == key and found.labels[candidate] == label:
+        if found.keys[found.slots[slot]] == key:
             break
         slot = (slot + 1) & mask
     return slot
@@ -562,7 +559,7 @@ def slot_of(key, label, found):
 def fill_slots(found):
     """Put all candidates into the hash table, which is empty."""
     for candidate in range(found.n_candidates[0]):
-        found.slots[slot_of(found.keys[candidate], found.labels[candidate], found)] = candidate
+        found.slots[slot_of(found.keys[candidate], found)] = candidate
 
 
 @inner
@@ -591,13 +588,13 @@ def offer_combination(a, b, c, items, query, found):
     if row >= 0 and query.active[row]:
         return False
     code = coded(a, b, c)
-    slot = slot_of(key, query.label, found)
+    slot = slot_of(key, found)
     candidate = found.slots[slot]
     if candidate >= 0:
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return False
-    count_violation(scaled, query.label, query.min_gradient, sign_inverse, found)
+    count_violation(scaled, query.min_gradient, sign_inverse, found)
     if scaled < found.floor[0]:
         return False
     candidate = found.n_candidates[0]
@@ -605,17 +602,16 @@ def offer_combination(a, b, c, items, query, found):
     found.gradients[candidate] = scaled
     found.codes[candidate] = code
     found.keys[candidate] = key
-    found.labels[candidate] = query.label
     found.n_candidates[0] = candidate + 1
     return candidate + 1 == found.gradients.shape[0]
 
 
 @inner
-def count_violation(scaled, label, min_gradient, sign_inverse, found):
-    """Count a violation of a label; ``sign_inverse`` is 1 / the factor of its sign."""
+def count_violation(scaled, min_gradient, sign_inverse, found):
+    """Count a violation; ``sign_inverse`` is 1 / the factor of its sign."""
     found.n_violations[0] += 1
-    found.squared_excess[label] += ((scaled - min_gradient) / sign_inverse) ** 2
-    found.peaks[label] = max(found.peaks[label], scaled)
+    found.squared_excess[0] += ((scaled - min_gradient) / sign_inverse) ** 2
+    found.peak[0] = max(found.peak[0], scaled)
 
 
 @inlined
@@ -648,7 +644,7 @@ def offer_touched(anchor, lowest, walk, items, query, found):
     place, sums, moments = walk.place, walk.sums, walk.moments
     touched, chosen, below, first = walk.touched, walk.chosen, walk.below, walk.first
     n_offered, n_touched, n_below = place[N_OFFERED], place[N_TOUCHED], place[N_BELOW]
-    label, min_gradient, min_df, weighting = query.label, query.min_gradient, query.min_df, query.weighting
+    min_gradient, min_df, weighting = query.min_gradient, query.min_df, query.weighting
     floor = found.floor[0]
     item = chosen[anchor]
     to_deepen = query.degree > 2 and first < 0
@@ -670,7 +666,7 @@ def offer_touched(anchor, lowest, walk, items, query, found):
                 if scaled < floor * (1.0 - ROUNDING):
                     # As it is bounded: with documents of unknown labels or together with others of the same column, a
                     # little too high.
-                    count_violation(scaled, label, min_gradient, sign_inverse, found)
+                    count_violation(scaled, min_gradient, sign_inverse, found)
                 else:
                     a, b, c = (item, chosen[other], -1) if first < 0 else (first, item, chosen[other])
                     if offer_combination(a, b, c, items, query, found):

@@ -8,13 +8,17 @@ rises to the worst of the n best when their room is full; and the bounds of pair
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
+from ..threads import in_threads
 from . import combination_kernels as kernels
 from .request import SearchRequest
 from .violations import Violations
@@ -39,13 +43,34 @@ class LabelPenaltyWeights:
     shares: np.ndarray
 
 
+class LabelViolations(NamedTuple):
+    """What a walk finds for one label.
+
+    Attributes
+    ----------
+    gradients : float64, codes, keys : int64
+        Of the ``n_best`` best.
+    n_violations : int
+    peak, squared_excess : float
+        As of :class:`.violations.Violations`.
+    """
+
+    gradients: np.ndarray
+    codes: np.ndarray
+    keys: np.ndarray
+    n_violations: int
+    peak: float
+    squared_excess: float
+
+
 class CombinationSearch:
     """Searches over the combinations of some items.
 
     Columns that several combinations share are one feature, named by the simplest of them: a pair before a triple, then
     by the numbers of the items. A combination with the column of a single feature is none.
 
-    Memory: 20 bytes an entry of the items' columns during a walk (36 where they have values).
+    Labels are searched by threads. Memory: for each thread, 20 bytes an entry of the items' columns (36 where they have
+    values).
 
     Parameters
     ----------
@@ -110,18 +135,56 @@ class CombinationSearch:
         int64
             The keys of their columns.
         """
-        found = self._room(request)
-        order = np.argsort(active_keys)
-        for label, weights in enumerate(self.weights):
-            residuals = np.ascontiguousarray(request.residuals[:, label])
-            shares, of_items = self._shares(label, residuals)
-            query = kernels.WalkQuery(
-                label, min(request.degree, self.degree), self.min_df, request.n_best, residuals, shares,
-                weights.weighting, request.min_gradient, request.count_all, active_keys[order],
-                request.active[order, label], *request.sign_inverses[:, label].tolist(),
-            )  # fmt: skip
-            self._walk(query, of_items, found)
-        return self._violations(found, request)
+        order, n_labels = np.argsort(active_keys), len(self.weights)
+        found: list[LabelViolations] = []
+        gradients, floor, end = np.empty(0), 0.0, 1
+        while len(found) < n_labels:
+            # What is found for some labels saves work for the others, whatever the number of threads.
+            batch = range(len(found), min(end, n_labels))
+            work = [partial(self._of_label, request, label, active_keys[order], order, floor) for label in batch]
+            found += in_threads(work, request.n_threads)
+            gradients, end = np.concatenate([part.gradients for part in found]), 2 * end
+            if len(gradients) >= request.n_best:
+                floor = float(np.partition(gradients, len(gradients) - request.n_best)[-request.n_best])
+        codes, keys = (
+            np.concatenate([np.empty(0, np.int64), *parts])
+            for parts in ([part.codes for part in found], [part.keys for part in found])
+        )
+        labels = np.repeat(np.arange(len(found)), [len(part.codes) for part in found])
+        best = np.lexsort((labels, codes, -gradients))[: request.n_best]
+        violations = Violations(
+            codes[best], labels[best], gradients[best],
+            count=sum(part.n_violations for part in found),
+            peaks=np.array([part.peak for part in found]),
+            squared_excess=np.array([part.squared_excess for part in found]),
+        )  # fmt: skip
+        return violations, keys[best]
+
+    def _of_label(
+        self, request: SearchRequest, label: int, active_keys: np.ndarray, order: np.ndarray, floor: float
+    ) -> LabelViolations:
+        """The best combinations for one label; none are looked for below the floor."""
+        residuals = np.ascontiguousarray(request.residuals[:, label])
+        shares, of_items = self._shares(label, residuals)
+        query = kernels.WalkQuery(
+            min(request.degree, self.degree), self.min_df, request.n_best, residuals, shares,
+            self.weights[label].weighting, request.min_gradient, request.count_all, active_keys,
+            request.active[order, label], *request.sign_inverses[:, label].tolist(),
+        )  # fmt: skip
+        found = self._room(request.n_best)
+        found.floor[0] = floor
+        self._walk(query, of_items, found)
+        if found.n_candidates[0] > request.n_best:
+            keep_best_combinations(found, request.n_best)
+        n, counted = found.n_candidates[0], request.count_all or found.floor[0] == 0.0
+        return LabelViolations(
+            gradients=found.gradients[:n].copy(),
+            codes=found.codes[:n].copy(),
+            keys=found.keys[:n].copy(),
+            n_violations=int(found.n_violations[0]),
+            peak=float(found.peak[0]),
+            squared_excess=float(found.squared_excess[0]) if counted else math.inf,
+        )
 
     def _shares(self, label: int, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The two shares of each document, and their sums over each item.
@@ -156,35 +219,22 @@ class CombinationSearch:
             else:
                 self._advance(walk_below(walk), query, found)
 
-    def _room(self, request: SearchRequest) -> kernels.CombinationCandidates:
-        room = max(self.ROOM * request.n_best, self.SMALLEST_ROOM)
+    def _room(self, n_best: int) -> kernels.CombinationCandidates:
+        room = max(self.ROOM * n_best, self.SMALLEST_ROOM)
         longest = int(self.items.df.max(initial=0))
         return kernels.CombinationCandidates(
             gradients=np.empty(room),
             codes=np.empty(room, np.int64),
             keys=np.empty(room, np.int64),
-            labels=np.empty(room, np.int64),
             slots=np.full(4 << room.bit_length(), -1, np.int32),
             n_candidates=np.zeros(1, np.int64),
             n_violations=np.zeros(1, np.int64),
             floor=np.zeros(1),
-            peaks=np.zeros(request.n_labels),
-            squared_excess=np.zeros(request.n_labels),
+            peak=np.zeros(1),
+            squared_excess=np.zeros(1),
             documents=np.empty(longest, np.int32),
             values=np.empty(longest if len(self.columns.values) else 0),
         )
-
-    def _violations(
-        self, found: kernels.CombinationCandidates, request: SearchRequest
-    ) -> tuple[Violations, np.ndarray]:
-        count = int(found.n_candidates[0])
-        gradients, codes, labels = found.gradients[:count], found.codes[:count], found.labels[:count]
-        best = np.lexsort((labels, codes, -gradients))[: request.n_best]
-        counted = request.count_all or found.floor[0] == 0.0
-        excess = found.squared_excess if counted else np.full(request.n_labels, np.inf)
-        n_violations = int(found.n_violations[0])
-        violations = Violations(codes[best], labels[best], gradients[best], n_violations, found.peaks, excess)
-        return violations, found.keys[:count][best]
 
     def leave_out(self, keys: Sequence[np.ndarray]) -> None:
         """Leave out one combination: that of the items with these columns, if they are all there."""
@@ -254,16 +304,15 @@ def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCa
 
 
 def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) -> None:
-    """Move the ``n_best`` best candidates to the front, by (scaled gradient, code, label), and raise the floor."""
+    """Move the ``n_best`` best candidates to the front, by (scaled gradient, code), and raise the floor."""
     count = found.n_candidates[0]
     gradients = found.gradients[:count]
     worst = np.partition(gradients, count - n_best)[count - n_best]
     above = np.flatnonzero(gradients > worst)
     tied = np.flatnonzero(gradients == worst)
-    # The labels of one code come in their order.
-    tied = tied[np.argsort(found.codes[tied], kind="stable")][: n_best - len(above)]
+    tied = tied[np.argsort(found.codes[tied])][: n_best - len(above)]
     kept = np.concatenate([above, tied])
-    for values in (found.gradients, found.codes, found.keys, found.labels):
+    for values in (found.gradients, found.codes, found.keys):
         values[:n_best] = values[kept]
     found.n_candidates[0], found.floor[0] = n_best, worst
     found.slots[:] = -1
