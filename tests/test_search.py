@@ -15,7 +15,7 @@ from spacy_graft.search.descent import BoundedSearch, Descent
 from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import EQUAL, FREE, NodeQuery
 from spacy_graft.search.request import SearchRequest
-from spacy_graft.search.search import PASSES_BEFORE_COARSE, Search
+from spacy_graft.search.search import Search
 from strategies import corpora
 
 
@@ -121,6 +121,10 @@ def test_search_is_exact_over_rounds_of_moving_residuals(texts, seed):
         assert_same(found, Naive(index, residuals, inverse, rows, active), 0.5, 5, 2)
 
 
+class SoonCoarse(Search):
+    PASSES_BEFORE_COARSE = 3
+
+
 @given(
     corpora(min_size=2), st.sampled_from([1, 9]), st.sampled_from(["none", "shared", "by label"]), st.integers(0, 99)
 )
@@ -128,10 +132,10 @@ def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, we
     """Over rounds in which the threshold lets rare nodes be left out, from some round on, and then no longer."""
     texts = [*texts * 3, "xyz"]
     index, residuals, inverse, rows, active = problem(texts, n_labels, weights, seed)
-    search = Search(index, inverse, rows)
+    search = SoonCoarse(index, inverse, rows)
     scale = np.abs(residuals).max() * max(inverse.max(initial=0.0), 1.0)
     rng = np.random.default_rng(seed)
-    for threshold in [1.0] * PASSES_BEFORE_COARSE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
+    for threshold in [1.0] * SoonCoarse.PASSES_BEFORE_COARSE + [0.0, 1.5, 3.0, 3.5, 30.0, 5.0, 3.0, 0.5, 1.0]:
         residuals = rng.permuted(np.abs(residuals), axis=0)
         found = search.best(
             SearchRequest(
@@ -144,10 +148,10 @@ def test_search_is_exact_without_the_nodes_that_are_too_rare(texts, n_labels, we
 def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not_fit():
     texts = ["ab", "abc", "abd", "abcd", "bcd", "abce"] * 4
     index, _, inverse, rows, active = problem(texts, 1, "none", 0)
-    search = Search(index, inverse, rows)
+    search = SoonCoarse(index, inverse, rows)
     rng = np.random.default_rng(0)
     later = [(12.0, 8), (8.0, 8), (7.0, 4), (20.0, 4), (0.5, 1), (9.0, 6)]
-    for threshold, min_df in [*[(12.0, None)] * PASSES_BEFORE_COARSE, *later]:
+    for threshold, min_df in [*[(12.0, None)] * SoonCoarse.PASSES_BEFORE_COARSE, *later]:
         residuals = rng.permutation(np.linspace(-1.0, 1.0, len(texts)))[:, None]
         search.best(
             SearchRequest(

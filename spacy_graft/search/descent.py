@@ -87,6 +87,9 @@ class BoundedSearch(Search):
     moved, leave little to read. Both ways give the same result.
     """
 
+    #: An ascent searches in every iteration.
+    PASSES_BEFORE_COARSE = 16
+
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> None:
         super().__init__(index, inverse_weights, row_of_node)
         self.descent = Descent(index, inverse_weights)

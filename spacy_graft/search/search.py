@@ -14,8 +14,6 @@ from .kernels import EQUAL, NodeQuery
 from .request import SearchRequest
 from .violations import Violations
 
-#: Full passes before a coarse tree is made, which takes as long as two of them.
-PASSES_BEFORE_COARSE = 16
 #: The smallest frequency of a coarse tree in units of what the search needs, so that it lasts while the least gradient
 #: falls; and how much more this must have risen for another tree.
 RESERVE, RISE = 0.7, 8
@@ -24,7 +22,7 @@ RESERVE, RISE = 0.7, 8
 class Search:
     """Exact n-best searches over an index whose active nodes and residuals change from round to round.
 
-    Where searches are many, as in an ascent, passes go over a coarse tree. It leaves out nodes without a feature of
+    Where searches are many, passes go over a coarse tree. It leaves out nodes without a feature of
     their own and, since |v| ≤ df max |δ|, nodes that are too rare to have a large enough gradient.
 
     Parameters
@@ -35,6 +33,9 @@ class Search:
     row_of_node : int32 (n_nodes)
         Kept by the caller; see :mod:`spacy_graft.search.kernels`.
     """
+
+    #: Full passes before a coarse tree is made, which takes as long as two to twenty of them: more than a path has.
+    PASSES_BEFORE_COARSE = 128
 
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> None:
         self.index = index
@@ -55,7 +56,7 @@ class Search:
     def by_pass(self, residuals: np.ndarray, query: NodeQuery, n_threads: int = 1) -> Violations:
         """A pass over all nodes; or, from some pass on, over those that can be found."""
         self.n_passes += 1
-        if self.n_passes <= PASSES_BEFORE_COARSE:
+        if self.n_passes <= self.PASSES_BEFORE_COARSE:
             return best_by_pass(self.index, residuals, query, n_threads=n_threads)
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
