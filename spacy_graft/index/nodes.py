@@ -61,7 +61,7 @@ class SortedSuffixes(NamedTuple):
     order : int32
         The numbers of the suffixes in their order.
     positions : int32 or int64
-        Of each number its position in the text, ascending. Breaks may be among them.
+        Of each number its position in the text, ascending; none if numbers are the positions, those of breaks too.
     neighbours : int32 (positions, 3)
         Of each number what its suffix shares with the one before it, see :func:`.suffix_kernels.compare`.
     """
@@ -86,11 +86,13 @@ class SortedSuffixes(NamedTuple):
         """
         note, compare = suffix_kernels.note_before, suffix_kernels.compare
         known = np.empty(0, np.int32) if shared is None else shared
-        neighbours = np.full((len(positions), 3), -1, np.int32)
+        n = len(positions) or len(text.symbols)
+        neighbours = np.empty((n, 3), np.int32)
+        in_threads([partial(neighbours[a:b].fill, -1) for a, b in even_parts(n, n_threads)], n_threads)
         parts = even_parts(len(order), n_threads)
         in_threads([partial(note, order, *part, known, neighbours) for part in parts], n_threads)
         given = text.symbols, text.ends, positions
-        parts = even_parts(len(positions), n_threads)
+        parts = even_parts(n, n_threads)
         in_threads([partial(compare, *given, *part, max_length, neighbours) for part in parts], n_threads)
         return cls(order, positions, neighbours)
 

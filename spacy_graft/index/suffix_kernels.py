@@ -469,6 +469,12 @@ def break_from(symbols, place):
     return place
 
 
+@inlined
+def position_of(positions, number):
+    """The position of a suffix by its number; no positions where numbers are positions."""
+    return positions[number] if positions.shape[0] > 0 else number
+
+
 @njit
 def compare(symbols, ends, positions, begin, end, max_length, neighbours):
     """Find what each suffix shares with the one before it, and its run.
@@ -481,7 +487,7 @@ def compare(symbols, ends, positions, begin, end, max_length, neighbours):
     symbols, ends
         Of the text; ``ends`` are the positions after the runs' breaks.
     positions : int32 or int64
-        Where suffixes begin, ascending.
+        Where suffixes begin, ascending; none if their numbers are the positions.
     begin, end : int
         Which of them. Others may be compared at the same time.
     max_length : int
@@ -492,17 +498,17 @@ def compare(symbols, ends, positions, begin, end, max_length, neighbours):
     """
     if begin == end:
         return
-    run = np.searchsorted(ends, positions[begin], side="right")
+    run = np.searchsorted(ends, position_of(positions, begin), side="right")
     next_break, end_of_shared = -1, 0
     for number in range(begin, end):
-        place, before = positions[number], neighbours[number, SHARED]
+        place, before = position_of(positions, number), neighbours[number, SHARED]
         while place >= ends[run]:
             run += 1
         if next_break < place:
             next_break = break_from(symbols, place)
         length = ~before
         if before >= 0:
-            other = positions[before]
+            other = position_of(positions, before)
             length = max(end_of_shared - place, 0)
             while symbols[place + length] == symbols[other + length] and symbols[place + length] != 0:
                 length += 1
@@ -546,7 +552,7 @@ def fill_leaves(order, positions, neighbours, bounds, documents, suffixes, lcp, 
     for number in order:
         prefix, run = neighbours[number, SHARED], neighbours[number, RUN]
         for e in range(bounds[run], bounds[run + 1]):
-            suffixes[leaf], lcp[leaf], document_of[leaf] = positions[number], prefix, documents[e]
+            suffixes[leaf], lcp[leaf], document_of[leaf] = position_of(positions, number), prefix, documents[e]
             prefix = neighbours[number, TO_BREAK]
             if leaf < lengths.shape[0]:
                 lengths[leaf] = prefix
