@@ -22,6 +22,7 @@ from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.checkpoints import Checkpoints
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.search.search import Search
 from strategies import training_data
 
 REFITS = {**PATH, "refit": 2.0}
@@ -55,8 +56,9 @@ def assert_same_step(state: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("max_features", [None, 15])
-def test_every_step_of_a_path_can_be_gone_on_from(max_features):
+def test_every_step_of_a_path_can_be_gone_on_from(max_features, monkeypatch):
     """Late steps too, whose searches sum over a coarse tree; and after a point that was filled up."""
+    monkeypatch.setattr(Search, "PASSES_BEFORE_COARSE", 16)
     rng = np.random.default_rng(8)
     texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
     data = training_data(texts, np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]], min_df=2)
