@@ -30,8 +30,7 @@ class NgramIndex:
     """N-grams of a stream that occur in at least ``min_df`` documents, by classes of equal documents.
 
     Memory: the finished index takes about 8 bytes a symbol for events and 37 bytes a node (0.5 nodes a character at
-    ``min_df`` 2, 0.07 at 11, in English prose); building peaks at about 40 bytes a symbol, with
-    several threads at 50.
+    ``min_df`` 2, 0.07 at 11, in English prose); building peaks at about 36 bytes a symbol.
 
     Attributes
     ----------
