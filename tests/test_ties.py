@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -112,6 +113,24 @@ def test_where_room_is_short_equal_products_are_kept_by_code_and_label(
     every, best = found
     assert every == sorted(every, key=lambda pair: (-pair[2], pair[0], pair[1]))
     assert best == every[:wanted]
+
+
+@pytest.mark.parametrize("search_type", [CombinationSearch, SmallRoom])
+@given(seed=st.integers(0, 2**16), count_all=st.booleans(), wanted=st.integers(1, 3))
+def test_the_peak_of_a_label_is_known_whatever_is_found_for_others(search_type, seed, count_all, wanted):
+    """The gap of a label that is a problem of its own needs it."""
+    rng = np.random.default_rng(seed)
+    matrix = (rng.random((20, 5)) < 0.7).astype(float)
+    residuals = rng.integers(-2, 3, (20, 4)) / np.array([1.0, 2.0, 4.0, 8.0])
+    index = index_of(matrix)
+
+    def peaks_of(labels):
+        weights = weights_of("none", 1.0, 1.0, np.ones((20, labels.stop - labels.start)))
+        asked = replace(request(residuals[:, labels], 0.1, wanted, 2), count_all=count_all)
+        return search_type(index, index.keys, weights, 2, 1).best(asked, np.empty(0, np.int64))[0].peaks
+
+    alone = [peaks_of(slice(label, label + 1))[0] for label in range(4)]
+    np.testing.assert_allclose(peaks_of(slice(0, 4)), alone, rtol=1e-12)
 
 
 @pytest.mark.parametrize("search_type", [CombinationSearch, SmallRoom])

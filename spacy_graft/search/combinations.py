@@ -136,12 +136,14 @@ class CombinationSearch:
             The keys of their columns.
         """
         order, n_labels = np.argsort(active_keys), len(self.weights)
+        active_keys = active_keys[order]
         found: list[LabelViolations] = []
-        gradients, floor, end = np.empty(0), 0.0, 1
+        # A limit from some labels saves work for the others. Where not all violations are counted, it would hide the
+        # peak of a label whose violations are all below it.
+        gradients, floor, end = np.empty(0), 0.0, 1 if request.count_all else n_labels
         while len(found) < n_labels:
-            # What is found for some labels saves work for the others, whatever the number of threads.
             batch = range(len(found), min(end, n_labels))
-            work = [partial(self._of_label, request, label, active_keys[order], order, floor) for label in batch]
+            work = [partial(self._of_label, request, label, active_keys, order, floor) for label in batch]
             found += in_threads(work, request.n_threads)
             gradients, end = np.concatenate([part.gradients for part in found]), 2 * end
             if len(gradients) >= request.n_best:
@@ -163,7 +165,7 @@ class CombinationSearch:
     def _of_label(
         self, request: SearchRequest, label: int, active_keys: np.ndarray, order: np.ndarray, floor: float
     ) -> LabelViolations:
-        """The best combinations for one label; none are looked for below the floor."""
+        """The best combinations for one label, those below the floor only counted."""
         residuals = np.ascontiguousarray(request.residuals[:, label])
         shares, of_items = self._shares(label, residuals)
         query = kernels.WalkQuery(
@@ -174,9 +176,10 @@ class CombinationSearch:
         found = self._room(request.n_best)
         found.floor[0] = floor
         self._walk(query, of_items, found)
+        counted = request.count_all or found.floor[0] == 0.0
         if found.n_candidates[0] > request.n_best:
             keep_best_combinations(found, request.n_best)
-        n, counted = found.n_candidates[0], request.count_all or found.floor[0] == 0.0
+        n = found.n_candidates[0]
         return LabelViolations(
             gradients=found.gradients[:n].copy(),
             codes=found.codes[:n].copy(),

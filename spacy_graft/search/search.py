@@ -22,8 +22,8 @@ RESERVE, RISE = 0.7, 8
 class Search:
     """Exact n-best searches over an index whose active nodes and residuals change from round to round.
 
-    Where searches are many, passes go over a coarse tree. It leaves out nodes without a feature of
-    their own and, since |v| ≤ df max |δ|, nodes that are too rare to have a large enough gradient.
+    Where searches are many, passes go over a coarse tree. It leaves out nodes without a feature of their own and, since
+    |v| ≤ df max |δ|, nodes that are too rare to have a large enough gradient.
 
     Parameters
     ----------
