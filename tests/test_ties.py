@@ -130,7 +130,11 @@ def test_the_peak_of_a_label_is_known_whatever_is_found_for_others(search_type, 
         return search_type(index, index.keys, weights, 2, 1).best(asked, np.empty(0, np.int64))[0].peaks
 
     alone = [peaks_of(slice(label, label + 1))[0] for label in range(4)]
-    np.testing.assert_allclose(peaks_of(slice(0, 4)), alone, rtol=1e-12)
+    together = peaks_of(slice(0, 4))
+    # Below the limit of the labels before, what is counted may be a single feature's column as well.
+    assert (together >= np.array(alone) * (1.0 - 1e-12)).all()
+    if not count_all:
+        np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
 @pytest.mark.parametrize("search_type", [CombinationSearch, SmallRoom])

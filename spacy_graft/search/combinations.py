@@ -138,9 +138,10 @@ class CombinationSearch:
         order, n_labels = np.argsort(active_keys), len(self.weights)
         active_keys = active_keys[order]
         found: list[LabelViolations] = []
-        # A limit from some labels saves work for the others. Where not all violations are counted, it would hide the
-        # peak of a label whose violations are all below it.
-        gradients, floor, end = np.empty(0), 0.0, 1 if request.count_all else n_labels
+        # A limit from some labels saves work for the others. Where not all violations are counted, it hides the peak of
+        # a label whose violations are all below it.
+        begins_alone = request.count_all or request.only_largest
+        gradients, floor, end = np.empty(0), 0.0, 1 if begins_alone else n_labels
         while len(found) < n_labels:
             batch = range(len(found), min(end, n_labels))
             work = [partial(self._of_label, request, label, active_keys, order, floor) for label in batch]
