@@ -16,8 +16,12 @@ from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
 
-#: Where the path meets ``max_features``: optima tried between two points, and the share of features that is enough.
-TRIES, NEAR = 4, 0.94
+#: Where the path meets ``max_features``: optima tried for one point, and the share of features that is enough; with how
+#: many times as many a model need not be optimal to be known for too large. What tells two L1 strengths apart.
+TRIES, NEAR, ROOM, SAME = 5, 0.94, 1.05, 1.001
+
+#: Logarithms of an L1 strength and of the number of features there.
+Place = tuple[float, float]
 
 
 class PathFit(StateFit):
@@ -36,13 +40,29 @@ class PathFit(StateFit):
 
     def step(self) -> None:
         """The next point of the path; nothing after the last."""
-        if self.finished:
-            return
-        number = self.report.points + 1
-        ended = self._next_point(number)
-        self.report.points = number
-        self.report.finished = ended or number == self.learner.steps
-        self._refits = None
+        if not self.finished:
+            number = self.report.points + 1
+            self._arrived(number, self._next_point(self._l1_of(number), self._l1_of(number)))
+
+    def arrive(self, like: Report) -> None:
+        """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well."""
+        if not self.finished:
+            number = self.report.points + 1
+            lowest, there = self._l1_of(number), like.l1_ratio * self.report.l1_max
+            self._arrived(number, self._next_point(lowest, there if there > SAME * lowest else lowest))
+
+    def pass_by(self) -> None:
+        """One round at the next point: it is near its optimum, which a point after it begins at, and not certified."""
+        if not self.finished:
+            number = self.report.points + 1
+            l1 = self._l1_of(number)
+            self.rounds.pass_by(l1)
+            if is_full := self.rounds.state.active.n_rows > self._limit:
+                self.rounds.restore(self._kept)
+                self._next_point(l1, l1)
+            else:
+                self._keep()
+            self._arrived(number, is_full)
 
     def resolve(self, like: Report, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
         """Go to the L1 strength of a report, from the weights of its model (:meth:`ModelState.start_from`)."""
@@ -76,24 +96,61 @@ class PathFit(StateFit):
         self.rounds.resume(self._kept, live_report)
         self._refits = None
 
-    def _next_point(self, number: int) -> bool:
-        """Go to a point; return whether it fills the model up, so that it is the last."""
-        l1_before = self.report.l1
-        l1 = self.rounds.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
-        self.rounds.optimise(l1)
-        full = self._too_large()
-        if full:
-            self._fill_up(l1_before, l1)
-        else:
+    @property
+    def _limit(self) -> float:
+        return math.inf if self.learner.max_features is None else self.learner.max_features
+
+    def _l1_of(self, number: int) -> float:
+        return self.rounds.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
+
+    def _next_point(self, lowest: float, first: float) -> bool:
+        """Go to an L1 strength, or to one above it at which the model has just ``max_features``.
+
+        Each strength is come down to from a larger one: come up to from a smaller one, features that the optimum has no
+        use for would stay until the tolerance is met without them.
+
+        Parameters
+        ----------
+        lowest : float
+            The L1 strength.
+        first : float
+            The one that is tried first.
+
+        Returns
+        -------
+        bool
+            Whether the model is full.
+        """
+        limit = self._limit
+        before = above = place_of(self.report)
+        below: Place | None = None
+        l1, is_kept = first, False
+        for _ in range(TRIES):
+            self.rounds.optimise(l1, largest=ROOM * limit)
+            if self.rounds.state.active.n_rows > limit:
+                below = place_of(self.rounds.report)
+            else:
+                self._keep()
+                is_kept = True
+                if l1 == lowest or self.report.n_active >= NEAR * limit:
+                    break
+                before, above = above, place_of(self.report)
+            l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
+            self.rounds.restore(self._kept)
+        if not is_kept:
+            # The point before, which may have been passed by.
+            self.rounds.optimise(self.report.l1)
             self._keep()
-        if (full or number == self.learner.steps) and not self.report.n_active:
+        return l1 != lowest or below is not None
+
+    def _arrived(self, number: int, full: bool) -> None:
+        finished = full or number == self.learner.steps
+        if finished and not self.report.n_active:
             # No point differs by more than the tolerance from the empty model, which is the optimum at l1_max.
             empty = replace(self._at_l1_max, rounds=self.report.rounds, seconds=self.report.seconds)
             self.report = replace(empty, refit=self.report.refit)
-        return full
-
-    def _too_large(self) -> bool:
-        return self.learner.max_features is not None and self.rounds.state.active.n_rows > self.learner.max_features
+        self.report.points, self.report.finished = number, finished
+        self._refits = None
 
     def _keep(self) -> None:
         """Take the point that the rounds have reached for the present one."""
@@ -103,29 +160,22 @@ class PathFit(StateFit):
         self.report.refit = self.refit
         self._kept = self.rounds.state.checkpoint()
 
-    def _fill_up(self, l1_above: float, l1_below: float) -> None:
-        """Find the L1 strength between those of two points at which the model has just ``max_features``.
 
-        The logarithm of the number of features is taken for linear in that of the L1 strength. Each strength is come
-        down to from a larger one: come up to from a smaller one, features that the optimum has no use for would stay
-        until the tolerance is met without them.
-        """
-        limit = self.learner.max_features
-        assert limit is not None
-        sizes = [max(self.report.n_active, 1), self.rounds.state.active.n_rows]
-        bounds = [math.log(l1_above), math.log(l1_below)]
-        target = math.log(max((1.0 + NEAR) / 2.0 * limit, 1.0))
-        for _ in range(TRIES):
-            above, below = map(math.log, sizes)
-            share = (target - above) / (below - above) if below > above else 0.5
-            l1 = bounds[0] + min(max(share, 0.05), 0.95) * (bounds[1] - bounds[0])
-            self.rounds.restore(self._kept)
-            self.rounds.optimise(math.exp(l1))
-            n_active = self.rounds.state.active.n_rows
-            large = self._too_large()
-            bounds[large], sizes[large] = l1, max(n_active, 1)
-            if not large:
-                self._keep()
-                if n_active >= NEAR * limit:
-                    break
-        self.rounds.restore(self._kept)
+def place_of(report: Report) -> Place:
+    """Where a model is."""
+    return math.log(report.l1), math.log(max(report.n_active, 1))
+
+
+def strength_for(n_features: float, before: Place, above: Place, below: Place | None, lowest: float) -> float:
+    """An L1 strength at which the model should have so many features.
+
+    The logarithm of the number of features is taken for linear in that of the L1 strength: between a model with fewer
+    and one with more, or beyond two with fewer, the second of which is ``above``.
+    """
+    wanted = math.log(max(n_features, 1.0))
+    if below is not None:
+        share = (wanted - above[1]) / (below[1] - above[1]) if below[1] > above[1] else 0.5
+        return math.exp(above[0] + min(max(share, 0.05), 0.95) * (below[0] - above[0]))
+    if above[1] <= before[1]:
+        return lowest
+    return max(math.exp(above[0] + (wanted - above[1]) * (above[0] - before[0]) / (above[1] - before[1])), lowest)

@@ -36,6 +36,14 @@ class PointFit(ABC):
     def step(self) -> None:
         """Go to the next point; do nothing after the last."""
 
+    def pass_by(self) -> None:
+        """Go past the next point on the way to a later one: near its optimum, if that is less work."""
+        self.step()
+
+    def arrive(self, like: Report) -> None:
+        """Go to the next point, at which another fit, of nearly the same documents and features, has this report."""
+        self.step()
+
     def solution(self) -> Solution:
         """The model of the present point, under :attr:`refit`."""
         return self.refitted(self.refit)

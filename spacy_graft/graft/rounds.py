@@ -26,6 +26,8 @@ from .space import SpaceViolations
 ROUND_ACCURACY = 0.3
 #: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
 FEWEST_ADDED = 100
+#: How many times as many a round adds that is the only one at its L1 strength.
+AT_ONCE = 4
 #: A largest gradient under this, in units of the objective at zero weights, is what rounding leaves of none.
 NO_GRADIENT = 1e-13
 #: Rounds without a lower objective before a fit gives up on digits that float64 does not have; and the share of the gap
@@ -110,11 +112,28 @@ class Rounds:
         self._deepen(l1, n_added)
         self.report.rounds += 1
 
-    def optimise(self, l1: float, n_best: int | None = None) -> None:
-        """Rounds at one L1 strength until the certificate holds; arguments as of :meth:`round`."""
+    def optimise(self, l1: float, n_best: int | None = None, largest: float = math.inf) -> None:
+        """Rounds at one L1 strength until the certificate holds, or the model has more than ``largest`` features.
+
+        Other arguments are those of :meth:`round`.
+        """
         self.start_at(l1, n_best)
-        while not self.done():
+        while not self.done() and self.state.active.n_rows <= largest:
             self.round(l1, n_best)
+
+    def pass_by(self, l1: float) -> None:
+        """One round on the way to a smaller L1 strength, without the search after it that would certify the model.
+
+        It takes several times as many violations as others, because no round after it takes those that are left.
+        """
+        self.start_at(l1, AT_ONCE * self._n_added(None))
+        assert self._found is not None
+        with self.report.timed("solve"):
+            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
+            self.state.optimise(l1, self._tolerance(l1))
+        self.report.n_active, self.report.n_pairs = self.state.active.n_rows, len(self.state.active)
+        self.report.converged = False
+        self.report.rounds += 1
 
     def resolve(self, l1: float, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
         """The optimum at one L1 strength, from the weights of another model (:meth:`ModelState.start_from`)."""

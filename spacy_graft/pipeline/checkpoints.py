@@ -45,15 +45,16 @@ class Checkpoints:
     broken: bool = False
 
     @classmethod
-    def of_fit(cls, component: str, folder: Path, learner: Any, data: TrainingData) -> Checkpoints:
+    def of_fit(cls, component: str, folder: Path, learner: Any, data: TrainingData, passing: bool) -> Checkpoints:
         """The checkpoints of a fit, in a folder inside of ``folder`` that is named by all that the result depends on.
 
-        So fits of other documents, settings or versions never meet, and the same command finds its own.
+        So fits of other documents, settings or versions never meet, and the same command finds its own. A fit that goes
+        past its points (``passing``) does not meet one that stops at them.
         """
         from .._numba import digest_at_start  # loads the compiler
 
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
-        digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data)])
+        digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data), passing])
         return cls(component, folder / digest[:32])
 
     def load(self, step: int) -> Any:

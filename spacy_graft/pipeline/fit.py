@@ -407,7 +407,7 @@ def judged_again(
     scores, sizes = [], []
     for kept, part, also in splits:
         training = begun_training(component, kept, options, like, also=also)
-        fit = training.path_to(like.points)
+        fit = training.path_to(like)
         trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)

@@ -279,7 +279,7 @@ class Training:
         if choice.learner.retrain:
             model = self._retrained(chosen)
         elif n_samples(choice.learner):
-            self.path_to(chosen.report.points)
+            self.path_to(chosen.report)
             model = self.refitted(chosen.report)
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
@@ -338,7 +338,7 @@ class Training:
 
     def _path_like(self, report: Report) -> PointFit:
         """A new fit at the point of a report, under its refit."""
-        fit = self.path_to(report.points)
+        fit = self.path_to(report)
         fit.refit = report.refit
         return fit
 
@@ -346,19 +346,20 @@ class Training:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
         assert self.held_out is not None
         self.corpus = self.corpus.followed_by(self.held_out.corpus)
-        self.path_to(chosen.report.points)
+        self.path_to(chosen.report)
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen.report, len(self.held_out.corpus))
 
-    def path_to(self, n_points: int) -> PointFit:
-        """A new fit, of the present documents, network strength and blocks, at a point of its path."""
+    def path_to(self, like: Report) -> PointFit:
+        """A new fit, of the present documents, network strength and blocks, at the point of a report.
+
+        Nobody sees the points before it, so they are passed by.
+        """
         self.fit = None  # frees its memory before the next fit allocates
-        fit = self.fit = self._begun_fit()
-        n_steps = len(self.reports)
-        while not fit.finished and fit.report.points < n_points:
-            self._step(fit)
-        del self.reports[n_steps:]
-        return cast("PointFit", fit)
+        fit = self.fit = cast("PointFit", self._begun_fit(passing=True))
+        while not fit.finished and fit.report.points < like.points:
+            self._do(fit, partial(fit.arrive, like) if fit.report.points == like.points - 1 else fit.pass_by)
+        return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
         """The present point of a path, under the refit and the temperature of another report; without its blocks."""
@@ -391,8 +392,8 @@ class Training:
             self._step(fit)
         return fit
 
-    def _begun_fit(self) -> Fit:
-        """A fit with all documents, before its first step."""
+    def _begun_fit(self, passing: bool = False) -> Fit:
+        """A fit with all documents, before its first step; of those that pass by points, checkpoints are others."""
         data = self._training_data().without(self.left_out)
         learner = self.learner
         if self.strengths:
@@ -405,7 +406,7 @@ class Training:
             data = replace(data, vectors=self._vectors_of(self.vectors))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data)
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data, passing)
         if getattr(learner, "constraints", None) is not None:
             data = replace(data, names=self.names)
         trim_heap()
@@ -462,21 +463,21 @@ class Training:
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
         if not fit.finished:
-            if self._checkpoints is None:
-                fit.step()
-            else:
-                self._saved_step(cast("PathFit | BatchedPath", fit), self._checkpoints)
+            self._do(fit, fit.step)
             self.reports.append(fit.report.copy())
 
-    def _saved_step(self, fit: PathFit | BatchedPath, checkpoints: Checkpoints) -> None:
-        """Take a step from its checkpoint, or do and save it."""
-        step = fit.report.points + 1
-        saved = checkpoints.load(step)
+    def _do(self, fit: Fit, step: Callable[[], None]) -> None:
+        """Do a step of a fit; with checkpoints, take it from its own, or do and save it."""
+        if self._checkpoints is None:
+            step()
+            return
+        path, number = cast("PathFit | BatchedPath", fit), fit.report.points + 1
+        saved = self._checkpoints.load(number)
         if saved is not None:
-            fit.resume(saved)
+            path.resume(saved)
         else:
-            fit.step()
-            checkpoints.save(step, fit.to_dict())
+            step()
+            self._checkpoints.save(number, path.to_dict())
 
 
 class ResumedTraining(Training):
