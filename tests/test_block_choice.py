@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,17 @@ from spacy.training import Example
 import spacy_graft
 from conftest import WORDS, Record, make_examples, make_nlp, make_records, recorded
 from spacy_graft.graft.path import PathFit
+from spacy_graft.graft.points import PointFit
+from spacy_graft.graft.report import Report
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline.block_choice import leave_out
+from spacy_graft.pipeline.choice import trials_of
 from spacy_graft.pipeline.defaults import blocks_of
 from spacy_graft.pipeline.fit import cross_validated, folds, splits_of
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.training import Training
 
 #: One refit, so that log-losses of points can be compared by hand.
 LEARNER: dict[str, Any] = {
@@ -74,24 +78,27 @@ def trained(nlp: Language, records: list[Record], **options: Any) -> TextCatGraf
     return component
 
 
-def at_point(factory: str, features: dict[str, Any], records: list[Record], points: int) -> tuple[float, TextCatGraft]:
-    """A point of the path of other blocks: its log-loss on dev, and the component."""
-    # With "one_se", the models of all points are kept.
-    nlp = make_nlp(factory, features=features, learner={**LEARNER, "retrain": False, "parsimony": "one_se"})
-    train, dev = split(nlp, records)
-    nlp.initialize(lambda: train)
-    for step in range(1, points + 1):
-        nlp.update(train[:4])
-        if step in (1, points):
-            nlp.evaluate(dev)
+def at_point(nlp: Language, examples: list[Example], like: Report) -> tuple[Training, PointFit]:
+    """A training of documents that goes to the point of a report, whatever its blocks."""
     component = component_of(nlp)
+    component.initialize(lambda: examples)
     assert component.training is not None
-    assert component.training.choice is not None
-    point = component.training.choice.points[-1]
-    assert point.report.points == points
-    assert point.snapshot is not None
-    component.set_snapshot(point.snapshot, point.report)
-    return point.log_loss, component
+    component.training.add_examples([])
+    return component.training, component.training.path_to(like)
+
+
+def judged_at_point(
+    factory: str, features: dict[str, Any], records: list[Record], like: Report
+) -> tuple[float, TextCatGraft]:
+    """A point with other blocks: its log-loss on dev, and the component."""
+    nlp = make_nlp(factory, features=features, learner=LEARNER)
+    train, dev = split(nlp, records)
+    training, fit = at_point(nlp, train, like)
+    component = component_of(nlp)
+    held_out = component.held_out(dev)
+    trial = trials_of(fit, training.named(fit.solution()), held_out)(LEARNER["refit"])
+    component.set_snapshot(trial.snapshot.divided(trial.temperature), fit.report)
+    return held_out.mean(held_out.losses(held_out.probabilities(trial.scores / trial.temperature))), component
 
 
 def weights_of(component: TextCatGraft) -> dict[Any, Any]:
@@ -103,7 +110,7 @@ def test_blocks_go_that_dev_does_not_need(factory: str, noisy: list[Record]) -> 
     """By hand, with configs that have no such blocks; the model is theirs to the bit."""
     plain = trained(make_nlp(factory, features=BLOCKS, learner={**LEARNER, "retrain": False}), noisy)
     assert plain.report is not None
-    points, least = plain.report.points, plain.report.log_loss
+    least = plain.report.log_loss
     assert least is not None
     gone: list[str] = []
     expected = plain
@@ -111,7 +118,8 @@ def test_blocks_go_that_dev_does_not_need(factory: str, noisy: list[Record]) -> 
         blocks = list(dict.fromkeys([*gone, *new]))
         if len(blocks) == len(gone):
             continue
-        log_loss, component = at_point(factory, without(blocks), noisy, points)
+        assert expected.report is not None
+        log_loss, component = judged_at_point(factory, without(blocks), noisy, expected.report)
         if log_loss <= least:
             gone, least, expected = blocks, log_loss, component
     found = trained(
@@ -131,11 +139,8 @@ def test_the_last_step_trains_again_without_them(noisy: list[Record]) -> None:
     assert report.left_out
     assert report.n_held_out == 50
     whole = make_nlp(features=without(report.left_out), learner=LEARNER)
-    examples = make_examples(whole, noisy)
-    whole.initialize(lambda: examples)
-    for _ in range(report.points):
-        whole.update(examples[:4])
-    component_of(whole).divide_scores(report.temperature)
+    training, _ = at_point(whole, make_examples(whole, noisy), report)
+    component_of(whole).set_snapshot(*training.refitted(report))
     assert weights_of(component_of(nlp)) == weights_of(component_of(whole))
 
 
@@ -209,16 +214,20 @@ def test_an_interrupted_training_ends_with_the_same_model(
         nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL})
         return trained(nlp, noisy, checkpoints=str(tmp_path / "checkpoints"))
 
-    step, done, last = PathFit.step, [0], [0]
+    done, last = [0], [0]
 
-    def interrupted(fit: PathFit) -> None:
-        if done[0] == last[0]:
-            raise KeyboardInterrupt
-        done[0] += 1
-        step(fit)
+    def interrupting(step: Callable[..., None]) -> Callable[..., None]:
+        def interrupted(*args: Any) -> None:
+            if done[0] == last[0]:
+                raise KeyboardInterrupt
+            done[0] += 1
+            step(*args)
+
+        return interrupted
 
     expected = trained(make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": OPTIONAL}), noisy)
-    monkeypatch.setattr(PathFit, "step", interrupted)
+    for name in ("step", "pass_by", "arrive"):
+        monkeypatch.setattr(PathFit, name, interrupting(getattr(PathFit, name)))
     n_interruptions = 0
     while True:
         done[0], last[0] = 0, 5

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from naive import LASSO, dense_optimum, distinct_columns, log_loss, softmax, stream_of
 from spacy_graft.graft.certificate import dual_value
 from spacy_graft.graft.objective import document_weights
+from spacy_graft.graft.refits import ACCURACY
 from spacy_graft.graft.settings import FIRST_REFIT, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.solve.losses import SoftmaxLoss
@@ -406,19 +407,22 @@ def test_a_refit_weighs_documents_by_the_idf_of_their_selected_features(labels):
 
 
 def test_a_point_can_be_fitted_again_under_any_strength():
-    """Each is what a path with this refit ends with, and leaves the path as it is."""
+    """Each is what a path with this refit ends with, up to what refits may lack, and leaves the path as it is.
+
+    Two that each keep a violation of at most ε are at most ε / β apart in every weight.
+    """
     rng = np.random.default_rng(10)
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
     targets = np.eye(3)[rng.integers(0, 3, 60)]
     data = training_data(texts, targets, min_df=2)
-    settings = {"l1_min_ratio": 0.1, "steps": 3, "max_features": 40}
+    settings = {**PLAIN, "refit": "auto", "l1_min_ratio": 0.1, "steps": 3, "max_features": 40}
     fit = run(GraftingPath(**settings), data)
     assert fit.report.refit == FIRST_REFIT
     for strength in (0.1, 10.0, 1.0):
-        alone = run(GraftingPath(**settings, refit=strength), data)
+        alone = run(GraftingPath(**{**settings, "refit": strength}), data)
         solution = fit.refitted(strength)
         assert texts_of(solution.terms) == texts_of(alone.solution().terms)
-        np.testing.assert_array_equal(solution.weights, alone.solution().weights)
+        np.testing.assert_allclose(solution.weights, alone.solution().weights, rtol=0.0, atol=ACCURACY * 60 / strength)
         assert fit.report.l1 == alone.report.l1
     np.testing.assert_array_equal(fit.refitted(FIRST_REFIT).weights, fit.solution().weights)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -39,8 +41,8 @@ def started(corpus: TrainingData, limit: int | None) -> tuple[PathFit, list[tupl
     assert isinstance(path, PathFit)
     optimise, seen = path.rounds.optimise, []
 
-    def optimise_and_note(l1: float) -> None:
-        optimise(l1)
+    def optimise_and_note(l1: float, largest: float = math.inf) -> None:
+        optimise(l1, largest=largest)
         seen.append((l1, path.rounds.state.active.n_rows))
 
     path.rounds.optimise = optimise_and_note  # type: ignore[method-assign]

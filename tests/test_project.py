@@ -191,10 +191,10 @@ def test_each_config_trains_on_the_sample(name: str, sampled: Path, monkeypatch:
     assert commands == [f"{name}-train", f"{name}-evaluate"]
     for command in commands:
         (script,) = COMMANDS[command]["script"]
-        python, module, package, *arguments = shlex.split(
+        python, installed, module, package, *arguments = shlex.split(
             re.sub(r"\$\{vars\.(\w+)\}", lambda match: values[match[1]], script)
         )
-        assert (python, module, package) == ("python", "-m", "spacy_graft")
+        assert (python, installed, module, package) == ("python", "-P", "-m", "spacy_graft")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             call(*arguments)

@@ -9,6 +9,8 @@ SPACE = ord(" ")
 
 #: Number of letters that are copied at a time.
 COPIED_LETTERS = 8
+#: Rows that a table of distinct keys begins with; it doubles when it is full.
+FEWEST_KEYS = 1 << 12
 
 
 @inlined
@@ -32,6 +34,40 @@ def insert_rows(slots, keys, first, last):
         while slots[slot] != EMPTY:
             slot = (slot + 1) & mask
         slots[slot] = row
+
+
+@njit
+def number_keys(all_keys, numbers):
+    """Number distinct keys in the order of their first occurrence; ``numbers`` receives the number of each key.
+
+    Returns
+    -------
+    int64 (distinct)
+        The place of the first occurrence of each.
+    """
+    firsts, keys = np.empty(FEWEST_KEYS, np.int64), np.empty(FEWEST_KEYS, np.int64)
+    slots = np.full(4 * FEWEST_KEYS, EMPTY, np.int32)
+    n = inserted = 0
+    for place in range(all_keys.shape[0]):
+        row = find(all_keys[place], slots, keys)
+        if row == EMPTY:
+            if n == keys.shape[0]:
+                firsts, keys = longer(firsts), longer(keys)
+                slots, inserted = np.full(2 * slots.shape[0], EMPTY, np.int32), 0
+            row, firsts[n], keys[n] = n, place, all_keys[place]
+            n += 1
+            insert_rows(slots, keys, inserted, n)
+            inserted = n
+        numbers[place] = row
+    return firsts[:n].copy()
+
+
+@inlined
+def longer(numbers):
+    """The same numbers in twice the room."""
+    room = np.empty(2 * numbers.shape[0], numbers.dtype)
+    room[: numbers.shape[0]] = numbers
+    return room
 
 
 @njit

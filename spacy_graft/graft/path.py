@@ -21,7 +21,7 @@ from .settings import GraftingPath
 TRIES, NEAR, ROOM, SAME = 5, 0.94, 1.05, 1.001
 
 #: Logarithms of an L1 strength and of the number of features there.
-Place = tuple[float, float]
+Mark = tuple[float, float]
 
 
 class PathFit(StateFit):
@@ -122,19 +122,19 @@ class PathFit(StateFit):
             Whether the model is full.
         """
         limit = self._limit
-        before = above = place_of(self.report)
-        below: Place | None = None
+        before = above = mark_of(self.report)
+        below: Mark | None = None
         l1, is_kept = first, False
         for _ in range(TRIES):
             self.rounds.optimise(l1, largest=ROOM * limit)
             if self.rounds.state.active.n_rows > limit:
-                below = place_of(self.rounds.report)
+                below = mark_of(self.rounds.report)
             else:
                 self._keep()
                 is_kept = True
                 if l1 == lowest or self.report.n_active >= NEAR * limit:
                     break
-                before, above = above, place_of(self.report)
+                before, above = above, mark_of(self.report)
             l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
             self.rounds.restore(self._kept)
         if not is_kept:
@@ -161,12 +161,12 @@ class PathFit(StateFit):
         self._kept = self.rounds.state.checkpoint()
 
 
-def place_of(report: Report) -> Place:
+def mark_of(report: Report) -> Mark:
     """Where a model is."""
     return math.log(report.l1), math.log(max(report.n_active, 1))
 
 
-def strength_for(n_features: float, before: Place, above: Place, below: Place | None, lowest: float) -> float:
+def strength_for(n_features: float, before: Mark, above: Mark, below: Mark | None, lowest: float) -> float:
     """An L1 strength at which the model should have so many features.
 
     The logarithm of the number of features is taken for linear in that of the L1 strength: between a model with fewer

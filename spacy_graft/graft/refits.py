@@ -15,7 +15,7 @@ from .objective import Objective, document_weights
 from .solution import Solution
 
 #: Violation that a refit may keep, an example.
-ACCURACY = 1e-5
+ACCURACY = 3e-5
 
 
 #: (m, a) of a refit, and what each feature adds to the length of a document.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..extract.bags import distinct_symbols
 from ..extract.streams import Empty, Stream
 from . import kernels
 
@@ -46,9 +47,7 @@ class RankedText:
             alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
             most = stream.n_documents + len(codes) - int(np.count_nonzero(codes))
         else:
-            # In half the time of `np.unique` with its `return_inverse`.
-            alphabet, has_breaks = np.unique(stream.symbols), False
-            codes, most = np.searchsorted(alphabet, stream.symbols).astype(np.uint32), stream.n_documents
+            (alphabet, codes), has_breaks, most = distinct_symbols(stream.symbols), False, stream.n_documents
         frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
         frequent[:1] &= not has_breaks
         new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -141,12 +141,13 @@ def sorted_ngrams(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, 
     starts : int64 (n_ngrams + 1)
         Of the sorted n-grams.
     """
-    flat = letters.tolist()
-    ngrams = [flat[start:stop] for start, stop in pairwise(starts.tolist())]
+    # Strings of bytes, the highest byte of each letter first, are sorted like the letters, and faster than lists.
+    flat = letters.astype(">i4").tobytes()
+    ngrams = [flat[start:stop] for start, stop in pairwise((4 * starts).tolist())]
     order = np.array(sorted(range(len(ngrams)), key=ngrams.__getitem__))
     bounds = np.zeros(len(starts), np.int64)
     np.cumsum(np.diff(starts)[order], out=bounds[1:])
-    return order, np.fromiter(chain.from_iterable(map(ngrams.__getitem__, order)), np.int32, len(flat)), bounds
+    return order, np.frombuffer(b"".join(map(ngrams.__getitem__, order)), ">i4").astype(np.int32), bounds
 
 
 def place_states(trie: np.ndarray, n_states: int, n_letters: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,12 +103,14 @@ def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: St
     ValueError
         If the block does not give a name.
     """
-    names = tuple(name for ngram in ngrams for name in ngram)
+    names = list(chain.from_iterable(ngrams))
     starts = np.zeros(len(ngrams) + 1, np.int64)
-    np.cumsum([len(ngram) for ngram in ngrams], out=starts[1:])
-    symbols = block.values(names, strings)
-    if block.names(symbols, strings) != names:
+    np.cumsum(list(map(len, ngrams)), out=starts[1:])
+    # Each name is looked up once.
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    symbols = block.values(tuple(numbers), strings)
+    if block.names(symbols, strings) != tuple(numbers):
         raise ValueError(
             f"The model has features that are not n-grams of {block}. Use the config that it was trained with."
         )
-    return Stream(symbols, starts)
+    return Stream(symbols[np.fromiter(map(numbers.__getitem__, names), np.int64, len(names))], starts)

@@ -16,6 +16,9 @@ from .quadratic import QuadraticModel
 
 #: Newton steps of one call; three to five are usual.
 NEWTON_STEPS = 50
+#: Share of its violation to which the quadratic model of a step is minimised; without L1, where no support has to be
+#: found, less will do.
+FORCING, SMOOTH_FORCING = 0.1, 0.3
 #: Share of the model's decrease that a step must keep (Armijo).
 SUFFICIENT = 1e-4
 #: Shortest step that is tried.
@@ -65,6 +68,7 @@ class Restricted:
         """
         value, p = self.loss.value_and_probabilities(scores)
         penalty = self.penalty.on(active.penalty_weights)
+        forcing = SMOOTH_FORCING if penalty.is_smooth else FORCING
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
         dense = Dense.none(*scores.shape) if self.dense is None else self.dense
         for _ in range(NEWTON_STEPS):
@@ -72,7 +76,7 @@ class Restricted:
             violation = model.violation()
             if violation <= tolerance:
                 break
-            minimum = model.minimum(max(0.1 * violation, 0.7 * tolerance))
+            minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
             before = value + model.penalty_value(active.weights, dense.weights)
             promised = min(model.change(minimum), 0.0)
             length = 1.0
