@@ -10,7 +10,8 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from naive import tf_idf
 from spacy_graft.extract.attributes import TokenAttributes
-from spacy_graft.extract.bags import Bags, Vocabulary, item_keys
+from spacy_graft.extract.bags import Bags, Vocabulary, distinct_symbols, item_keys
+from spacy_graft.extract.kernels import FEWEST_KEYS
 from spacy_graft.extract.streams import Stream, stream_of
 
 WORDS = ["film", "plot", "cast", "song", "dull", "good"]
@@ -96,6 +97,28 @@ def test_tf_idf_of_a_block_is_that_of_the_vectorizer(blank, texts, others, min_d
         dense(of_others, symbols)[:, columns], vectorizer.transform(others).toarray(), atol=1e-15
     )
     assert bags.n_items == len(frequent)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9) | st.integers(0, 9).map(lambda n: n << 40)))
+def test_distinct_symbols_are_those_of_numpy(symbols):
+    symbols = np.array(symbols, np.uint64)
+    distinct, ranks = distinct_symbols(symbols)
+    expected, expected_ranks = np.unique(symbols, return_inverse=True)
+    np.testing.assert_array_equal(distinct, expected)
+    np.testing.assert_array_equal(ranks, expected_ranks)
+
+
+@pytest.mark.parametrize("width", [None, 2])
+def test_many_distinct_symbols_are_those_of_numpy(width):
+    """More than the table has room for at first."""
+    rng = np.random.default_rng(1)
+    shape = (10 * FEWEST_KEYS,) if width is None else (10 * FEWEST_KEYS, width)
+    symbols = rng.integers(0, 8 * FEWEST_KEYS if width is None else 150, shape, np.uint64)
+    distinct, ranks = distinct_symbols(symbols)
+    assert len(distinct) == len(np.unique(symbols, axis=0)) > 4 * FEWEST_KEYS
+    np.testing.assert_array_equal(distinct[ranks], symbols)
+    keys = item_keys(distinct)
+    assert (keys[1:] > keys[:-1]).all()
 
 
 def test_an_empty_vocabulary_knows_no_item():

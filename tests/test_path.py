@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.path import TRIES, PathFit
+from spacy_graft.graft.path import NEAR, TRIES, PathFit
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
 from strategies import training_data
@@ -94,3 +96,87 @@ def test_a_point_with_just_as_many_features_as_allowed_is_kept(corpus):
     assert not limited.finished
     assert limited.report.l1 == path.report.l1
     assert limited.report.n_active == limit
+
+
+def passed_to(path: PathFit, like: Report) -> PathFit:
+    """A path at the point of a report, without stops on the way."""
+    while not path.finished and path.report.points < like.points:
+        if path.report.points == like.points - 1:
+            path.arrive(like)
+        else:
+            path.pass_by()
+    return path
+
+
+@pytest.mark.parametrize("points", range(1, STEPS + 1))
+def test_a_point_that_is_passed_to_is_certified(corpus, points):
+    walked, _ = started(corpus, None)
+    while walked.report.points < points:
+        walked.step()
+    path, seen = started(corpus, None)
+    passed_to(path, walked.report)
+    assert [l1 for l1, _ in seen] == [walked.report.l1] == [path.report.l1]
+    assert path.report.converged
+    assert path.report.relative_gap <= path.learner.tol
+    gaps = max(path.report.duality_gap, walked.report.duality_gap)
+    assert path.report.objective == pytest.approx(walked.report.objective, rel=0.0, abs=gaps)
+    assert path.finished == walked.finished
+
+
+@LIMITS
+def test_a_full_point_is_found_again_at_once(corpus, limit, n_tries, last):
+    walked, _ = started(corpus, limit)
+    while not walked.finished:
+        walked.step()
+    path, seen = started(corpus, limit)
+    passed_to(path, walked.report)
+    assert seen[0][0] == pytest.approx(walked.report.l1)
+    assert path.finished
+    assert path.report.converged
+    assert path.report.points == walked.report.points
+    assert 0 < path.report.n_active <= limit
+    if walked.report.n_active >= NEAR * limit:
+        assert len(seen) == 1
+        assert path.report.n_active == walked.report.n_active
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.8, 1.25, 1.6])
+def test_a_full_point_elsewhere_is_looked_for(corpus, factor):
+    """Documents that are a little different have as many features at another share of ``l1_max``."""
+    walked, _ = started(corpus, 25)
+    while not walked.finished:
+        walked.step()
+    path, seen = started(corpus, 25)
+    passed_to(path, replace(walked.report, l1=walked.report.l1 * factor))
+    assert len(seen) > 1
+    assert path.finished
+    assert path.report.converged
+    assert 0.9 * 25 <= path.report.n_active <= 25
+
+
+def test_a_point_passed_by_is_not_larger_than_allowed(corpus):
+    """The path ends before it, at a model that is full."""
+    walked, _ = started(corpus, None)
+    for _ in range(STEPS):
+        walked.step()
+    path, _ = started(corpus, 5)
+    passed_to(path, walked.report)
+    assert path.finished
+    assert path.report.points == STEPS - 1
+    assert path.report.converged
+    assert path.report.n_active == 5
+
+
+def test_where_every_try_is_too_large_the_point_before_is_certified(corpus, monkeypatch):
+    path, seen = started(corpus, None)
+    for _ in range(STEPS - 1):
+        path.pass_by()
+    passed = path.report
+    assert not passed.converged
+    monkeypatch.setattr(PathFit, "_limit", passed.n_active - 1)
+    path.arrive(replace(passed, l1=0.5 * passed.l1))
+    assert len(seen) == TRIES + 1
+    assert all(n_active >= passed.n_active for _, n_active in seen)
+    assert path.report.l1 == passed.l1
+    assert path.report.converged
+    assert path.finished
