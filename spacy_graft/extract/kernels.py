@@ -49,17 +49,24 @@ def number_keys(all_keys, numbers):
     slots = np.full(4 * FEWEST_KEYS, EMPTY, np.int32)
     n = inserted = 0
     for place in range(all_keys.shape[0]):
-        row = find(all_keys[place], slots, keys)
+        key = spread_out(all_keys[place])
+        row = find(key, slots, keys)
         if row == EMPTY:
             if n == keys.shape[0]:
                 firsts, keys = longer(firsts), longer(keys)
                 slots, inserted = np.full(2 * slots.shape[0], EMPTY, np.int32), 0
-            row, firsts[n], keys[n] = n, place, all_keys[place]
+            row, firsts[n], keys[n] = n, place, key
             n += 1
             insert_rows(slots, keys, inserted, n)
             inserted = n
         numbers[place] = row
     return firsts[:n].copy()
+
+
+@inlined
+def spread_out(key):
+    """Another key for each key, whose low bits, the place in a table, are different if any are."""
+    return key ^ (key >> 20) ^ (key >> 40)
 
 
 @inlined
