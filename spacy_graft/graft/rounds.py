@@ -99,10 +99,7 @@ class Rounds:
             raise RuntimeError("A round needs a search before it: call start_at first.")
         before, gap_before = self.report.objective, self._certificate.relative_gap
         waiting = self._found.count
-        with self.report.timed("solve"):
-            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
-            self._accuracy = self._tolerance(l1)
-            self.state.optimise(l1, self._accuracy)
+        self._enter_found(l1)
         n_added = self._n_added(n_best)
         self._search_degree(l1, n_added)
         progress = self.report.objective < before - 1e-13 * abs(before)
@@ -122,15 +119,14 @@ class Rounds:
             self.round(l1, n_best)
 
     def pass_by(self, l1: float) -> None:
-        """One round on the way to a smaller L1 strength, without the search after it that would certify the model.
+        """One round for each degree on the way to a smaller L1 strength, without a search that would certify the model.
 
-        It takes several times as many violations as others, because no round after it takes those that are left.
+        A round takes several times as many violations as others, because none after it takes those that are left.
         """
-        self.start_at(l1, AT_ONCE * self._n_added(None))
-        assert self._found is not None
-        with self.report.timed("solve"):
-            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
-            self.state.optimise(l1, self._tolerance(l1))
+        self._forget_dual()
+        for self._degree in range(1, self.state.space.degree + 1):
+            self._search_degree(l1, AT_ONCE * self._n_added(None))
+            self._enter_found(l1)
         self.report.n_active, self.report.n_pairs = self.state.active.n_rows, len(self.state.active)
         self.report.converged = False
         self.report.rounds += 1
@@ -161,6 +157,14 @@ class Rounds:
     def _n_added(self, n_best: int | None) -> int:
         """Pairs that the next round adds."""
         return n_added(n_best, self.state)
+
+    def _enter_found(self, l1: float) -> None:
+        """Add the violations that the last search found, and optimise."""
+        assert self._found is not None
+        with self.report.timed("solve"):
+            self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
+            self._accuracy = self._tolerance(l1)
+            self.state.optimise(l1, self._accuracy)
 
     def _tolerance(self, l1: float) -> float:
         """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
