@@ -167,6 +167,25 @@ def test_a_point_passed_by_is_not_larger_than_allowed(corpus):
     assert path.report.n_active == 5
 
 
+def test_a_point_passed_by_may_be_too_large_where_its_optimum_is_not(corpus):
+    """So that the path does not end there."""
+    path, _ = started(corpus, None)
+    for _ in range(STEPS - 1):
+        path.pass_by()
+    before = path.report
+    path.pass_by()
+    passed = path.report.n_active
+    other, seen = started(corpus, passed - 1)
+    for _ in range(STEPS - 1):
+        other.pass_by()
+    assert other.report.n_active == before.n_active
+    other.pass_by()
+    assert [l1 for l1, _ in seen] == [path.report.l1]
+    assert other.report.l1 == path.report.l1
+    assert before.n_active < other.report.n_active < passed
+    assert other.report.converged
+
+
 def test_where_every_try_is_too_large_the_point_before_is_certified(corpus, monkeypatch):
     path, seen = started(corpus, None)
     for _ in range(STEPS - 1):

@@ -55,14 +55,14 @@ class PathFit(StateFit):
         """One round at the next point: it is near its optimum, which a point after it begins at, and not certified."""
         if not self.finished:
             number = self.report.points + 1
-            l1 = self._l1_of(number)
+            l1, full = self._l1_of(number), False
             self.rounds.pass_by(l1)
-            if is_full := self.rounds.state.active.n_rows > self._limit:
-                self.rounds.restore(self._kept)
-                self._next_point(l1, l1)
-            else:
+            if self.rounds.state.active.n_rows <= self._limit:
                 self._keep()
-            self._arrived(number, is_full)
+            else:
+                self.rounds.restore(self._kept)
+                full = self._next_point(l1, l1)
+            self._arrived(number, full)
 
     def resolve(self, like: Report, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
         """Go to the L1 strength of a report, from the weights of its model (:meth:`ModelState.start_from`)."""
