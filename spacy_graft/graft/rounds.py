@@ -124,7 +124,8 @@ class Rounds:
         A round takes several times as many violations as others, because none after it takes those that are left.
         """
         self._forget_dual()
-        for self._degree in range(1, self.state.space.degree + 1):
+        for degree in range(1, self.state.space.degree + 1):
+            self._degree = degree
             self._search_degree(l1, AT_ONCE * self._n_added(None))
             self._enter_found(l1)
         self.report.n_active, self.report.n_pairs = self.state.active.n_rows, len(self.state.active)
