@@ -54,8 +54,8 @@ class Refits:
     and must do so as long as refits are asked for. The first begins at its weights; each other one at those of the
     least or the largest strength so far, whichever is nearer, which halves its work.
 
-    Memory: as of :class:`~spacy_graft.solve.active.Active` with all labels, and three times 8 bytes a document and
-    label.
+    Memory: as of :class:`~spacy_graft.solve.active.Active` with all labels; and 8 bytes a pair twice, a document and
+    label three times.
 
     Parameters
     ----------
