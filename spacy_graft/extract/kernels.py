@@ -47,14 +47,15 @@ def number_keys(all_keys, numbers):
     """
     firsts, keys = np.empty(FEWEST_KEYS, np.int64), np.empty(FEWEST_KEYS, np.int64)
     slots = np.full(4 * FEWEST_KEYS, EMPTY, np.int32)
-    n = inserted = 0
+    n = 0
+    inserted = np.int64(0)  # a plain 0 would be compiled as well
     for place in range(all_keys.shape[0]):
         key = spread_out(all_keys[place])
         row = find(key, slots, keys)
         if row == EMPTY:
             if n == keys.shape[0]:
                 firsts, keys = longer(firsts), longer(keys)
-                slots, inserted = np.full(2 * slots.shape[0], EMPTY, np.int32), 0
+                slots, inserted = np.full(2 * slots.shape[0], EMPTY, np.int32), np.int64(0)
             row, firsts[n], keys[n] = n, place, key
             n += 1
             insert_rows(slots, keys, inserted, n)
@@ -73,7 +74,9 @@ def spread_out(key):
 def longer(numbers):
     """The same numbers in twice the room."""
     room = np.empty(2 * numbers.shape[0], numbers.dtype)
-    room[: numbers.shape[0]] = numbers
+    # With a slice, what numba compiles for the message of shapes that differ takes two seconds.
+    for k in range(numbers.shape[0]):
+        room[k] = numbers[k]
     return room
 
 

@@ -282,7 +282,10 @@ def sort_suffixes(text, positions, begins, order, keys, shared, period):
 def larger(table):
     """The same rows, and room for as many more."""
     doubled = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
-    doubled[: table.shape[0]] = table
+    # One by one: for a slice, numba compiles for two seconds what it says of shapes that differ.
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            doubled[row, column] = table[row, column]
     return doubled
 
 
