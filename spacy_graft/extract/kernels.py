@@ -59,7 +59,7 @@ def number_keys(all_keys, numbers):
             row, firsts[n], keys[n] = n, place, key
             n += 1
             insert_rows(slots, keys, inserted, n)
-            inserted = n
+            inserted = np.int64(n)
         numbers[place] = row
     return firsts[:n].copy()
 
