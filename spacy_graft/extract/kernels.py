@@ -47,19 +47,17 @@ def number_keys(all_keys, numbers):
     """
     firsts, keys = np.empty(FEWEST_KEYS, np.int64), np.empty(FEWEST_KEYS, np.int64)
     slots = np.full(4 * FEWEST_KEYS, EMPTY, np.int32)
-    n = 0
-    inserted = np.int64(0)  # a plain 0 would be compiled as well
+    n = np.int64(0)  # insert_rows would be compiled for a plain 0 as well
     for place in range(all_keys.shape[0]):
         key = spread_out(all_keys[place])
         row = find(key, slots, keys)
         if row == EMPTY:
             if n == keys.shape[0]:
-                firsts, keys = longer(firsts), longer(keys)
-                slots, inserted = np.full(2 * slots.shape[0], EMPTY, np.int32), np.int64(0)
+                firsts, keys, slots = longer(firsts), longer(keys), np.full(2 * slots.shape[0], EMPTY, np.int32)
+                insert_rows(slots, keys, np.int64(0), n)
             row, firsts[n], keys[n] = n, place, key
+            insert_rows(slots, keys, n, n + 1)
             n += 1
-            insert_rows(slots, keys, inserted, n)
-            inserted = np.int64(n)
         numbers[place] = row
     return firsts[:n].copy()
 

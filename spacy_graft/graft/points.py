@@ -52,6 +52,10 @@ class PointFit(ABC):
     def refitted(self, strength: float | None) -> Solution:
         """The present point under a refit of this strength; with its own weights if it is None."""
 
+    def tried(self, strength: float | None) -> Solution:
+        """The same to choose a strength: up to the accuracy of refits it may depend on those that were tried before."""
+        return self.refitted(strength)
+
 
 class StateFit(PointFit):
     """A fit of one model state."""
@@ -67,9 +71,15 @@ class StateFit(PointFit):
         """The model of the present point, before a refit."""
 
     def refitted(self, strength: float | None) -> Solution:
+        return self._refitted(strength, trial=False)
+
+    def tried(self, strength: float | None) -> Solution:
+        return self._refitted(strength, trial=True)
+
+    def _refitted(self, strength: float | None, trial: bool) -> Solution:
         if strength is None:
             return self.state.solution()
         if self._refits is None:
             self._refits = Refits(self.state)
         with self.report.timed("refit"):
-            return self._refits.at(strength)
+            return self._refits.at(strength, trial)

@@ -51,8 +51,8 @@ class Refits:
 
     Labels that share a loss share their features: each gets weights for all of them. If lengths are normalised, that of
     a document is made of the selected features (:mod:`spacy_graft.extract.feature_lengths`). The model stays as it is,
-    and must do so as long as refits are asked for. The first begins at its weights; each other one at those of the
-    least or the largest strength so far, whichever is nearer, which halves its work.
+    and must do so as long as refits are asked for. Each begins at its weights, so that it does not depend on others;
+    but trials begin at the least or the largest strength so far, whichever is nearer, with a third less to do.
 
     Memory: as of :class:`~spacy_graft.solve.active.Active` with all labels; and 8 bytes a pair twice, a document and
     label three times.
@@ -75,15 +75,15 @@ class Refits:
         #: By strength, of the least and the largest one.
         self._ends: dict[float, Minimum] = {}
 
-    def at(self, strength: float) -> Solution:
-        """The refit with this strength, β in place of both the L1 strength and the ridge."""
+    def at(self, strength: float, trial: bool = False) -> Solution:
+        """The refit with this strength, β in place of both the L1 strength and the ridge; or one that is known."""
         if strength not in self._known:
-            self._known[strength] = self.solution_of(self.minimum(strength))
+            self._known[strength] = self.solution_of(self.minimum(strength, trial))
         return self._known[strength]
 
-    def minimum(self, strength: float) -> Minimum:
+    def minimum(self, strength: float, trial: bool = False) -> Minimum:
         """The optimum with this strength."""
-        found = self._begun(strength)
+        found = self._begun(strength, trial)
         tolerances = [ACCURACY * problem.loss.importance.sum() for problem in found.objective]
         moved = found.active, found.intercepts, found.dense, found.scores
         found.objective.minimise(*moved, self._state.space.network_features, 0.0, tolerances)
@@ -91,13 +91,13 @@ class Refits:
         self._ends = {end: of_strength[end] for end in (min(of_strength), max(of_strength))}
         return found
 
-    def _begun(self, strength: float) -> Minimum:
+    def _begun(self, strength: float, trial: bool) -> Minimum:
         """Where the search for a minimum begins, in arrays of its own."""
         state = self._state
         # A sign that is forbidden stays so.
         objective = state.objective.of_refit(strength, self._scale)
         weights, intercepts, dense, scores = self._active.weights, state.intercepts, state.dense, self._scores
-        if self._ends:
+        if trial and self._ends:
             near = self._ends[min(self._ends, key=lambda end: abs(math.log(end / strength)))]
             weights, intercepts, dense, scores = near.active.weights, near.intercepts, near.dense, near.scores
         active = replace(self._active, weights=weights.copy())

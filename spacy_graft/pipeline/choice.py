@@ -415,7 +415,7 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
 
     @cache
     def trial_of(strength: float | None) -> Trial:
-        solution = fit.refitted(strength)
+        solution = fit.tried(strength)
         snapshot = replace(
             named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
         )

@@ -192,7 +192,6 @@ def training_steps(
     """Train from scratch and yield the model of each step, at least one; arguments of :func:`begun_training`."""
     training = begun_training(component, examples, options, like, final, also)
     training.progress = progress
-    training.refit = None if like is None else like.refit
     task = progress.add_task(name, total=n_steps(component.learner))
     model = training.step()
     if model is None:

@@ -110,8 +110,6 @@ class Training:
     strengths : dict of str to float
         Options of the learner that it has other values of: ``network_alpha`` and ``vectors_ridge``. At 0 it has no
         network, or no word vectors.
-    refit : float, optional
-        The strength that the refits of a path begin with, if it is known before.
     concluded : bool
         Whether the last step was that to the chosen model.
     is_stable : bool
@@ -148,7 +146,6 @@ class Training:
         self.held_out: HeldOut | None = None
         self.left_out: tuple[str, ...] = ()
         self.strengths = self._first_strengths()
-        self.refit: float | None = None
         self.concluded = False
         self.is_stable = False
         self.progress: Progress | None = None
@@ -414,8 +411,6 @@ class Training:
             data = replace(data, names=self.names)
         trim_heap()
         fit = self._indexed(learner, data)
-        if self.refit is not None:
-            cast("PointFit", fit).refit = self.refit
         self._n_fitted = len(self.corpus)
         return fit
 
