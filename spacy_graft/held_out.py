@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
-#: Points without a lower log-loss after which a path ends.
-PATIENCE = 2
+#: Points without a lower log-loss after which a path ends, and points that it has at the least: the first of them have
+#: a handful of features, whose log-loss on few documents is a matter of luck, and cost little.
+PATIENCE, LEAST_POINTS = 2, 5
 #: Standard errors by which word vectors must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
 
@@ -305,7 +306,7 @@ def is_better_strength(
 
 def is_exhausted(losses: Sequence[float]) -> bool:
     """Whether the last log-losses of a path are not below an earlier one."""
-    return bool(losses) and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+    return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 
 def parsimonious(

@@ -262,8 +262,14 @@ def test_the_lowest_place_of_a_parabola(values: tuple[float, ...], place: float,
 def test_a_path_ends_after_two_points_without_a_better_one() -> None:
     assert not is_exhausted([])
     assert not is_exhausted([3.0, 2.0, 1.0, 1.5])
-    assert is_exhausted([3.0, 1.0, 2.0, 1.5])
-    assert is_exhausted([1.0, 1.0, 1.0])
+    assert is_exhausted([4.0, 3.0, 1.0, 2.0, 1.5])
+    assert is_exhausted([1.0, 1.0, 1.0, 1.0, 1.0])
+
+
+def test_a_path_does_not_end_at_its_first_points() -> None:
+    assert not is_exhausted([1.0, 2.0, 2.0, 2.0])
+    assert is_exhausted([1.0, 2.0, 2.0, 2.0, 2.0])
+    assert not is_exhausted([1.0, 2.0, 2.0, 2.0, 0.5])
 
 
 def test_which_point_parsimony_asks_for() -> None:

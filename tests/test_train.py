@@ -160,9 +160,9 @@ def test_a_loop_that_would_judge_one_point_judges_all(caplog: pytest.LogCaptureF
     nlp, component = with_training(eval_frequency=200, patience=1600, max_steps=20000)
     suit_loop(nlp, component)
     training = nlp.config["training"]
-    assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 4, PATH["steps"] + 2)
+    assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 6, PATH["steps"] + 2)
     assert "eval_frequency is 200, but each step is a point of a path of at most 6 points" in caplog.text
-    assert "uses eval_frequency = 1, patience = 4, max_steps = 8 instead. Write these settings" in caplog.text
+    assert "uses eval_frequency = 1, patience = 6, max_steps = 8 instead. Write these settings" in caplog.text
 
 
 def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:

@@ -175,10 +175,10 @@ def reader_settings(split: str) -> dict[str, Any]:
 
 
 #: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. It
-#: comes after two points without a better one at the latest: patience must be larger.
+#: comes after two points without a better one, or after five points: patience must be larger.
 TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
-    "patience": 4,
+    "patience": 6,
     "max_steps": 18,
     "max_epochs": -1,
     "dropout": 0.0,

@@ -210,8 +210,8 @@ class Choice:
         self.points: list[JudgedPoint] = []
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
-        #: The least log-loss so far, and whether another refit has not lowered it at the last point.
-        self._least, self._is_stuck = math.inf, False
+        #: The least log-loss so far, and whether another refit was looked for at the last point.
+        self._least, self._has_searched = math.inf, False
         #: The chosen point with another network, or without blocks that it does not need.
         self._instead: JudgedPoint | None = None
 
@@ -270,11 +270,11 @@ class Choice:
             If the metric is no number among the scores.
         """
         self.baseline = held_out.baseline
-        # A path looks for another refit where its points do not get better; a single point has the one chance.
-        least = -math.inf if self.learner.penalty == "l2" else math.inf if self._is_stuck else self._least
-        point, log_loss = self._judged(fit, named, held_out, scorer, least)
-        self._is_stuck = log_loss >= self._least
-        self._least = min(self._least, log_loss)
+        # A path looks for another refit where its points do not get better; the next point may do with what was found.
+        # A single point has the one chance.
+        least = -math.inf if self.learner.penalty == "l2" else math.inf if self._has_searched else self._least
+        point, trial, self._has_searched = self._judged(fit, named, held_out, scorer, least)
+        self._least = min(self._least, trial.log_loss)
         self.points.append(point)
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
@@ -301,7 +301,7 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point, _ = self._judged(fit, named, held_out, scorer)
+        point, *_ = self._judged(fit, named, held_out, scorer)
         point.report.left_out = list(blocks)
         return self._take(point, point.log_loss <= chosen.log_loss)
 
@@ -336,7 +336,7 @@ class Choice:
         chosen = self.chosen
         # Where vectors say more than the features, the best refit can be far from that without vectors.
         also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
-        point, _ = self._judged(fit, named, held_out, scorer, -math.inf, also)
+        point, *_ = self._judged(fit, named, held_out, scorer, -math.inf, also)
         point = replace(point, report=point.report.with_strengths(strengths))
         losses, least = (held_out.losses(one.probabilities) for one in (point, chosen))
         return self._take(point, is_better_strength(option, strengths[option], losses, chosen.report, least, held_out))
@@ -355,14 +355,15 @@ class Choice:
         scorer: Scorer,
         least: float = math.inf,
         also: Sequence[float] = (),
-    ) -> tuple[JudgedPoint, float]:
-        """The present point of a path, and the log-loss of its trial, which should be below ``least``.
+    ) -> tuple[JudgedPoint, Trial, bool]:
+        """The present point of a path, its trial, whose log-loss should be below ``least``, and whether it was searched.
 
         The search for its refit begins at the present one or at one of those in ``also``.
         """
         trial_of = trials_of(fit, named, held_out)
         trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
-        if self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least):
+        searches = self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least)
+        if searches:
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
             fit.refit = trial.strength
@@ -378,7 +379,7 @@ class Choice:
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
         )
-        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial.log_loss
+        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial, searches
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric

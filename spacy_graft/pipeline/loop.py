@@ -10,14 +10,14 @@ from spacy.language import Language
 from spacy.util import logger
 
 from ..graft.settings import GraftingPath
-from ..held_out import PATIENCE
+from ..held_out import LEAST_POINTS, PATIENCE
 from ..messages import listed
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
 
 #: Evaluations without a better score after which the loop ends: later than the component itself, and its last step.
-LOOP_PATIENCE = PATIENCE + 2
+LOOP_PATIENCE = max(PATIENCE + 2, LEAST_POINTS + 1)
 
 
 def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
