@@ -246,6 +246,26 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
         assert best.log_loss <= trial_of(best.strength * factor).log_loss * (1.0 + 1e-3)
 
 
+def test_a_refit_is_not_looked_for_at_two_points_in_a_row(
+    noisy: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless a temperature says that it is far off."""
+    looked: list[tuple[int, Trial]] = []
+
+    def spy(first: Trial, trial_of: Any) -> Trial:
+        choice = training_of(nlp).choice
+        assert choice is not None
+        looked.append((len(choice.points), first))
+        return best_refit(first, trial_of)
+
+    monkeypatch.setattr("spacy_graft.pipeline.choice.best_refit", spy)
+    nlp = make_nlp(learner={**AUTO, "optional_blocks": []})
+    trained(nlp, *split(nlp, noisy))
+    points = [point for point, first in looked if not first.is_too_far_off]
+    assert points
+    assert not {point + 1 for point, _ in looked} & set(points)
+
+
 @pytest.mark.parametrize(
     ("values", "place", "gain"),
     [

@@ -356,9 +356,9 @@ class Choice:
         least: float = math.inf,
         also: Sequence[float] = (),
     ) -> tuple[JudgedPoint, Trial, bool]:
-        """The present point of a path, its trial, whose log-loss should be below ``least``, and whether it was searched.
+        """The present point of a path, its trial, and whether a refit was looked for.
 
-        The search for its refit begins at the present one or at one of those in ``also``.
+        It is where the log-loss is not below ``least``, beginning at the present one or at one of those in ``also``.
         """
         trial_of = trials_of(fit, named, held_out)
         trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
