@@ -246,9 +246,7 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
         assert best.log_loss <= trial_of(best.strength * factor).log_loss * (1.0 + 1e-3)
 
 
-def test_a_refit_is_not_looked_for_at_two_points_in_a_row(
-    noisy: list[Record], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refit_is_not_looked_for_at_two_points_in_a_row(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless a temperature says that it is far off."""
     looked: list[tuple[int, Trial]] = []
 
