@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -52,6 +52,7 @@ Examples = Iterable[Example]
 #: Names of n-grams or items of a block.
 Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
 Pipe = Callable[[Doc], Doc]
+Made = TypeVar("Made")
 
 
 class Pair(NamedTuple):
@@ -66,6 +67,20 @@ class Model(NamedTuple):
 
     snapshot: Snapshot
     report: Report
+
+
+class OfDocuments(Generic[Made]):
+    """What is made of documents: kept for as long as it is asked for of the same ones."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Documents, Made] | None = None
+
+    def of(self, documents: Documents, make: Callable[[], Made]) -> Made:
+        """What has been made of these documents, or is made now."""
+        if self._known is None or self._known[0] is not documents:
+            self._known = None  # frees its memory before the next one is made
+            self._known = documents, make()
+        return self._known[1]
 
 
 class Training:
@@ -154,11 +169,9 @@ class Training:
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
-        self._data: tuple[Documents, TrainingData] | None = None
-        #: The network, and the documents that it is of.
-        self._built: tuple[Documents, Network] | None = None
-        #: Document vectors, and the documents that they are of.
-        self._averaged: tuple[Documents, DocumentVectors] | None = None
+        self._data = OfDocuments["TrainingData"]()
+        self._built_network = OfDocuments["Network"]()
+        self._document_vectors = OfDocuments["DocumentVectors"]()
         self._is_evaluated = False
         self._steps = 0
         self._n_fitted = 0
@@ -433,32 +446,18 @@ class Training:
 
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
-        documents = self.corpus.documents()
-        if self._data is not None and self._data[0] is documents:
-            return self._data[1]
-        self._data = None  # frees its memory before the next fit allocates
-        data = self.corpus.training_data()
         learner = self.learner
-        if isinstance(learner, GraftingPath) and (learner.optional_blocks or self._choices(learner)):
-            data = replace(data, indexes={})
-            self._data = documents, data
-        return data
+        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self._choices(learner)):
+            return self.corpus.training_data()
+        return self._data.of(self.corpus.documents(), lambda: replace(self.corpus.training_data(), indexes={}))
 
     def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
         """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
-        documents = self.corpus.documents()
-        if self._built is None or self._built[0] is not documents:
-            self._built = None  # frees its memory before the next one is built
-            self._built = documents, source(data)
-        return self._built[1]
+        return self._built_network.of(self.corpus.documents(), lambda: source(data))
 
     def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
         """The document vectors of the present documents: they do not depend on their strength."""
-        documents = self.corpus.documents()
-        if self._averaged is None or self._averaged[0] is not documents:
-            self._averaged = None  # frees its memory before the next ones are computed
-            self._averaged = documents, source(self.corpus.streams())
-        return self._averaged[1]
+        return self._document_vectors.of(self.corpus.documents(), lambda: source(self.corpus.streams()))
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
