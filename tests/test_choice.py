@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -244,6 +245,22 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
     assert best.strength is not None
     for factor in (0.5, 0.9, 1.0, 1.1, 2.0):
         assert best.log_loss <= trial_of(best.strength * factor).log_loss * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("first", [0.002, 0.3, 900.0])
+def test_a_refit_is_found_from_where_all_are_alike(first: float) -> None:
+    """Weak ones are, and strong ones, which leave nothing of the weights."""
+
+    def trial_of(strength: float | None) -> Trial:
+        assert strength is not None
+        losses.append(0.5 + 0.1 * min(np.log(strength / 2.0) ** 2, 4.0))
+        return Trial(strength, snapshot, np.empty(0), 1.2 if strength < 2.0 else 0.8, losses[-1])
+
+    losses: list[float] = []
+    snapshot: Any = SimpleNamespace(features=SimpleNamespace(n_features=3))
+    best = best_refit(trial_of(first), trial_of)
+    assert best.strength == pytest.approx(2.0, rel=0.1)
+    assert best.log_loss == min(losses)
 
 
 def test_a_refit_is_not_looked_for_at_two_points_in_a_row(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import compress
@@ -33,7 +33,7 @@ FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
 VECTORS_ALONE = 2.0 * FACTOR**6
 #: Temperature, or one over it, of a refit that need not be looked for again.
 MILD_TEMPERATURE = 1.25
-#: Gain in log-loss that is worth another refit, as a share of the log-loss.
+#: Difference in log-loss that is worth another refit, as a share of the log-loss.
 WORTHWHILE = 1e-3
 
 Scorer = Callable[[np.ndarray], dict[str, Any]]
@@ -430,28 +430,36 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
 def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial:
     """The refit of a point with the least log-loss.
 
-    From that of ``first``, strengths rise or fall by :data:`FACTOR` while that lowers the log-loss, first in the
-    direction that its temperature tells; then the minimum of the parabola through the best and its neighbours, over the
-    logarithm of the strength, is tried if it promises enough.
+    From that of ``first``, strengths rise or fall by :data:`FACTOR` until the log-loss rises, first in the direction
+    that its temperature tells. They go on where it is flat: weak refits are all alike within their accuracy, and then
+    neighbours say nothing. Last, the minimum of the parabola through the best and its neighbours, over the logarithm of
+    the strength, is tried if it promises enough.
     """
-    best, neighbours = first, {0: first}
     if not first.snapshot.features.n_features:
         return first
+    best, start = first, strength_of(first)
     towards = 1 if first.temperature >= 1.0 else -1
     for direction in (towards, -towards):
-        while LEAST_REFIT < (strength := strength_of(best) * FACTOR**direction) < LARGEST_REFIT:
+        for strength in strengths_from(start, direction):
             other = trial_of(strength)
-            if other.log_loss >= best.log_loss:
-                neighbours[direction] = other
+            if other.log_loss > best.log_loss * (1.0 + WORTHWHILE):
                 break
-            neighbours[-direction], best = best, other
+            best = other if other.log_loss < best.log_loss * (1.0 - WORTHWHILE) else best
         if best is not first:
             break
-    if len(neighbours) == 3:
-        place, gain = lowest_of_parabola([one.log_loss for one in (neighbours[-1], best, neighbours[1])])
+    around = [next(strengths_from(strength_of(best), direction), None) for direction in (-1, 1)]
+    if None not in around:
+        below, above = map(trial_of, around)
+        place, gain = lowest_of_parabola([one.log_loss for one in (below, best, above)])
         if gain > WORTHWHILE * best.log_loss:
             best = min(best, trial_of(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
     return best
+
+
+def strengths_from(strength: float, direction: int) -> Iterator[float]:
+    """The strengths that are tried beyond one: larger ones (1), or smaller ones (-1)."""
+    while LEAST_REFIT < (strength := strength * FACTOR**direction) < LARGEST_REFIT:
+        yield strength
 
 
 def strength_of(trial: Trial) -> float:
