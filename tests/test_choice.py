@@ -253,14 +253,16 @@ def test_a_refit_is_found_from_where_all_are_alike(first: float) -> None:
 
     def trial_of(strength: float | None) -> Trial:
         assert strength is not None
-        losses.append(0.5 + 0.1 * min(np.log(strength / 2.0) ** 2, 4.0))
-        return Trial(strength, snapshot, np.empty(0), 1.2 if strength < 2.0 else 0.8, losses[-1])
+        loss = losses[strength] = 0.5 + 0.1 * min(np.log(strength / 2.0) ** 2, 4.0)
+        return Trial(strength, snapshot, np.empty(0), 1.2 if strength < 2.0 else 0.8, loss)
 
-    losses: list[float] = []
+    losses: dict[float, float] = {}
     snapshot: Any = SimpleNamespace(features=SimpleNamespace(n_features=3))
     best = best_refit(trial_of(first), trial_of)
     assert best.strength == pytest.approx(2.0, rel=0.1)
-    assert best.log_loss == min(losses)
+    assert best.log_loss == min(losses.values())
+    # No strength is tried again with another last digit.
+    assert (np.diff(np.log(sorted(losses))) > 1e-6).all()
 
 
 def test_a_refit_is_not_looked_for_at_two_points_in_a_row(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import compress
+from itertools import compress, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -437,29 +437,31 @@ def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial
     """
     if not first.snapshot.features.n_features:
         return first
-    best, start = first, strength_of(first)
+    start, best, place = strength_of(first), first, 0
     towards = 1 if first.temperature >= 1.0 else -1
     for direction in (towards, -towards):
-        for strength in strengths_from(start, direction):
-            other = trial_of(strength)
+        for number in count(direction, direction):
+            if not is_allowed(start * FACTOR**number):
+                break
+            other = trial_of(start * FACTOR**number)
             if other.log_loss > best.log_loss * (1.0 + WORTHWHILE):
                 break
-            best = other if other.log_loss < best.log_loss * (1.0 - WORTHWHILE) else best
+            if other.log_loss < best.log_loss * (1.0 - WORTHWHILE):
+                best, place = other, number
         if best is not first:
             break
-    around = [next(strengths_from(strength_of(best), direction), None) for direction in (-1, 1)]
-    if None not in around:
+    around = [start * FACTOR ** (place + number) for number in (-1, 1)]
+    if all(map(is_allowed, around)):
         below, above = map(trial_of, around)
-        place, gain = lowest_of_parabola([one.log_loss for one in (below, best, above)])
+        between, gain = lowest_of_parabola([one.log_loss for one in (below, best, above)])
         if gain > WORTHWHILE * best.log_loss:
-            best = min(best, trial_of(strength_of(best) * FACTOR**place), key=lambda one: one.log_loss)
+            best = min(best, trial_of(start * FACTOR ** (place + between)), key=lambda one: one.log_loss)
     return best
 
 
-def strengths_from(strength: float, direction: int) -> Iterator[float]:
-    """The strengths that are tried beyond one: larger ones (1), or smaller ones (-1)."""
-    while LEAST_REFIT < (strength := strength * FACTOR**direction) < LARGEST_REFIT:
-        yield strength
+def is_allowed(strength: float) -> bool:
+    """Whether a refit may have this strength."""
+    return LEAST_REFIT < strength < LARGEST_REFIT
 
 
 def strength_of(trial: Trial) -> float:
