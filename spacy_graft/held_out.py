@@ -305,7 +305,7 @@ def is_better_strength(
 
 
 def is_exhausted(losses: Sequence[float]) -> bool:
-    """Whether the last log-losses of a path are not below an earlier one."""
+    """Whether the last log-losses of a path, which has enough points, are not below an earlier one."""
     return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 

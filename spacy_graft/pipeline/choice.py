@@ -358,7 +358,7 @@ class Choice:
     ) -> tuple[JudgedPoint, Trial, bool]:
         """The present point of a path, its trial, and whether a refit was looked for.
 
-        It is where the log-loss is not below ``least``, beginning at the present one or at one of those in ``also``.
+        One is looked for where the log-loss is not below ``least``, from the present one or from one of ``also``.
         """
         trial_of = trials_of(fit, named, held_out)
         trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
