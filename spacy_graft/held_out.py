@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
-#: Points without a lower log-loss after which a path ends, and points that it has at the least: the first of them have
+#: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: a handful of features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 5
 #: Standard errors by which word vectors must lower the log-loss of held-out documents.

@@ -175,7 +175,7 @@ def reader_settings(split: str) -> dict[str, Any]:
 
 
 #: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. It
-#: comes after two points without a better one, or after five points: patience must be larger.
+#: comes after two points without a better one, at the earliest after the fifth point: patience must be larger.
 TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
     "patience": 6,
