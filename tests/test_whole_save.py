@@ -18,8 +18,10 @@ from spacy_graft.pipeline import whole_save
 from spacy_graft.pipeline.whole_save import saved_whole
 
 TEXT = "the soup of the day"
+#: A shell that starts the tests in the background has them ignore SIGINT.
 INTERRUPTED = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from spacy_graft.graft.path import PathFit
 PathFit.step = lambda fit: os.kill(os.getpid(), signal.SIGINT)
 from spacy.cli import setup_cli
