@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -220,19 +221,20 @@ def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int
     """
     order, positions = suffix_array(text.symbols), np.empty(0, np.int32)
     found = SortedSuffixes.of(text, positions, order, max_length, n_threads=n_threads)
-    leaves = found.leaves(text, ends_of_pieces(text.symbols, n_threads), min_df, n_threads)
+    leaves = found.leaves(text, ends_of_pieces(text.symbols, order, n_threads), min_df, n_threads)
     del found, order  # 16 bytes a symbol
     return nodes_of_leaves(leaves, text.n_documents, min_df, n_threads=n_threads)
 
 
-def ends_of_pieces(symbols: np.ndarray, n_threads: int) -> list[int]:
+def ends_of_pieces(symbols: np.ndarray, order: np.ndarray, n_threads: int) -> list[int]:
     """Ends of pieces of the suffixes in their order, cut where the first symbol changes."""
-    n = int(np.count_nonzero(symbols))
+    n = len(order)
     if n_threads == 1 or n == 0:
         return [n]
-    ends, n_pieces = np.cumsum(np.bincount(symbols)[1:]), PIECES_OF_THREAD * n_threads
-    cuts = ends[np.searchsorted(ends, np.arange(1, n_pieces) * n // n_pieces)]
-    return [*np.unique(cuts[cuts < n]).tolist(), n]
+    n_pieces = PIECES_OF_THREAD * n_threads
+    at_cuts = symbols[order[np.arange(1, n_pieces) * n // n_pieces]]
+    ends = {bisect_right(order, symbol, key=symbols.__getitem__) for symbol in at_cuts}
+    return sorted(ends | {n})
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -147,7 +147,7 @@ def nodes_of_leaves(
     """
     before, after = np.array(open_before, np.int32), np.array(open_after, np.int32)
     room = NodeRoom(leaves, n_documents, min_df, before, after)
-    return room.joined(list(map_in_threads(room.fill, room.pieces, n_threads)))
+    return room.joined(list(map_in_threads(room.fill, room.pieces, n_threads)), n_threads)
 
 
 class NodeRoom:
@@ -181,21 +181,26 @@ class NodeRoom:
             self.nodes[first:], self.places[first:], self.bounds[2 * first + piece :], self.events[2 * begin :],
         )  # fmt: skip
 
-    def joined(self, counts: Sequence[int]) -> NodeTable:
+    def joined(self, counts: Sequence[int], n_threads: int) -> NodeTable:
         """The nodes of all pieces without gaps; ``counts`` is what :meth:`fill` returned for each piece."""
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0
+        moves = []
         for (piece, begin, _), n in zip(self.pieces, counts, strict=True):
             first = begin * self.per_leaf
             bounds_of_piece = bounds[2 * first + piece :][: 2 * n + 1]
             n_of_piece = int(bounds_of_piece[-1])
             nodes[first : first + n, 0] += n_nodes
             bounds_of_piece += n_events
-            move_left(nodes.reshape(-1), 3 * n_nodes, 3 * first, 3 * n)
-            move_left(places, n_nodes, first, n)
-            move_left(bounds, 2 * n_nodes, 2 * first + piece, 2 * n + 1)
-            move_left(events, n_events, 2 * begin, n_of_piece)
+            moves.append((
+                (3 * n_nodes, 3 * first, 3 * n),
+                (n_nodes, first, n),
+                (2 * n_nodes, 2 * first + piece, 2 * n + 1),
+                (n_events, 2 * begin, n_of_piece),
+            ))  # fmt: skip
             n_nodes, n_events = n_nodes + n, n_events + n_of_piece
+        arrays = nodes.reshape(-1), places, bounds, events
+        in_threads([partial(move_left, *given) for given in zip(arrays, zip(*moves, strict=True))], n_threads)
         # What is not used goes back to the system.
         nodes.resize((n_nodes, 3), refcheck=False)
         places.resize(n_nodes, refcheck=False)
@@ -205,7 +210,8 @@ class NodeRoom:
         return NodeTable(nodes, places, level, shortest, bounds, events)
 
 
-def move_left(array: np.ndarray, to: int, begin: int, n: int) -> None:
-    """Move ``n`` entries of a one-dimensional array from ``begin`` to ``to``; the two ranges may overlap."""
-    if to < begin:
-        array[to : to + n] = array[begin : begin + n]
+def move_left(array: np.ndarray, moves: Iterable[tuple[int, int, int]]) -> None:
+    """Move entries of a one-dimensional array: each time ``to``, ``begin`` and how many; the ranges may overlap."""
+    for to, begin, n in moves:
+        if to < begin:
+            array[to : to + n] = array[begin : begin + n]
