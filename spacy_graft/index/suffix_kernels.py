@@ -442,8 +442,10 @@ def prefix_frequencies(
                             seen[p, documents[e]] = True
 
 
-#: Columns of the neighbours of :func:`compare`.
-SHARED, RUN, TO_BREAK = 0, 1, 2
+#: Columns of the neighbours of :func:`compare`, and one more for the position of the suffix itself.
+SHARED, RUN, TO_BREAK, PLACE = 0, 1, 2, 3
+#: Suffixes whose neighbours are read together.
+AT_A_TIME = 256
 
 
 @njit
@@ -551,12 +553,20 @@ def fill_leaves(order, positions, neighbours, bounds, documents, suffixes, lcp, 
     lengths : int32 (leaves, or 0)
         Becomes the symbols to the next break; they are left out if there is no room.
     """
+    # What is far apart in memory is read some at a time, before anything depends on it, so that it is waited for once.
+    near = np.empty((AT_A_TIME, 4), suffixes.dtype)
     leaf = 0
-    for number in order:
-        prefix, run = neighbours[number, SHARED], neighbours[number, RUN]
-        for e in range(bounds[run], bounds[run + 1]):
-            suffixes[leaf], lcp[leaf], document_of[leaf] = position_of(positions, number), prefix, documents[e]
-            prefix = neighbours[number, TO_BREAK]
-            if leaf < lengths.shape[0]:
-                lengths[leaf] = prefix
-            leaf += 1
+    for first in range(0, order.shape[0], AT_A_TIME):
+        n = min(AT_A_TIME, order.shape[0] - first)
+        for k in range(n):
+            number = order[first + k]
+            near[k, SHARED], near[k, RUN] = neighbours[number, SHARED], neighbours[number, RUN]
+            near[k, TO_BREAK], near[k, PLACE] = neighbours[number, TO_BREAK], position_of(positions, number)
+        for k in range(n):
+            prefix, run = near[k, SHARED], near[k, RUN]
+            for e in range(bounds[run], bounds[run + 1]):
+                suffixes[leaf], lcp[leaf], document_of[leaf] = near[k, PLACE], prefix, documents[e]
+                prefix = near[k, TO_BREAK]
+                if leaf < lengths.shape[0]:
+                    lengths[leaf] = prefix
+                leaf += 1
