@@ -31,6 +31,11 @@ def pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="spacy-graft")
 
 
+if hasattr(os, "register_at_fork"):
+    # A process that is forked has the pools, and none of their threads.
+    os.register_at_fork(after_in_child=pool.cache_clear)
+
+
 def n_cores() -> int:
     """Cores that this process may use; at most ``NUMBA_NUM_THREADS``, which bounds the threads of compiled code."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -20,6 +20,7 @@ from spacy_graft.extract.combinations import Combinations
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.network import Network, NetworkPenalty
 from spacy_graft.graft.objective import document_weights
+from spacy_graft.graft.parts import IndexedPart
 from spacy_graft.graft.settings import NETWORK_KINDS, PENALTY_WEIGHTS, UNLINKED, Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.graphs.graph import FeatureGraph
@@ -458,6 +459,14 @@ def test_the_square_of_an_item_that_comes_twice_is_a_feature():
     )
     fit = assert_certified(data, Grafting(l1=0.05, tol=1e-8), products(items, 2, 0.5))
     assert any(len(terms) == 2 for terms in fit.solution().terms)
+
+
+def test_largest_values_are_known_to_the_certificate():
+    """What rounding can change is in proportion to them."""
+    values, documents = np.array([1e6, -3e6, 0.5]), np.array([0, 1, 2], np.int32)
+    index = ItemIndex(np.arange(2, dtype=np.uint64), np.array([0, 2, 3]), documents, values, 3)
+    part = IndexedPart("items", index, np.full((2, 1), 0.5, np.float32), np.ones(2, np.bool_))
+    assert part.largest_inverse_weight == 1.5e6
 
 
 # Feasible points

@@ -18,6 +18,7 @@ from conftest import CONFIG, PATH, Record, make_examples, make_nlp, make_records
 from spacy_graft import files
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.path import PathFit
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.checkpoints import Checkpoints
@@ -135,6 +136,23 @@ def test_fits_of_other_documents_or_settings_have_checkpoints_of_their_own(
         trained(tmp_path, records, **config)
         assert len(steps) == N_STEPS
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_fits_on_the_way_to_other_points_have_checkpoints_of_their_own(
+    tmp_path: Path, train_records: list[Record]
+) -> None:
+    """What one passes by is where another ends."""
+
+    def way_to(points: int, folder: Path | None) -> dict[str, Any]:
+        training = trained(folder, train_records, n_steps=0).training
+        assert training is not None
+        training.add_examples([])
+        return training.path_to(Report(points=points, l1=0.05, l1_max=1.0)).report.to_dict()
+
+    for points in (5, 3, 5):
+        found, expected = way_to(points, tmp_path), way_to(points, None)
+        assert found["converged"]
+        assert {**found, "seconds": {}} == {**expected, "seconds": {}}
 
 
 def test_a_damaged_checkpoint_is_refused_and_can_be_deleted(

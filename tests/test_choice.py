@@ -114,6 +114,24 @@ def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> Non
     assert scores[concluded]["cats_score"] == scores[concluded - 1]["cats_score"]
 
 
+def test_documents_that_come_after_the_last_step_extend_the_model(noisy: list[Record]) -> None:
+    """Those that were held out are trained on by now, so that they cannot choose again, and count once."""
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    trained(nlp, train[:80], dev)
+    report = component_of(nlp).report
+    assert report is not None
+    for _ in range(3):
+        nlp.update(train[80:])
+        assert "cats_choice" not in nlp.evaluate(dev)
+    extended = component_of(nlp).report
+    assert extended is not None
+    assert (report.n_documents, extended.n_documents) == (80 + len(dev), len(train) + len(dev))
+    for name in ("points", "refit", "temperature", "n_held_out"):
+        assert getattr(extended, name) == getattr(report, name)
+    assert training_of(nlp).concluded
+
+
 def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     nlp = make_nlp(learner=AUTO)
     train, dev = split(nlp, noisy)

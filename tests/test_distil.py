@@ -22,6 +22,7 @@ from conftest import PATH, WORDS, Record, make_records, write_jsonl
 from spacy_graft.digests import digest_of
 from spacy_graft.metrics import clopper_pearson, document_losses
 from spacy_graft.pipeline.components import graft_component
+from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.targets import Targets
 from spacy_graft.solve.losses import SoftmaxLoss
 from spacy_graft.teachers.distil import Pool, margins
@@ -152,6 +153,15 @@ def test_texts_are_held_out_and_labelled_ones_left_out(taught: tuple[Language, D
     # In another order the same texts are held out.
     back = Pool.of(TEXTS[::-1], [])
     assert {*texts[::-1][back.held_out]} == {*texts[Pool.of(TEXTS, []).held_out]}
+
+
+def test_labelled_texts_may_be_unread(taught: tuple[Language, DistilReport], tmp_path: Path) -> None:
+    """They are known by their texts all the same."""
+    write_jsonl(tmp_path / "gold.jsonl", GOLD)
+    nlp = untrained()
+    labelled = JsonlCorpus(tmp_path / "gold.jsonl", lazy=True)(nlp)
+    report = spacy_graft.distil(nlp, labelled, TEXTS, right, n_to_label=7)
+    assert (report.n_taught, report.fidelity) == (taught[1].n_taught, taught[1].fidelity)
 
 
 def test_fidelity_is_that_of_the_student(taught: tuple[Language, DistilReport]) -> None:

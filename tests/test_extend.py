@@ -80,6 +80,16 @@ def test_an_extended_model_is_that_of_all_documents(
     np.testing.assert_array_equal(*(probabilities(p, texts_of(train_records)) for p in (nlp, whole)))
 
 
+def test_an_extended_model_knows_of_documents_that_were_held_out(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner=PATH, keep_corpus=True)
+    report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:80]))
+    assert report.n_held_out == 20
+    nlp.update(make_examples(nlp, train_records[80:]))
+    extended = component_of(nlp).report
+    assert extended is not None
+    assert (extended.n_documents, extended.n_held_out) == (len(train_records), 20)
+
+
 def finished(component: TextCatGraft, points: int) -> bool:
     report = component.report
     assert report is not None

@@ -17,6 +17,8 @@ from spacy.training import Example
 import spacy_graft
 from conftest import make_example, make_nlp
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.checks.corpus import is_usable
+from spacy_graft.checks.evaluation import calibration_metrics
 from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
 from spacy_graft.graft import memory
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
@@ -26,6 +28,8 @@ from spacy_graft.model import weights as sparse_weights
 from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline import labelled, scorer, targets, textcat
 from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.pipeline.dataset import decisions_about
+from spacy_graft.pipeline.dataset_scores import dataset_scores
 from spacy_graft.pipeline.reader import JsonlCorpus
 from strategies import training_data
 
@@ -167,6 +171,25 @@ def test_every_step_of_a_path_can_be_gone_on_from(in_batches):
     assert resumed.finished
 
 
+def test_a_refit_is_computed_once(in_batches, monkeypatch):
+    texts, labels = corpus()
+    calls = []
+    refitted = BatchedPath._refitted
+
+    def noted(fit: BatchedPath, strength: float | None) -> Solution:
+        calls.append((fit.report.points, strength))
+        return refitted(fit, strength)
+
+    monkeypatch.setattr(BatchedPath, "_refitted", noted)
+    fit = start(GraftingPath(steps=3, l1_min_ratio=0.1), data_of(texts, labels))
+    for _ in range(2):
+        fit.step()
+        first = fit.solution()
+        assert fit.tried(fit.refit) is first
+        fit.tried(8.0)
+    assert calls == [(1, fit.refit), (1, 8.0), (2, fit.refit), (2, 8.0)]
+
+
 def test_labels_that_are_never_or_always_there(in_batches):
     texts, labels = corpus()
     targets = np.zeros((len(texts), 20))
@@ -283,6 +306,26 @@ def test_labels_of_complete_documents_are_zero_where_they_are_not_mentioned():
         spacy_graft.fit(nlp, examples_of(nlp, complete))
         models.append(nlp("ship grain wheat").cats)
     assert models[0] == models[1]
+
+
+def test_complete_documents_without_a_label_count_as_all_others():
+    found = []
+    for complete in (False, True):
+        nlp = multilabel_nlp()
+        component = nlp.get_pipe("textcat_graft_multilabel")
+        component.cfg["labels"] = all_labels(20)
+        examples = examples_of(nlp, complete)
+        examples[0].reference.cats = {} if complete else dict.fromkeys(all_labels(20), 0.0)
+        spacy_graft.fit(nlp, examples)
+        assert len(component.held_out(examples).corpus) == len(examples)
+        scored = [Example(nlp(example.text), example.reference) for example in examples]
+        figures = calibration_metrics(component.labels, scored, exclusive=False)
+        scores = dataset_scores(component, scored)
+        n_decisions = sum(1 for example in scored for _ in decisions_about(component, example))
+        usable = sum(is_usable(example.reference, exclusive=False) for example in examples)
+        found.append((figures, scores.log_loss, scores.n_documents, n_decisions, usable))
+    assert found[0] == found[1]
+    assert found[0][-1] == len(examples)
 
 
 @pytest.mark.parametrize(

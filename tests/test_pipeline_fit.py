@@ -190,6 +190,25 @@ def test_dev_without_examples(nlp: Language, examples: list[Example]) -> None:
         spacy_graft.fit(nlp, examples, dev=[])
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing to score the component by")
+@pytest.mark.filterwarnings("ignore:.*held-out documents has a label")
+def test_dev_that_cannot_be_scored(train_records: list[Record]) -> None:
+    """A path needs no score, and no labels: then its last point is taken."""
+    one = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+    for scorer, known in ((None, True), ({"@scorers": "spacy_graft.textcat_scorer.v1"}, False)):
+        for learner in (PATH, one):
+            nlp = make_nlp(learner=learner, scorer=scorer)
+            dev = make_examples(nlp, train_records[40:])
+            if not known:
+                dev = [Example(example.predicted, nlp.make_doc(example.text)) for example in dev]
+            if learner is one:
+                with pytest.raises(ValueError, match="no cats_score on dev to choose a step by"):
+                    spacy_graft.fit(nlp, make_examples(nlp, train_records[:40]), dev=dev)
+            else:
+                report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:40]), dev=dev)
+                assert (report.log_loss is None, report.n_held_out > 0) == (True, known)
+
+
 def test_training_is_let_go(nlp: Language, examples: list[Example]) -> None:
     spacy_graft.fit(nlp, examples[:30])
     assert component_of(nlp).training is None

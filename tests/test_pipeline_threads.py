@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from spacy.training import Example
 
 from conftest import PATH, make_examples, make_nlp, make_records
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.threads import in_threads
 
 TEXTS = ["the soup of the day and a violin", "extra time with salt", "", "a choir of boys saw the referee"]
 FEATURES = {
@@ -153,3 +157,16 @@ def test_threads_that_come_first_at_the_same_time() -> None:
     for _ in range(5):
         cold = component_of(make_nlp(features=FEATURES, learner=LEARNER)).from_bytes(data)
         assert while_others_ask(cold, lambda: None) <= valid
+
+
+def numbers_from_threads(n: int) -> list[int]:
+    return in_threads([partial(int, text) for text in map(str, range(n))], 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """It has a copy of all that this one has, except its threads."""
+    assert numbers_from_threads(3) == [0, 1, 2]
+    with multiprocessing.get_context("fork").Pool(1) as processes:
+        assert processes.apply_async(numbers_from_threads, (4,)).get(timeout=60) == [0, 1, 2, 3]

@@ -23,6 +23,7 @@ from conftest import PATH, make_example, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftRanker, GraftTextClassifier
 from spacy_graft.graft.constraints import Constraints
 from spacy_graft.graft.data import TrainingData
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Stability
 from spacy_graft.graft.stability import HalfSamples, Strata, false_selections
 from spacy_graft.graft.start import final_solution, start
@@ -433,6 +434,22 @@ def test_folds_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     report = spacy_graft.fit(nlp, make_examples(nlp, make_records(60)))
     assert calls == [60] * 6
     assert report.stability is not None
+
+
+def test_features_are_selected_once_where_the_last_path_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has more documents than those of folds, and may come to the most features at an earlier point."""
+    calls = []
+    own = HalfSamples.selected
+    monkeypatch.setattr(HalfSamples, "selected", lambda self, half: calls.append(len(half)) or own(self, half))
+    nlp = make_nlp(learner={**PATH, "max_features": 6, **SAMPLED})
+    examples = make_examples(nlp, make_records(60))
+    component_of(nlp).initialize(lambda: examples)
+    with progress_bar("textcat_graft") as progress:
+        fitting.train_like(component_of(nlp), examples, {}, progress, Report(points=PATH["steps"], refit=2.0))
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.points < PATH["steps"]
+    assert calls == [60] * 6
 
 
 def test_texts_are_saved_with_the_figures(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Literal
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..extract.unread import document_text
 from ..messages import listed
-from ..pipeline.targets import ID_KEY, SUM_TOLERANCE
+from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, is_annotated
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -176,7 +177,7 @@ class SplitReader:
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)
-        text = doc.text.strip()
+        text = document_text(doc).strip()
         if not text:
             report.without_text.append(name)
         if not has_labels(doc, report.exclusive):
@@ -210,7 +211,7 @@ def positive_labels(doc: Doc) -> frozenset[str]:
 
 def has_labels(doc: Doc, exclusive: bool) -> bool:
     """Return whether a document is annotated; with exclusive labels, one of the values must not be 0."""
-    return any(doc.cats.values()) if exclusive else bool(doc.cats)
+    return any(doc.cats.values()) if exclusive else is_annotated(doc)
 
 
 def is_usable(doc: Doc, exclusive: bool) -> bool:

@@ -10,8 +10,10 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
+from ..extract.unread import document_text
 from ..messages import listed
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
+from ..pipeline.targets import is_complete
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
@@ -32,9 +34,9 @@ def metric_arrays(labels: tuple[str, ...], examples: list[Example], exclusive: b
 
     With exclusive labels, the targets of a document without a label are unknown.
     """
-    gold = [example.reference.cats for example in examples]
-    targets = np.array([[cats.get(label) or 0.0 for label in labels] for cats in gold])
-    known = np.array([[label in cats for label in labels] for cats in gold])
+    gold = [example.reference for example in examples]
+    targets = np.array([[doc.cats.get(label) or 0.0 for label in labels] for doc in gold])
+    known = np.array([[is_complete(doc) or label in doc.cats for label in labels] for doc in gold])
     if exclusive:
         known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape)
     return np.array([[example.predicted.cats[label] for label in labels] for example in examples]), targets, known
@@ -77,7 +79,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
             f"None of the {len(examples)} documents has a label of the component {component.name!r}. Its labels: "
             f"{listed(component.labels)}; those of the documents: {listed(found)}."
         )
-    predicted = nlp.pipe(example.reference.text for example in examples)
+    predicted = nlp.pipe(document_text(example.reference) for example in examples)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
     scores = component.score(scored)
     report = component.report

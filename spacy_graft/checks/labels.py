@@ -11,6 +11,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
+from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..model.sparse_linear import SparseLinear
@@ -178,6 +179,6 @@ def label_issue(component: TextCatGraft, example: Example, name: str, row: np.nd
         predicted = [component.labels[int(row.argmax())]]
     else:
         predicted = [label for label, value in zip(component.labels, row, strict=True) if value >= 0.5]
-    text = one_line(example.reference.text[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
+    text = one_line(document_text(example.reference)[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
     labels = sorted(positive_labels(example.reference))
     return LabelIssue(name, labels, predicted, round(loss, 4), text)

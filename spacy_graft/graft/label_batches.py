@@ -264,6 +264,8 @@ class BatchedPath(PointFit):
         super().__init__(learner, Report(n_documents=data.n_documents))
         self.batches = LabelBatches(data)
         self._kept: list[Kept] = []
+        #: The last refit of the present point, and its strength.
+        self._last_refit: tuple[float | None, Solution] | None = None
         for first, of_batch in self.batches:
             self._kept.append(self._noted(first, Rounds(of_batch, learner)))
         report = self.report
@@ -285,12 +287,17 @@ class BatchedPath(PointFit):
             if self.learner.max_features is not None and len(places) > self.learner.max_features:
                 self.report.finished = True
                 return
-        self._kept = reached
+        self._kept, self._last_refit = reached, None
         self.report = self.report.copy()
         self.report.l1, self.report.points, self.report.finished = l1, number, number == self.learner.steps
         self._join(reached)
 
     def refitted(self, strength: float | None) -> Solution:
+        if self._last_refit is None or self._last_refit[0] != strength:
+            self._last_refit = strength, self._refitted(strength)
+        return self._last_refit[1]
+
+    def _refitted(self, strength: float | None) -> Solution:
         models = [kept.model for kept in self._kept]
         if strength is None:
             return self.batches.solution(models, self._mean_scale)
@@ -321,7 +328,7 @@ class BatchedPath(PointFit):
             From :meth:`to_dict`.
         """
         self.report = Report(**{**saved["report"], "seconds": self.report.seconds})
-        self._kept = [Kept.from_dict(of_batch) for of_batch in saved["batches"]]
+        self._kept, self._last_refit = [Kept.from_dict(of_batch) for of_batch in saved["batches"]], None
 
     @property
     def _mean_scale(self) -> float:

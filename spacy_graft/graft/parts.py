@@ -110,7 +110,8 @@ class IndexedPart:
         self.min_df = min_df
         self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
-        self.largest_inverse_weight = float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
+        largest = float(np.abs(index.values).max(initial=1.0)) if isinstance(index, ItemIndex) else 1.0
+        self.largest_inverse_weight = largest * (float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0)
         self.n_columns = int(distinct.sum())
         self.row_of_node = empty(len(distinct), np.int32)
         self.row_of_node[:] = EQUAL

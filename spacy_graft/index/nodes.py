@@ -200,7 +200,8 @@ class NodeRoom:
             ))  # fmt: skip
             n_nodes, n_events = n_nodes + n, n_events + n_of_piece
         arrays = nodes.reshape(-1), places, bounds, events
-        in_threads([partial(move_left, *given) for given in zip(arrays, zip(*moves, strict=True))], n_threads)
+        of_arrays = zip(arrays, zip(*moves, strict=True), strict=True)
+        in_threads([partial(move_left, *given) for given in of_arrays], n_threads)
         # What is not used goes back to the system.
         nodes.resize((n_nodes, 3), refcheck=False)
         places.resize(n_nodes, refcheck=False)

@@ -15,6 +15,7 @@ from .. import __version__
 from ..digests import digest_of
 from ..files import reason_of, writing
 from ..graft.data import TrainingData
+from ..graft.report import Report
 from ..index.places import InMemory
 from ..model.table import unpack_message
 
@@ -45,16 +46,19 @@ class Checkpoints:
     broken: bool = False
 
     @classmethod
-    def of_fit(cls, component: str, folder: Path, learner: Any, data: TrainingData, passing: bool) -> Checkpoints:
+    def of_fit(
+        cls, component: str, folder: Path, learner: Any, data: TrainingData, towards: Report | None = None
+    ) -> Checkpoints:
         """The checkpoints of a fit, in a folder inside of ``folder`` that is named by all that the result depends on.
 
-        So fits of other documents, settings or versions never meet, and the same command finds its own. A fit that goes
-        past its points (``passing``) does not meet one that stops at them.
+        So fits of other documents, settings or versions never meet, and the same command finds its own. A fit that
+        passes by points on its way to that of a report (``towards``) only meets others that go to the same one.
         """
         from .._numba import digest_at_start  # loads the compiler
 
+        destination = None if towards is None else (towards.points, towards.l1_ratio)
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
-        digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data), passing])
+        digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data), destination])
         return cls(component, folder / digest[:32])
 
     def load(self, step: int) -> Any:

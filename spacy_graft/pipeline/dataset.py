@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
+from .targets import is_complete
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Errors that are shown, the most confident ones.
@@ -116,9 +117,9 @@ def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decis
 
 def independent_decisions(component: TextCatGraftMultilabel, example: Example) -> Iterator[Decision]:
     """The labels that are predicted or annotated."""
-    doc, cats, thresholds = example.predicted, example.reference.cats, component.thresholds
+    doc, gold, thresholds = example.predicted, example.reference, component.thresholds
     for label, p in zip(component.labels, component.predict([doc])[0].tolist(), strict=True):
-        said, annotated = p >= thresholds[label], cats.get(label)
+        said, annotated = p >= thresholds[label], gold.cats.get(label, 0.0 if is_complete(gold) else None)
         if not (said or annotated):
             continue
         explanation = component.explain(doc, label)[label]

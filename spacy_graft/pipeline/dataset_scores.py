@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from ..metrics import clopper_pearson, document_losses, mask
 from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
+from .targets import is_annotated
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Bootstrap samples of the documents, and the probability of all intervals.
@@ -88,7 +89,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     ValueError
         If no example has a known label, or an annotation is invalid.
     """
-    annotated_examples = [example for example in examples if example.reference.cats]
+    annotated_examples = [example for example in examples if is_annotated(example.reference)]
     if not annotated_examples:
         raise ValueError(f"[{component.name}] None of the {len(examples)} documents has a label: there are no scores.")
     documents = read_documents(component, annotated_examples)

@@ -222,25 +222,32 @@ def progress_text(report: Report) -> str:
 def train_with_dev(
     component: TextCatGraft, train: list[Example], dev: list[Example], options: dict[str, Any], progress: Progress
 ) -> None:
-    """Train to the end. A path chooses its model on dev; otherwise the step with the highest score is taken."""
+    """Train to the end. A path chooses its model on dev; of other learners the step with the highest score is taken."""
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
     best_score = -1.0
     for model in training_steps(component, train, options, progress, final=True):
         component.set_snapshot(*model)
-        score = dev_score(component, dev)
+        scores = scores_on(component, dev)
+        if isinstance(component.learner, GraftingPath):
+            continue  # being scored, it has judged its point
+        if "cats_score" not in scores:
+            raise ValueError(
+                f"[{component.name}] There is no cats_score on dev to choose a step by: the component has no scorer of "
+                f"labels, or none of the {len(dev)} dev documents is annotated."
+            )
         assert component.training is not None
-        if score > best_score or component.training.is_stable:
-            best_score, best = score, Model(model.snapshot, model.report.copy())
+        if scores["cats_score"] > best_score or component.training.is_stable:
+            best_score, best = scores["cats_score"], Model(model.snapshot, model.report.copy())
     if not isinstance(component.learner, GraftingPath):
         component.set_snapshot(*best)
 
 
-def dev_score(component: TextCatGraft, dev: list[Example]) -> float:
-    """The ``cats_score`` on dev."""
+def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:
+    """The scores of the component as it is; empty if nothing can be scored."""
     docs = [example.predicted for example in dev]
     component.set_annotations(docs, component.predict(docs))
-    return float(component.score(dev)["cats_score"])
+    return component.score(dev)
 
 
 def train_with_folds(
@@ -265,7 +272,8 @@ def train_like(
     path = training_steps(component, examples, options, progress, "all documents: ", like, final=True, also=also)
     for model in path:
         last = model
-        if chosen is not None and model.report.points >= chosen.points:
+        # A path that has ended before looks for unstable features in its next step, and here they are looked for below.
+        if chosen is not None and (model.report.finished or model.report.points >= chosen.points):
             break
     training = component.training
     assert training is not None

@@ -35,6 +35,11 @@ def is_complete(doc: Doc) -> bool:
     return doc.user_data.get(COMPLETE_KEY) is True
 
 
+def is_annotated(doc: Doc) -> bool:
+    """Whether something is known of the labels of a document."""
+    return bool(doc.cats) or is_complete(doc)
+
+
 def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:

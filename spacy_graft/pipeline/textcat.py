@@ -42,7 +42,7 @@ from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
-from .targets import TargetReader, read_labels
+from .targets import TargetReader, is_annotated, is_complete, read_labels
 from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
 
 if TYPE_CHECKING:
@@ -672,7 +672,7 @@ class TextCatGraft(TrainablePipe):
                 f"the component: {listed(self.labels)}.",
                 stacklevel=2,
             )
-        if not any(example.reference.cats for example in examples):
+        if not any(is_annotated(example.reference) for example in examples):
             warnings.warn(UNLABELLED.format(name=self.name, n=len(examples)), stacklevel=2)
             return {}
         scores = self._scores(examples, kwargs)
@@ -725,7 +725,7 @@ class TextCatGraft(TrainablePipe):
         return {**chosen.scores, **choice.scores()}
 
     def held_out(self, examples: list[Example]) -> HeldOut:
-        """The documents of examples with a label that the component has."""
+        """The documents of examples of which a label of the component is known."""
         reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
         corpus = ExtractedCorpus(self.blocks, reader)
         judging = [self._can_judge(example) for example in examples]
@@ -733,13 +733,13 @@ class TextCatGraft(TrainablePipe):
         return HeldOut(corpus, self.vocab.strings, examples, judging, bool(self.constraints.locks))
 
     def _can_judge(self, example: Example) -> bool:
-        """Whether an example has labels of this component; if labels are exclusive, one of them must be right.
+        """Whether labels of this component are known of an example; if they are exclusive, one of them must be right.
 
         Labels that only held-out documents have are not known to the component, and count for nothing.
         """
         cats, labels = example.reference.cats, set(self.labels)
         if not self.exclusive:
-            return not labels.isdisjoint(cats)
+            return is_complete(example.reference) or not labels.isdisjoint(cats)
         right = {label for label, value in cats.items() if value}
         return bool(right) and right <= labels
 

@@ -28,7 +28,7 @@ from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, JudgedPoint, Scorer
+from .choice import Choice, HeldOut, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .progress import progress_bar
 from .reader import JsonlCorpus
@@ -217,6 +217,7 @@ class Training:
 
         When held-out documents have judged a path (:meth:`judge`) and it has ended, or they are not predicted better
         any more, the last step is to the chosen model: under ``retrain``, to that of all documents, theirs included.
+        These cannot judge after that: more documents only extend the model, and do not begin another choice.
 
         Returns
         -------
@@ -229,6 +230,8 @@ class Training:
             If the fit has finished without a feature, with the reason and what to change.
         """
         if self._must_start():
+            if self.concluded and self.reports[-1].n_held_out:
+                return self._extended(self.reports[-1])
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
                 self.left_out, self.strengths = (), self._first_strengths()
@@ -290,10 +293,20 @@ class Training:
         assert chosen.snapshot is not None
         model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
-            model = self._retrained(chosen)
+            assert self.held_out is not None
+            self.corpus = self.corpus.followed_by(self.held_out.corpus)
+            model = self._retrained(chosen.report, len(self.held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
+        return self._concluded(model)
+
+    def _extended(self, chosen: Report) -> Model:
+        """The model of all documents at the point that was chosen before some of them came."""
+        return self._concluded(self._retrained(chosen, chosen.n_held_out))
+
+    def _concluded(self, model: Model) -> Model:
+        """A model after which nothing changes, as long as there are no more documents."""
         model.report.finished = self.concluded = True
         self.reports.append(model.report)
         return model
@@ -355,13 +368,11 @@ class Training:
         fit.refit = report.refit
         return fit
 
-    def _retrained(self, chosen: JudgedPoint) -> Model:
+    def _retrained(self, chosen: Report, n_held_out: int) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
-        assert self.held_out is not None
-        self.corpus = self.corpus.followed_by(self.held_out.corpus)
-        self.path_to(chosen.report)
+        self.path_to(chosen)
         self._n_at_last_step = self._n_fitted
-        return self.refitted(chosen.report, len(self.held_out.corpus))
+        return self.refitted(chosen, n_held_out)
 
     def path_to(self, like: Report) -> PointFit:
         """A new fit, of the present documents, network strength and blocks, at the point of a report.
@@ -369,7 +380,7 @@ class Training:
         Nobody sees the points before it, so they are passed by.
         """
         self.fit = None  # frees its memory before the next fit allocates
-        fit = self.fit = cast("PointFit", self._begun_fit(passing=True))
+        fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
         while not fit.finished and fit.report.points < like.points:
             self._do(fit, partial(fit.arrive, like) if fit.report.points == like.points - 1 else fit.pass_by)
         return fit
@@ -405,8 +416,8 @@ class Training:
             self._step(fit)
         return fit
 
-    def _begun_fit(self, passing: bool = False) -> Fit:
-        """A fit with all documents, before its first step; of those that pass by points, checkpoints are others."""
+    def _begun_fit(self, towards: Report | None = None) -> Fit:
+        """A fit with all documents, before its first step; on the way to the point of a report, if one is given."""
         data = self._training_data().without(self.left_out)
         learner = self.learner
         if self.strengths:
@@ -419,7 +430,7 @@ class Training:
             data = replace(data, vectors=self._vectors_of(self.vectors))
         if self.checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data, passing)
+            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data, towards)
         if getattr(learner, "constraints", None) is not None:
             data = replace(data, names=self.names)
         trim_heap()
@@ -523,7 +534,7 @@ class ResumedTraining(Training):
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
             return Model(self.named(self._final_solution(fit)), fit.report)
-        model = self.refitted(self._report)
+        model = self.refitted(self._report, self._report.n_held_out)
         self.reports[-1] = model.report
         return model
 

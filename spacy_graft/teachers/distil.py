@@ -15,6 +15,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from .. import metrics
+from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT
 from ..model.sparse_linear import snapshot_of
@@ -192,7 +193,7 @@ def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, lis
         )
     reader = TargetReader(component.name, component.labels, component.exclusive)
     targets = Targets.of([reader.read(example.reference) for example in labelled], len(component.labels))
-    return Gold([example.reference.text for example in labelled], targets, fold_of, len(splits)), splits
+    return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits
 
 
 def as_teacher(teacher: AnyTeacher, labels: Labels) -> Teacher:
