@@ -1,4 +1,4 @@
-"""Models over named items with values in [0, 1] and their combinations: what the classifier and the ranker share."""
+"""Models over named items and their combinations: what the classifier and the ranker share."""
 
 from __future__ import annotations
 

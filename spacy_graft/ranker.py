@@ -202,8 +202,9 @@ class GraftRanker(BaseEstimator, SealedEstimator):
         Parameters
         ----------
         X : sparse or dense matrix, or iterable
-            Values of the items, in [0, 1]: (n_candidates, n_items). Or for each candidate a collection of names, whose
-            values are 1, or a mapping of names to values. With ``blocks``, a text or a Doc for each candidate.
+            Values of the items: (n_candidates, n_items). Or for each candidate a collection of names, whose values are
+            1, or a mapping of names to values. With combinations, values are in [0, 1]. With ``blocks``, a text or a
+            Doc for each candidate.
         y : iterable of float
             For each candidate, whether it is the correct one of its group: 1 or True, else 0. Several correct
             candidates share the target; other numbers are their shares, in any unit.
@@ -223,7 +224,7 @@ class GraftRanker(BaseEstimator, SealedEstimator):
         ------
         ValueError
             If the numbers of candidates, targets and groups differ, a group has no correct candidate or several
-            weights, no group has two candidates, or a value is outside [0, 1].
+            weights, no group has two candidates, or a value is not finite, or with combinations outside [0, 1].
         """
         learner, space = self._checked_learner(), self._own_space()
         candidates = space.learn(X, names)

@@ -36,7 +36,7 @@ def give_report(nlp: Language, name: str = "textcat_graft", **values: Any) -> No
     component = nlp.get_pipe(name)
     assert isinstance(component, TextCatGraft)
     component.cfg["labels"] = ["a", "b"]
-    component.set_solution(empty_solution(2), Report(**values))
+    component.set_snapshot(component._named(empty_solution(2)), Report(**values))
 
 
 def test_columns_of_a_graft_component() -> None:

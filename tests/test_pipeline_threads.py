@@ -101,23 +101,24 @@ def while_others_ask(component: TextCatGraft, work: Callable[[], None]) -> set[A
 def test_models_are_replaced_as_a_whole() -> None:
     """Solutions of different features, weights and vocabularies in turn, as fast as they can be set."""
     nlp, examples = started()
-    component, solutions = component_of(nlp), []
+    component, models = component_of(nlp), []
     for _ in range(3):
         nlp.update(examples[:2])
         assert component.training is not None
         assert component.training.fit is not None
-        solutions.append((component.training.fit.solution(), component.training.fit.report.copy()))
+        solution = component.training.fit.solution()
+        models.append((component._named(solution), component.training.fit.report.copy()))
     component.training = None
     valid: set[Any] = set()
-    for solution, report in solutions:
-        component.set_solution(solution, report)
+    for snapshot, report in models:
+        component.set_snapshot(snapshot, report)
         valid |= all_answers(component)
         component.divide_scores(2.0)
         valid |= all_answers(component)
 
     def work() -> None:
         for turn in range(60):
-            component.set_solution(*solutions[turn % 3])
+            component.set_snapshot(*models[turn % 3])
             component.divide_scores(2.0)
 
     told = while_others_ask(component, work)

@@ -553,7 +553,7 @@ def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
         np.zeros(2),
         0.0,
     )
-    component.set_solution(solution, Report())
+    component.set_snapshot(component._named(solution), Report())
     cats = {"a": 0.0, "b": 1.0}
     texts = ["one two three", "one three", "three five", "four two"]
     examples = [spacy.training.Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text in texts]

@@ -63,7 +63,7 @@ class Bags:
     items : int32 (entries)
         Numbers of items, in the order of their first occurrence.
     values : float64 (entries, or none)
-        In [0, 1]; empty where all are 1.
+        Empty where all are 1. In [0, 1] if items are combined.
     vocabulary : Vocabulary, optional
         The document frequencies from which values of other documents are computed, if they are needed.
     """

@@ -52,7 +52,8 @@ class Refits:
     Labels that share a loss share their features: each gets weights for all of them. If lengths are normalised, that of
     a document is made of the selected features (:mod:`spacy_graft.extract.feature_lengths`). The model stays as it is,
     and must do so as long as refits are asked for. Each begins at its weights, so that it does not depend on others;
-    but trials begin at the least or the largest strength so far, whichever is nearer, with a third less to do.
+    but trials begin at the least or the largest strength so far, whichever is nearer, with a third less to do. The
+    refit of a strength that was tried is that of the trial.
 
     Memory: as of :class:`~spacy_graft.solve.active.Active` with all labels; and 8 bytes a pair twice, a document and
     label three times.

@@ -122,6 +122,7 @@ class Rounds:
         """One round for each degree on the way to a smaller L1 strength, without a search that would certify the model.
 
         A round takes several times as many violations as others, because none after it takes those that are left.
+        Objective and gap of the report are then those before the last of them entered.
         """
         self._forget_dual()
         for degree in range(1, self.state.space.degree + 1):

@@ -320,7 +320,8 @@ class GraftingPath(PenaltySettings):
         :data:`FIRST_REFIT`. None keeps the weights of the path.
     metric : str
         What chooses among the points: ``log_loss`` of held-out documents, or a score of the component's scorer, such
-        as ``cats_macro_f``; the larger is the better one.
+        as ``cats_macro_f``; the larger is the better one. The path ends by the log-loss in any case. Without dev
+        documents (``fit`` alone, classifiers) folds choose by the log-loss, and this is not looked at.
     parsimony : str or int
         Which point is chosen: ``best``; ``one_se``, the first whose log-loss is within one standard error of that of
         the best; or the best of those with no more than this number of features.

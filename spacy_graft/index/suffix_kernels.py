@@ -443,7 +443,7 @@ def prefix_frequencies(
 
 
 #: Columns of the neighbours of :func:`compare`, and one more for the position of the suffix itself.
-SHARED, RUN, TO_BREAK, PLACE = 0, 1, 2, 3
+SHARED, RUN, TO_BREAK, POSITION = 0, 1, 2, 3
 #: Suffixes whose neighbours are read together.
 AT_A_TIME = 256
 
@@ -561,11 +561,11 @@ def fill_leaves(order, positions, neighbours, bounds, documents, suffixes, lcp, 
         for k in range(n):
             number = order[first + k]
             near[k, SHARED], near[k, RUN] = neighbours[number, SHARED], neighbours[number, RUN]
-            near[k, TO_BREAK], near[k, PLACE] = neighbours[number, TO_BREAK], position_of(positions, number)
+            near[k, TO_BREAK], near[k, POSITION] = neighbours[number, TO_BREAK], position_of(positions, number)
         for k in range(n):
             prefix, run = near[k, SHARED], near[k, RUN]
             for e in range(bounds[run], bounds[run + 1]):
-                suffixes[leaf], lcp[leaf], document_of[leaf] = near[k, PLACE], prefix, documents[e]
+                suffixes[leaf], lcp[leaf], document_of[leaf] = near[k, POSITION], prefix, documents[e]
                 prefix = near[k, TO_BREAK]
                 if leaf < lengths.shape[0]:
                     lengths[leaf] = prefix

@@ -40,7 +40,6 @@ class LazyBatch:
     texts : sequence of str
     make_doc : callable
         Returns a document with tokens of the text with a given number.
-
     remember : callable
         Called with the batch when its symbols have been read, to keep it for the next time.
     """

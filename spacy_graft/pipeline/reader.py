@@ -42,7 +42,7 @@ class JsonlCorpus:
     For a string or a list, all other labels of the file are 0, and so are all labels of pipeline components that share
     a label with the file (so a dev file need not contain every label). Empty lines are skipped. The first use reads the
     whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids; with ``lazy``,
-    ``nlp.batch_size`` lines, and the symbols of documents that have been predicted.
+    ``nlp.batch_size`` lines, and the lines and symbols of documents that have been predicted.
 
     In a table, the cell of the labels is one label, none if it is empty, or a list or object as JSON. Documents of
     spaCy have their labels in ``doc.cats``, and id and weight in ``doc.user_data``, where they are kept. Of their

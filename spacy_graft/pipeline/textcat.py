@@ -580,20 +580,16 @@ class TextCatGraft(TrainablePipe):
             self.kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(model.report)
 
-    def set_solution(self, solution: Solution, report: Report) -> None:
-        """Set features, weights and report; during training, also update the history.
+    def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:
+        """Set the model and its report; during training, also update the history.
 
         Parameters
         ----------
-        solution : Solution
-            Features and weights of a fit, which are copied.
+        snapshot : Snapshot
+            Of this component; its notes are replaced.
         report : Report
             The report of the same step, which is copied.
         """
-        self.set_snapshot(self._named(solution), report)
-
-    def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:
-        """The same with features that have names: a snapshot of this component, but for its notes."""
         steps = self.history
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
@@ -822,14 +818,14 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         loss : float
-            In nats.
+            In nats; 0 of no examples.
         gradient : float64 (n_documents, n_labels)
         """
         reader = TargetReader(self.name, self.labels, self.exclusive)
         targets = [reader.read(example.reference) for example in examples]
-        values = np.array([target.values for target in targets])
-        weights = np.array([target.known * target.weight for target in targets])
-        loss = float((weights * self._log_losses(values, scores)).sum() / len(targets))
+        values = np.array([target.values for target in targets]).reshape(scores.shape)
+        weights = np.array([target.known * target.weight for target in targets]).reshape(scores.shape)
+        loss = float((weights * self._log_losses(values, scores)).sum() / max(len(targets), 1))
         return loss, weights * (scores - values)
 
     def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -837,8 +833,6 @@ class TextCatGraft(TrainablePipe):
         return -targets * clipped_log(probabilities)
 
     def _batch_loss(self, examples: list[Example]) -> float:
-        if not examples:
-            return 0.0
         return self.get_loss(examples, self.predict(example.predicted for example in examples))[0]
 
     def rehearse(self, examples: Examples, **kwargs: Any) -> dict[str, float]:

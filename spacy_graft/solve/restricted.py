@@ -64,7 +64,7 @@ class Restricted:
         Returns
         -------
         float
-            The violation that is left.
+            The violation that is left; before the last step, if there were as many as there may be.
         """
         value, p = self.loss.value_and_probabilities(scores)
         penalty = self.penalty.on(active.penalty_weights)
