@@ -199,9 +199,9 @@ class NodeRoom:
                 (n_events, 2 * begin, n_of_piece),
             ))  # fmt: skip
             n_nodes, n_events = n_nodes + n, n_events + n_of_piece
-        arrays = nodes.reshape(-1), places, bounds, events
+        arrays: tuple[np.ndarray, ...] = nodes.reshape(-1), places, bounds, events
         of_arrays = zip(arrays, zip(*moves, strict=True), strict=True)
-        in_threads([partial(move_left, *given) for given in of_arrays], n_threads)
+        in_threads([partial(move_left, array, of_array) for array, of_array in of_arrays], n_threads)
         # What is not used goes back to the system.
         nodes.resize((n_nodes, 3), refcheck=False)
         places.resize(n_nodes, refcheck=False)
