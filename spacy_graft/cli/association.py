@@ -51,7 +51,7 @@ class Units(StrEnum):
 
 def significance_command(
     context: typer.Context,
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled JSON lines.")],
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Labelled texts, as of train.")],
     of: Annotated[Units, typer.Option(help="What the n-grams are made of, in lower case.")] = Units.words,
     min_df: Annotated[int, typer.Option(min=1, help="Smallest number of documents of an n-gram.")] = 5,
     max_length: Annotated[int | None, typer.Option(min=1, help="Longest n-gram; by default any length.")] = None,

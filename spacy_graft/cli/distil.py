@@ -51,7 +51,7 @@ MOST_FEATURES = 5000
 
 def distil_command(
     context: typer.Context,
-    train: Annotated[Path, typer.Option(metavar="FILE", help="Labelled JSON lines.")],
+    train: Annotated[Path, typer.Option(metavar="FILE", help="Labelled texts, as of train.")],
     unlabelled: Annotated[str, typer.Option(metavar="FILE", help="JSON lines without labels.")],
     teacher: Annotated[
         str,

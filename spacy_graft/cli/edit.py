@@ -63,10 +63,10 @@ def edit_command(
     ] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(metavar="CORPUS", help="Labelled JSON lines of the documents that the model was trained on."),
+        typer.Option(metavar="CORPUS", help="Labelled texts, as of train: those that the model was trained on."),
     ] = None,
     dev: Annotated[
-        Path | None, typer.Option(metavar="CORPUS", help="Labelled JSON lines for scores before and after the edit.")
+        Path | None, typer.Option(metavar="CORPUS", help="Labelled texts, as of train, for scores before and after the edit.")
     ] = None,
     resolve: Annotated[
         bool,

@@ -52,13 +52,13 @@ def init_config_command(
         typer.Option("--syntax/--no-syntax", help="Whether to use parts of speech and dependency arcs as features."),
     ] = None,
     size: Annotated[
-        CorpusSize | None, typer.Option(help="Number of training documents: under 2,000, up to 100,000, or more.")
+        CorpusSize | None, typer.Option(help="Number of training documents: under 2,000, up to 100,000, or more. Decides how rare features may be.")
     ] = None,
     syntax_from: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Pipeline to take syntax from, a folder or a package.")
     ] = None,
-    train: Annotated[str | None, typer.Option(metavar="FILE", help="JSON lines to train on.")] = None,
-    dev: Annotated[str | None, typer.Option(metavar="FILE", help="JSON lines to select the model on.")] = None,
+    train: Annotated[str | None, typer.Option(metavar="FILE", help="Labelled texts to train on.")] = None,
+    dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labelled texts to select the model on.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a config for `python -m spacy train`.

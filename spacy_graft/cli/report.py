@@ -46,7 +46,7 @@ def report_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labelled JSON lines. For the page: features that decide, errors with their evidence, examples. For "
+            help="Labelled texts, as of train. For the page: features that decide, errors with their evidence, examples. For "
             "the card: scores with intervals.",
         ),
     ] = None,
@@ -64,9 +64,9 @@ def report_command(
 ) -> None:
     """Print the report of a model's training.
 
-    It has the L1 strength, numbers of features, the duality gap, and the time of each phase. Of a path whose points
-    were judged by held-out documents, it also has the best one and "one_se", the smallest within one standard error of
-    it: the model that training with parsimony = "one_se" takes.
+    It has the L1 strength, numbers of features, and the duality gap. Of a path whose points were judged by held-out
+    documents, it also has the best one and "one_se", the smallest within one standard error of it: the model that
+    training with parsimony = "one_se" takes.
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
