@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,27 @@ def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> No
     suit_loop(nlp, component)
     assert nlp.config["training"]["patience"] == 7
     assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("metric", "patience", "advice"),
+    [
+        ("log_loss", 5, "Set patience = 6."),
+        ("log_loss", 6, ""),
+        ("log_loss", 0, ""),
+        ("cats_macro_f", 8, "Set patience = 0, no limit."),
+        ("cats_macro_f", 0, ""),
+    ],
+)
+def test_a_loop_that_may_end_too_early_is_warned_of(
+    metric: str, patience: int, advice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=patience, max_steps=30)
+    component.learner = replace(component.learner, metric=metric)
+    suit_loop(nlp, component)
+    assert nlp.config["training"]["patience"] == patience
+    assert advice in caplog.text
+    assert bool(caplog.text) == bool(advice)
 
 
 def test_a_loop_of_other_components_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:

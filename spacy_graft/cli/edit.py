@@ -66,7 +66,8 @@ def edit_command(
         typer.Option(metavar="CORPUS", help="Labelled texts, as of train: those that the model was trained on."),
     ] = None,
     dev: Annotated[
-        Path | None, typer.Option(metavar="CORPUS", help="Labelled texts, as of train, for scores before and after the edit.")
+        Path | None,
+        typer.Option(metavar="CORPUS", help="Labelled texts, as of train, for scores before and after the edit."),
     ] = None,
     resolve: Annotated[
         bool,

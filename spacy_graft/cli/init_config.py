@@ -52,7 +52,10 @@ def init_config_command(
         typer.Option("--syntax/--no-syntax", help="Whether to use parts of speech and dependency arcs as features."),
     ] = None,
     size: Annotated[
-        CorpusSize | None, typer.Option(help="Number of training documents: under 2,000, up to 100,000, or more. Decides how rare features may be.")
+        CorpusSize | None,
+        typer.Option(
+            help="Number of training documents: under 2,000, up to 100,000, or more. Sets how rare features may be."
+        ),
     ] = None,
     syntax_from: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Pipeline to take syntax from, a folder or a package.")

@@ -30,7 +30,8 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
 
     ``spacy init config`` writes settings for gradient descent: an evaluation every 200 steps, and 1,600 steps of
     patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
-    saved with the model; a message says so. If other components are trained as well, nothing is changed.
+    saved with the model; a message says so. If other components are trained as well, nothing is changed. A patience
+    that may be too short is only warned of.
 
     Parameters
     ----------
@@ -39,9 +40,14 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     """
     training = nlp.config["training"]
     learner = component.learner
-    if not isinstance(learner, GraftingPath) or training["eval_frequency"] < learner.steps:
+    if not isinstance(learner, GraftingPath):
         return
-    wanted = {"eval_frequency": 1, "patience": LOOP_PATIENCE, "max_steps": learner.steps + 2}
+    # Another metric may have its best point long before the path ends.
+    enough = LOOP_PATIENCE if learner.metric == "log_loss" else 0
+    if training["eval_frequency"] < learner.steps:
+        warn_of_impatience(component.name, training["patience"], enough)
+        return
+    wanted = {"eval_frequency": 1, "patience": enough, "max_steps": learner.steps + 2}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
     problem = (
         f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but each step is a "
@@ -55,6 +61,16 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
         return
     training.update(wanted)
     logger.warning("%s This training uses %s instead. Write these settings into the config.", problem, settings)
+
+
+def warn_of_impatience(name: str, patience: int, enough: int) -> None:
+    """Warn of a loop that can end before the path, and its last step, do; 0 is a patience without end."""
+    if patience and (not enough or patience < enough):
+        logger.warning(
+            "[%s] [training] patience is %d. Training may end before the path does, and without its last step, which "
+            "trains the chosen model again with the dev documents. Set patience = %d%s.",
+            name, patience, enough, "" if enough else ", no limit",
+        )  # fmt: skip
 
 
 def other_trained(nlp: Language, component: TextCatGraft) -> list[str]:
