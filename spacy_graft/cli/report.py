@@ -46,8 +46,8 @@ def report_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labelled texts, as of train. For the page: features that decide, errors with their evidence, examples. "
-            "For the card: scores with intervals.",
+            help="Labelled texts, as of train. For the page: features that decide, errors with their evidence, "
+            "examples. For the card: scores with intervals.",
         ),
     ] = None,
     text_field: TextFieldOption = "text",
