@@ -25,6 +25,9 @@ REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: a handful of features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 5
+#: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
+#: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
+PRIOR = 0.5
 #: Standard errors by which word vectors must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
 
@@ -79,19 +82,27 @@ class Judge:
         document more of each label.
         """
         values, n = self.targets.values, len(self.targets.values)
-        any_label = 1.0 / values.shape[1] if self.exclusive else 0.5
-        return np.asarray((n * values + any_label) / (n + 1.0))
+        return np.asarray((n * values + self.any_label) / (n + 1.0))
+
+    @property
+    def any_label(self) -> float:
+        """The probability of each label of a document of which nothing is known."""
+        return 1.0 / self.targets.values.shape[1] if self.exclusive else 0.5
 
     @cached_property
-    def baseline(self) -> float:
-        """The log-loss of the shares of labels, for all documents alike."""
+    def of_shares(self) -> float:
+        """The log-loss of the shares of labels, for all documents alike: 0 if all have the same labels."""
         targets = self.targets
         importance = targets.known * targets.weights[:, None]
         shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
-        losses = metrics.document_losses(
-            np.broadcast_to(shares, targets.values.shape), targets.values, targets.known, exclusive=self.exclusive
-        )
-        return self.mean(losses)
+        return self.mean(self.losses(np.broadcast_to(shares, targets.values.shape)))
+
+    @cached_property
+    def baseline(self) -> float:
+        """What the log-loss is compared with: that of the shares of labels, or of equal shares where this is 0."""
+        if self.of_shares > 0.0:
+            return self.of_shares
+        return self.mean(self.losses(np.full(self.targets.values.shape, self.any_label)))
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Of all labels: float64 (n_documents, n_labels)."""
@@ -118,11 +129,13 @@ class Judge:
         return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
 
     def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature for the targets of :attr:`doubted`; 1 if there is none, or weights are locked."""
+        """The best temperature for the targets of :attr:`doubted`; near 1 if they are few, 1 if weights are locked."""
         if self.locked:
             return 1.0
         targets = self.targets
-        best = metrics.temperature(scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive)
+        best = metrics.temperature(
+            scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive, prior=PRIOR
+        )
         return 1.0 if best is None else best
 
     def best_loss(self, scores: np.ndarray, tempered: bool) -> tuple[float, float]:

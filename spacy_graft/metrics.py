@@ -165,6 +165,7 @@ def temperature(
     weights: np.ndarray | None = None,
     *,
     exclusive: bool,
+    prior: float = 0.0,
 ) -> float | None:
     """The temperature T that minimises the log-loss of scores / T.
 
@@ -176,11 +177,13 @@ def temperature(
         Linear scores: probabilities are their softmax if labels are exclusive, else the logistic function of each.
     targets, known, weights, exclusive
         See :mod:`spacy_graft.metrics`.
+    prior : float
+        Added to the total log-loss is this times 1/T - 1 - log(1/T), which is convex in 1/T and least at T = 1.
 
     Returns
     -------
     float or None
-        None if log-loss has no minimum between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE``: if all documents are
+        None if there is no minimum between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE``: if all documents are
         classified correctly it falls without bound as T falls, and if scores are worse than chance it is least at the
         largest T.
 
@@ -195,7 +198,8 @@ def temperature(
     make_probabilities = softmax if exclusive else logistic
 
     def slope(sharpness: float) -> float:
-        return float((importance * scores * (make_probabilities(sharpness * scores) - targets)).sum())
+        of_losses = float((importance * scores * (make_probabilities(sharpness * scores) - targets)).sum())
+        return of_losses + prior * (1.0 - 1.0 / sharpness)
 
     bounds = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
     if not slope(bounds[0]) < 0.0 < slope(bounds[1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -189,8 +190,32 @@ def test_labels_that_only_held_out_documents_have_count_for_nothing(factory: str
                 example.reference.cats["new"] = 0.0
             dev = [*dev, *others] if factory == "textcat_graft" else dev
         nlp.update(train[:4])
-        losses.append(nlp.evaluate(dev)["cats_log_loss"])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            losses.append(nlp.evaluate(dev)["cats_log_loss"])
+        said = "Only 80 of 81 held-out documents choose the model: the others have no label, or labels that the "
+        expected = [f"[{factory}] {said}component does not have ('new')."] if len(dev) > 80 else []
+        assert [str(warning.message) for warning in caught] == expected
     assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_held_out_documents_of_one_label_are_warned_of(factory: str, noisy: list[Record]) -> None:
+    """The score that the loop sees still rises with the log-loss."""
+    nlp = make_nlp(factory, learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    dev = [example for example in dev if example.reference.cats["food"]]
+    shares = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        while not training_of(nlp).concluded:
+            nlp.update(train[:4])
+            shares.append(nlp.evaluate(dev)["cats_choice"])
+    (warning,) = caught
+    assert f"that choose the model ({len(dev)}) all have the same labels." in str(warning.message)
+    assert shares == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] < 1.0
 
 
 @pytest.mark.parametrize("parsimony", ["one_se", 20])

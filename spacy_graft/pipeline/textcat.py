@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
+#: Unknown labels that a message names.
+MOST_NAMED = 5
 #: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
 NOTHING_TO_SCORE = (
     "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
@@ -707,6 +709,8 @@ class TextCatGraft(TrainablePipe):
             return self._scores(examples, options)
 
         judged = [example for example in examples if self._can_judge(example)]
+        if training.held_out is None:
+            self._warn_of_held_out(held_out, examples, len(judged))
         if not training.is_judged():
             training.judge(held_out, scorer)
             chosen = choice.chosen
@@ -719,6 +723,24 @@ class TextCatGraft(TrainablePipe):
         chosen = choice.chosen
         self.set_annotations((example.predicted for example in judged), chosen.probabilities)
         return {**chosen.scores, **choice.scores()}
+
+    def _warn_of_held_out(self, held_out: HeldOut, examples: list[Example], n_judging: int) -> None:
+        """Warn of held-out documents that cannot choose, and of labels that are all the same."""
+        if n_judging < len(examples):
+            found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
+            unknown = [label for label in found if label not in self.labels]
+            named = f" ({listed(unknown[:MOST_NAMED])}{', ...' * (len(unknown) > MOST_NAMED)})" if unknown else ""
+            warnings.warn(
+                f"[{self.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
+                f"have no label, or labels that the component does not have{named}.",
+                stacklevel=2,
+            )
+        if held_out.of_shares == 0.0 and len(self.labels) > 1:
+            warnings.warn(
+                f"[{self.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
+                f"Add documents with others: a model that always gives these labels would seem the best.",
+                stacklevel=2,
+            )
 
     def held_out(self, examples: list[Example]) -> HeldOut:
         """The documents of examples of which a label of the component is known."""
