@@ -8,7 +8,7 @@ One split says little: with labels of 8 test documents, macro-F1 varies by 0.03 
 methods on the same split vary less, so these are what is averaged. The splits share documents, so their standard error
 is somewhat too small.
 
-    python benchmarks/scipy_docstrings_baselines.py --splits 5
+    python benchmarks/scipy_docstrings_baselines.py --splits 6
 """
 
 from __future__ import annotations

@@ -90,3 +90,17 @@ def test_each_label_has_a_threshold_of_its_own(blank: Language) -> None:
     for key in ("cats_score", "cats_score_desc", "cats_macro_auc", "cats_auc_per_type"):
         assert scores[key] == common[key]
     assert set(scores) == set(common)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_soft_targets_are_scored_as_hard_ones(exclusive: bool, blank: Language) -> None:
+    """Of the two values 0.9 and 0.1, spaCy's AUC is no number."""
+    make = make_textcat_scorer if exclusive else make_textcat_multilabel_scorer
+    scores = []
+    for high, low in ((0.9, 0.1), (1.0, 0.0)):
+        examples = [make_example(blank, "text", cats) for cats in [{"a": high, "b": low}, {"a": low, "b": high}] * 2]
+        for example, predicted in zip(examples, (A, B, B, B), strict=True):
+            example.predicted.cats = predicted
+        scores.append(make()(examples, labels=LABELS, threshold=0.5))
+    assert scores[0] == scores[1]
+    assert scores[0]["cats_macro_auc"] == 0.75

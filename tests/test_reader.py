@@ -95,7 +95,8 @@ BAD_LINES = {
     "text is a number": (b'{"text": 3, "label": "a", "id": 2, "weight": 1}', "'text', must be a string, not 3"),
     "no label": (b'{"text": "x", "id": 2, "weight": 1}', "there is no 'label'"),
     "label is null": (b'{"text": "x", "label": null, "id": 2, "weight": 1}', "'label', must be .*, not null"),
-    "label is a number": (b'{"text": "x", "label": 1, "id": 2, "weight": 1}', "'label', must be .*, not 1"),
+    "label is a number": (b'{"text": "x", "label": 1.5, "id": 2, "weight": 1}', "'label', must be .*, not 1.5"),
+    "label is a truth": (b'{"text": "x", "label": true, "id": 2, "weight": 1}', "'label', must be .*, not true"),
     "label in list": (b'{"text": "x", "label": ["a", {}], "id": 2, "weight": 1}', "a label must be .*, not an object"),
     "probability": (b'{"text": "x", "label": {"a": 2}, "id": 2, "weight": 1}', "'a' must have a number from 0 to 1"),
     "not a number": (b'{"text": "x", "label": {"a": NaN}, "id": 2, "weight": 1}', "number from 0 to 1, not NaN"),
@@ -111,6 +112,15 @@ BAD_LINES = {
     "weight is huge": (b'{"text": "x", "label": "a", "id": 2, "weight": 1e999}', "positive finite number, not Inf"),
     "deep": (b'{"text": ' + b"[" * 100_000, "not JSON"),
 }  # fmt: skip
+
+
+def test_integers_are_names_of_labels(tmp_path: Path, blank: Language) -> None:
+    """As they are in tables."""
+    lines = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": 1}, {"text": "y", "label": [0, "1"]}])
+    (tmp_path / "c.csv").write_text('text,label\nx,1\ny,"[0, ""1""]"\n', encoding="utf-8")
+    for path in (lines, tmp_path / "c.csv"):
+        examples = list(JsonlCorpus(path)(blank))
+        assert [example.reference.cats for example in examples] == [{"0": 0.0, "1": 1.0}, {"0": 1.0, "1": 1.0}]
 
 
 @pytest.mark.parametrize("case", BAD_LINES)
@@ -288,7 +298,7 @@ BAD_CONTENT = {
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
     "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),
     "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', "line 3: cannot be read as CSV"),
-    "label": ("c.csv", b'text,label\nx,"[1]"\n', "line 2: a label must be a string, not 1"),
+    "label": ("c.csv", b'text,label\nx,"[1.5]"\n', "line 2: a label must be a string, not 1.5"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
     "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),
     "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold spaCy documents"),
@@ -345,7 +355,7 @@ def test_parts_are_a_tenth_and_the_rest_of_each_label(tmp_path: Path, lazy: bool
 
 def test_too_few_documents_have_no_parts(tmp_path: Path, blank: Language) -> None:
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}] * 9)
-    with pytest.raises(ValueError, match=r"c\.jsonl has 9 documents.* takes 10 at least\. Provide a file for dev"):
+    with pytest.raises(ValueError, match=r"c\.jsonl has fewer than 10 documents \(9\): .*\. Provide a file for dev"):
         list(JsonlCorpus(path, part="dev")(blank))
     with pytest.raises(ValueError, match="part must be one of 'train', 'dev', but is 'test'"):
         JsonlCorpus(path, part="test")

@@ -126,7 +126,7 @@ def test_configs_ship(tmp_path: Path) -> None:
         (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),
         (("--label-field", "topic"), 1, "few.jsonl, line 1: there is no 'topic'"),
         (("--paths",), 2, "No such option: --paths"),
-        ((), 1, "few.jsonl has 6 documents, and a tenth of them is held out for dev"),
+        ((), 1, "few.jsonl has fewer than 10 documents (6): too few to hold out a tenth of them for dev"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(

@@ -39,6 +39,8 @@ class JsonlCorpus:
     - a list of strings: all labels of the document (none if it is empty), or
     - an object with a number in [0, 1] for each label: the targets. Labels that are not in it are unknown.
 
+    Integers are names of labels as well: 1 is the label ``"1"``.
+
     For a string or a list, all other labels of the file are 0, and so are all labels of pipeline components that share
     a label with the file (so a dev file need not contain every label). Empty lines are skipped. The first use reads the
     whole file for its labels and ids; each iteration reads it again. Memory holds one line and all ids; with ``lazy``,
@@ -171,8 +173,8 @@ class JsonlCorpus:
         folds = numbers_of_folds(frozenset(self.positive(*numbered)) for numbered in self._all_records())
         if len(folds) < N_FOLDS:
             raise ValueError(
-                f"{self.path} has {len(folds)} documents, and a tenth of them is held out for dev, which takes "
-                f"{N_FOLDS} at least. Provide a file for dev: --dev."
+                f"{self.path} has fewer than {N_FOLDS} documents ({len(folds)}): too few to hold out a tenth of them "
+                f"for dev. Provide a file for dev: --dev."
             )
         in_part: list[bool] = ((folds == N_FOLDS - 1) == (self.part == "dev")).tolist()
         return in_part
@@ -193,7 +195,18 @@ class JsonlCorpus:
 
     def _all_records(self) -> Iterator[Record]:
         fields = Fields(self.text_field, self.label_field, self.id_field, self.weight_field)
-        return islice(records_of(self.path, self.content, fields), self.limit or None)
+        numbered = records_of(self.path, self.content, fields)
+        return islice(((number, self._with_label_names(record)) for number, record in numbered), self.limit or None)
+
+    def _with_label_names(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record; labels that are integers become strings, as they are in tables."""
+        field = self.label_field or ""
+        value = record.get(field)
+        if is_integer(value):
+            return {**record, field: str(value)}
+        if isinstance(value, list) and any(map(is_integer, value)):
+            return {**record, field: [str(label) if is_integer(label) else label for label in value]}
+        return record
 
     def _id_field(self, record: dict[str, Any]) -> str | None:
         return self.id_field if self.id_field is not None else self._saved_field(ID_FIELD, record)
@@ -275,8 +288,8 @@ class JsonlCorpus:
         if not isinstance(found, list | dict):
             raise self._bad(
                 number,
-                f"the labels, {self.label_field!r}, must be a string, a list of strings or an object of numbers, "
-                f"not {json_kind(value)}.",
+                f"the labels, {self.label_field!r}, must be a string or an integer, a list of these or an object of "
+                f"numbers, not {json_kind(value)}.",
             )
         for label in found:
             if not isinstance(label, str):
@@ -314,6 +327,11 @@ class JsonlCorpus:
 
     def _bad(self, number: int, problem: str) -> BadLineError:
         return BadLineError(self.path, number, problem, self.content.unit)
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value of JSON is an integer."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def labels_of_pipeline(nlp: Language, labels: Iterable[str]) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ def make_textcat_scorer() -> Callable[..., dict[str, Any]]:
 def textcat_score(examples: Iterable[Example], *, labels: Iterable[str], **kwargs: Any) -> dict[str, Any]:
     """Score exclusive labels as ``spacy.textcat_scorer.v2`` does, except for documents without a positive label.
 
+    Of targets between 0 and 1, the largest is the right label (:func:`hardened`).
+
     If none of the component's labels is positive in the reference (its label is unknown, or it has none), spaCy's
     scorer takes the first label of value 0 as the correct one. Here the prediction is a false positive.
 
@@ -46,9 +49,9 @@ def textcat_score(examples: Iterable[Example], *, labels: Iterable[str], **kwarg
     dict
         The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
-    labels = tuple(labels)
+    labels, hard = tuple(labels), hardened(examples, exclusive=True)
     getter = partial(positive_cats, frozenset(labels))
-    return Scorer.score_cats(examples, "cats", getter=getter, labels=labels, multi_label=False, **kwargs)
+    return Scorer.score_cats(hard, "cats", getter=getter, labels=labels, multi_label=False, **kwargs)
 
 
 def positive_cats(labels: frozenset[str], doc: Doc, attr: str) -> dict[str, float]:
@@ -73,6 +76,8 @@ def textcat_multilabel_score(
 ) -> dict[str, Any]:
     """Score independent labels as ``spacy.textcat_multilabel_scorer.v2`` does, with a threshold for each label.
 
+    Targets of at least 0.5 are right labels (:func:`hardened`).
+
     Parameters
     ----------
     examples : iterable of Example
@@ -91,7 +96,7 @@ def textcat_multilabel_score(
     dict
         The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
-    examples, labels = list(examples), tuple(labels)
+    examples, labels = hardened(examples, exclusive=False), tuple(labels)
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
         limits = np.array([(thresholds or {}).get(label, threshold) for label in labels])
         return scores_of_many(LabelColumns.of(examples, labels), labels, limits)
@@ -100,6 +105,42 @@ def textcat_multilabel_score(
         return scores
     by_label = {label: counts(examples, label, thresholds.get(label, threshold)) for label in labels}
     return {**scores, **f_scores(by_label)}
+
+
+class Scored(NamedTuple):
+    """What is scored of an example whose targets are between 0 and 1.
+
+    Attributes
+    ----------
+    predicted : Doc
+    reference : SimpleNamespace
+        With ``cats`` of 0 and 1, and the ``user_data`` of the reference.
+    """
+
+    predicted: Doc
+    reference: SimpleNamespace
+
+
+def hardened(examples: Iterable[Example], exclusive: bool) -> list[Any]:
+    """The examples; in the place of those with targets between 0 and 1, others with targets that are 0 or 1.
+
+    F1 and AUC are about labels that are right or wrong; spaCy's AUC of other targets is no number. The right label is
+    the one with the largest target, or if labels are independent each of at least 0.5.
+    """
+    return [example if is_hard(example.reference) else hard_example(example, exclusive) for example in examples]
+
+
+def is_hard(doc: Doc) -> bool:
+    """Whether all targets are 0 or 1."""
+    return all(value in (0.0, 1.0) for value in doc.cats.values())
+
+
+def hard_example(example: Example, exclusive: bool) -> Scored:
+    """An example with soft targets as one with hard ones."""
+    cats = example.reference.cats
+    best = max(cats, key=cats.__getitem__)
+    hard = {label: float(label == best if exclusive else value >= 0.5) for label, value in cats.items()}
+    return Scored(example.predicted, SimpleNamespace(cats=hard, user_data=example.reference.user_data))
 
 
 class LabelColumns(NamedTuple):
