@@ -95,6 +95,8 @@ def any_pipeline(model: str) -> Language:
     import spacy
     from spacy.util import is_package
 
+    from ..pipeline.lazy import take_long_texts
+
     folder = Path(model)
     if folder.exists() and not is_pipeline(folder):
         best = folder / "model-best"
@@ -104,9 +106,11 @@ def any_pipeline(model: str) -> Language:
     if not folder.exists() and not is_package(model):
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
-        return spacy.load(model)
+        nlp = spacy.load(model)
     except Exception as error:  # files can be damaged in any way
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
+    take_long_texts(nlp)
+    return nlp
 
 
 def is_pipeline(folder: Path) -> bool:
@@ -118,10 +122,14 @@ def blank_pipeline(lang: str) -> Language:
     """Make a pipeline with the tokenizer of a language only."""
     import spacy
 
+    from ..pipeline.lazy import take_long_texts
+
     try:
-        return spacy.blank(lang)
+        nlp = spacy.blank(lang)
     except Exception as error:  # languages import optional packages, which can raise anything
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+    take_long_texts(nlp)
+    return nlp
 
 
 def config_pipeline(path: Path, overrides: list[str], code: Path | None) -> Language:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..extract.blocks import ReadingBlock
 
 
+#: Characters of a text that spaCy's pipelines take if nobody says otherwise.
+SPACYS_LIMIT = 10**6
 #: Factories of the components that read lazy documents.
 GRAFT_FACTORIES = frozenset({"textcat_graft", "textcat_graft_multilabel"})
 
@@ -27,6 +30,18 @@ GRAFT_FACTORIES = frozenset({"textcat_graft", "textcat_graft_multilabel"})
 def graft_pipes(nlp: Language) -> dict[str, Any]:
     """The enabled graft components by name."""
     return {name: pipe for name, pipe in nlp.pipeline if nlp.get_pipe_meta(name).factory in GRAFT_FACTORIES}
+
+
+def take_long_texts(nlp: Language) -> None:
+    """Let a pipeline take texts of any length, if nothing in it learns but graft components.
+
+    spaCy's limit is for parsers and entity recognisers, whose memory grows faster than a text. Another limit is kept.
+    """
+    if nlp.max_length != SPACYS_LIMIT:
+        return
+    learning = (name for name, pipe in nlp.components if getattr(pipe, "is_trainable", False))
+    if all(nlp.get_pipe_meta(name).factory in GRAFT_FACTORIES for name in learning):
+        nlp.max_length = sys.maxsize
 
 
 class LazyBatch:

@@ -20,7 +20,7 @@ from ..held_out import N_FOLDS, numbers_of_folds
 from ..messages import listed
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
-from .lazy import LazyBatch, LazyText, require_lazy_readers, unread_doc
+from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
 from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from .tokenizer import Chunks
 
@@ -130,6 +130,7 @@ class JsonlCorpus:
     def __call__(self, nlp: Language) -> Iterator[Example]:
         """Yield the examples; their predicted documents have tokens only."""
         labels = sorted({*self.labels, *labels_of_pipeline(nlp, self.labels)})
+        take_long_texts(nlp)
         if self.lazy:
             yield from self._lazy_examples(nlp, labels)
         else:
@@ -252,6 +253,12 @@ class JsonlCorpus:
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._text(number, record)
+        if len(text) > nlp.max_length:
+            raise self._bad(
+                number,
+                f"the text has {len(text):,} characters, but the pipeline takes at most {nlp.max_length:,}, because of "
+                f"the memory of components such as a parser. Split it, or use a pipeline without them.",
+            )
         self._chunks.learn(nlp.tokenizer, text)
         try:
             return nlp.make_doc(text)
