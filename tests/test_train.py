@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +138,38 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     write_jsonl(tmp_path / "few.jsonl", make_records(6))
     assert message in " ".join(train("few.jsonl", *options, code=code).split())
     assert [path.name for path in tmp_path.iterdir()] == ["few.jsonl"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_training_that_fails_changes_nothing(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """spaCy deletes the pipelines in the folder before the first step."""
+    command = (corpus / "dev.jsonl", *SHORT, "--output", tmp_path)
+    bad_metric = ("--components.textcat_graft.learner.metric", "none")
+    train(*command, *bad_metric, code=1)
+    assert not contents(tmp_path)
+    train(*command)
+    expected = contents(tmp_path)
+    train(*command, *bad_metric, code=1)
+    assert contents(tmp_path) == expected
+    for name, replacement, code in (
+        ("spacy_graft.pipeline.training.Training._conclude", raise_interrupt, 130),
+        ("spacy_graft.cli.train.shutil.copytree", raise_full, 1),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(name, replacement)
+            train(*command, code=code)
+        assert contents(tmp_path) == expected
+
+
+def raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def raise_full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_pipelines_are_not_written_over(tmp_path: Path, fitted: Language, corpus: Path) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import configparser
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +23,6 @@ from .progress import status_line, with_count
 from .syntax import load_syntax, sourced_components, with_syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from thinc.api import Config
 
     from ..pipeline.reader import JsonlCorpus
@@ -31,8 +34,9 @@ spacy-graft train train.jsonl --config default --syntax en_core_web_sm
 spacy-graft train train.jsonl --config network --paths.unlabelled more.jsonl
 spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 500
 """
-#: What a training writes into its folder, besides the pipelines.
+#: What a training writes into its folder: its config, the best pipeline, and the last one.
 CONFIG_FILE, BEST = "config.cfg", "model-best"
+WRITTEN = (CONFIG_FILE, BEST, "model-last")
 READER = "spacy_graft.JsonlCorpus.v1"
 #: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
@@ -115,11 +119,57 @@ def train_command(
         set_kind(settings["components"][component], is_single_label if exclusive is None else exclusive)
         settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
-    with writing(path) as file:
-        file.write(f"{settings.to_str(interpolate=False)}\n".encode())
-    train(path, output)
+    with replacing(output):
+        with writing(path) as file:
+            file.write(f"{settings.to_str(interpolate=False)}\n".encode())
+        train(path, output)
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {output / BEST} DATA")
+
+
+@contextmanager
+def replacing(output: Path) -> Iterator[None]:
+    """Replace what an earlier training wrote into a folder; if this one fails, all is as it was.
+
+    spaCy deletes the pipelines in the folder before its first step. Where there were none, the best so far stays. A
+    process that is killed leaves the earlier ones in a hidden folder beside them.
+    """
+    kept = output / f".before.{secrets.token_hex(8)}"
+    before = [name for name in WRITTEN if (output / name).exists()]
+    try:
+        for name in before:
+            copy_to(output / name, kept / name)
+    except BaseException:
+        delete(kept)
+        raise
+    try:
+        yield
+    except BaseException:
+        if before or not (output / BEST).exists():
+            for name in WRITTEN:
+                delete(output / name)
+            for name in before:
+                os.replace(kept / name, output / name)
+        delete(kept)
+        raise
+    delete(kept)
+
+
+def copy_to(path: Path, copy: Path) -> None:
+    """Copy a file or a folder."""
+    copy.parent.mkdir(exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, copy)
+    else:
+        shutil.copy2(path, copy)
+
+
+def delete(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def check_no_pipeline(output: Path) -> None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
 #: Unknown labels that a message names.
-MOST_NAMED = 5
+NAMED_LABELS = 5
 #: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
 NOTHING_TO_SCORE = (
     "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
@@ -729,7 +729,7 @@ class TextCatGraft(TrainablePipe):
         if n_judging < len(examples):
             found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
             unknown = [label for label in found if label not in self.labels]
-            named = f" ({listed(unknown[:MOST_NAMED])}{', ...' * (len(unknown) > MOST_NAMED)})" if unknown else ""
+            named = f" ({listed(unknown[:NAMED_LABELS])}{', ...' * (len(unknown) > NAMED_LABELS)})" if unknown else ""
             warnings.warn(
                 f"[{self.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
                 f"have no label, or labels that the component does not have{named}.",
