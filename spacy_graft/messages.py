@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+#: Names of a list that may be long.
+FIRST_NAMES = 5
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -15,6 +18,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[object]) -> str:
     """Names, quoted and separated by commas; ``none`` if there are none."""
     return ", ".join(map(repr, names)) or "none"
+
+
+def listed_in_part(names: Sequence[object]) -> str:
+    """The same of the first few, and three dots if there are more."""
+    return listed(names[:FIRST_NAMES]) + ", ..." * (len(names) > FIRST_NAMES)
 
 
 def one_line(text: object) -> str:

@@ -30,6 +30,7 @@ from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import JsonlTexts
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
+from spacy_graft.pipeline import lazy
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
 COMMANDS = [
@@ -239,7 +240,10 @@ def test_bad_lines_are_skipped_and_reported(pipeline: Path, broken: Path, dev_re
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_a_text_that_the_pipeline_fails_on(pipeline: Path, tmp_path: Path, on_error: str) -> None:
+def test_a_text_that_the_pipeline_fails_on(
+    pipeline: Path, tmp_path: Path, on_error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lazy, "SPACYS_LIMIT", 0)  # spaCy's limit is kept, as for a parser
     records = [{"text": "goal"}, {"text": "x" * 1_000_001}, {"text": "salt"}]
     path = write_jsonl(tmp_path / "texts.jsonl", records)
     result = call("classify", pipeline, path, "--on-error", on_error, code=int(on_error == "fail"))

@@ -121,6 +121,14 @@ def test_all_forms_of_a_corpus_have_the_same_scores(saved: Path, corpus: Path, t
         }
 
 
+@pytest.mark.filterwarnings("default:Of 13 documents")
+def test_labels_that_the_pipeline_does_not_have_are_told(saved: Path, tmp_path: Path) -> None:
+    records = [*make_records(6), *({"text": "x", "label": f"new {k}"} for k in range(7))]
+    said = call("evaluate", saved, write_jsonl(tmp_path / "test.jsonl", records)).stderr
+    names = ", ".join(repr(f"new {k}") for k in range(5))
+    assert f"Warning: Of 13 documents, 7 have labels that the pipeline does not have ({names}, ...)." in said
+
+
 def test_nothing_to_evaluate_is_said(saved: Path, tmp_path: Path) -> None:
     assert "There is no file or folder" in call("evaluate", saved, tmp_path / "none.jsonl", code=1).stderr
     empty = write_jsonl(tmp_path / "empty.jsonl", [])

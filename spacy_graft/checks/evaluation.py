@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..messages import listed
+from ..messages import listed, listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.targets import is_complete
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
@@ -54,6 +56,23 @@ def calibration_metrics(labels: tuple[str, ...], examples: list[Example], exclus
     }
 
 
+def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
+    """Warn of documents with labels that no component of a pipeline has."""
+    known = {label for _, pipe in nlp.components for label in getattr(pipe, "labels", ())}
+    unknown = [
+        [label for label, value in example.reference.cats.items() if value and label not in known]
+        for example in examples
+    ]
+    n_documents, names = sum(map(bool, unknown)), list(dict.fromkeys(chain.from_iterable(unknown)))
+    if names:
+        warnings.warn(
+            f"Of {len(examples)} documents, {n_documents} have labels that the pipeline does not have "
+            f"({listed_in_part(names)}). No score is of these labels: what is predicted for the documents counts as "
+            f"wrong, and if labels are exclusive, log-loss, calibration and confusion leave them out.",
+            stacklevel=3,
+        )
+
+
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
     """Return all metrics as plain values.
 
@@ -70,6 +89,11 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     ------
     ValueError
         If there are no examples, or none has a label of the component.
+
+    Warns
+    -----
+    UserWarning
+        If some have labels that the pipeline does not have.
     """
     examples = list(examples)
     known = set(component.labels)
@@ -79,6 +103,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
             f"None of the {len(examples)} documents has a label of the component {component.name!r}. Its labels: "
             f"{listed(component.labels)}; those of the documents: {listed(found)}."
         )
+    warn_of_unknown_labels(nlp, examples)
     predicted = nlp.pipe(document_text(example.reference) for example in examples)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
     scores = component.score(scored)

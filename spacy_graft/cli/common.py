@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -53,12 +54,14 @@ class CommandError(Exception):
 
 
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with errors of its input turned into one line on standard error and an exit code."""
+    """Return the command with warnings, and errors of its input, as one line on standard error; these set its code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = show_warning
+                command(*args, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:
             # The buffer cannot be written any more; without this, Python would report it at exit.
@@ -69,6 +72,11 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(BAD_INPUT) from None
 
     return run
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning without the line of code that it comes from, which says nothing to who typed a command."""
+    print_message(f"Warning: {message}")
 
 
 def print_message(message: str) -> None:

@@ -32,7 +32,7 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..index.places import InMemory
-from ..messages import did_you_mean, listed
+from ..messages import did_you_mean, listed, listed_in_part
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
-#: Unknown labels that a message names.
-NAMED_LABELS = 5
 #: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
 NOTHING_TO_SCORE = (
     "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
@@ -729,7 +727,7 @@ class TextCatGraft(TrainablePipe):
         if n_judging < len(examples):
             found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
             unknown = [label for label in found if label not in self.labels]
-            named = f" ({listed(unknown[:NAMED_LABELS])}{', ...' * (len(unknown) > NAMED_LABELS)})" if unknown else ""
+            named = f" ({listed_in_part(unknown)})" if unknown else ""
             warnings.warn(
                 f"[{self.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
                 f"have no label, or labels that the component does not have{named}.",
