@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import json_text
+from ..files import json_text, reason_of
 from ..messages import did_you_mean, listed, one_line, printable
 
 if TYPE_CHECKING:
@@ -67,7 +67,10 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             # The buffer cannot be written any more; without this, Python would report it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
-        except (CommandError, OSError, ValueError) as error:
+        except OSError as error:
+            print_message(f"Error: {error.filename}: {reason_of(error)}" if error.filename else f"Error: {error}")
+            raise typer.Exit(BAD_INPUT) from None
+        except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
             raise typer.Exit(BAD_INPUT) from None
 
