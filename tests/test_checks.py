@@ -128,7 +128,8 @@ def test_a_single_exclusive_label_is_an_error(blank: Language) -> None:
 
 
 def test_a_wrong_label_has_the_highest_loss(nlp: Language, train_records: list[Record]) -> None:
-    issues = label_errors(nlp, make_examples(nlp, flipped(train_records, 4, "food")), top=3)
+    records = flipped(flipped(flipped(train_records, 4, "food"), 7, "food"), 10, "food")
+    issues = label_errors(nlp, make_examples(nlp, records), top=3)
     assert len(issues) == 3
     worst = issues[0]
     assert isinstance(worst, checks.LabelIssue)
@@ -136,6 +137,22 @@ def test_a_wrong_label_has_the_highest_loss(nlp: Language, train_records: list[R
     assert train_records[4]["text"].startswith(worst.text)
     assert [issue.loss for issue in issues] == sorted((issue.loss for issue in issues), reverse=True)
     assert worst.loss > 1.0
+
+
+def test_labels_that_are_predicted_are_no_errors(nlp: Language, train_records: list[Record]) -> None:
+    (only,) = label_errors(nlp, make_examples(nlp, flipped(train_records, 4, "food")), top=120)
+    assert (only.labels, only.predicted) == (["food"], ["music"])
+    assert label_errors(nlp, make_examples(nlp, train_records)) == []
+
+
+def test_labels_that_are_not_known_are_no_errors() -> None:
+    """Of a document that says nothing of a label, its prediction contradicts nothing."""
+    nlp = make_nlp("textcat_graft_multilabel")
+    examples = make_examples(nlp, flipped(make_records(60), 4, "food"))
+    for example in examples:
+        example.reference.cats = {"food": example.reference.cats["food"]}
+    (only,) = label_errors(nlp, examples, top=60)
+    assert (only.document, only.labels, only.predicted) == ("#5", ["food"], [])
 
 
 def test_label_errors_uses_given_names(nlp: Language, train_records: list[Record]) -> None:

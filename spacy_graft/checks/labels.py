@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
@@ -18,6 +19,7 @@ from ..model.sparse_linear import SparseLinear
 from ..pipeline.components import graft_component
 from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
+from ..pipeline.targets import is_complete
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
 from .corpus import example_name, positive_labels
@@ -66,7 +68,7 @@ def label_errors(
     component: str | None = None,
     names: Sequence[str] | None = None,
 ) -> list[LabelIssue]:
-    """Find likely label errors: the examples of the highest loss under models that were trained without them.
+    """Find likely label errors: examples with other labels than models predict that were trained without them.
 
     The examples are divided into five folds. Each fold is predicted by a model of the others, with the blocks of the
     component and a shorter path. The pipeline is not changed.
@@ -79,7 +81,7 @@ def label_errors(
     examples : iterable of Example
         At least two, annotated in ``doc.cats``. They are held in memory.
     top : int
-        Number of examples to return.
+        Largest number of examples to return.
     component : str, optional
         Name of the graft component; needed if there are several.
     names : sequence of str, optional
@@ -88,7 +90,7 @@ def label_errors(
     Returns
     -------
     list of LabelIssue
-        In descending order of the loss.
+        In descending order of the loss. Empty if all labels are predicted as they are annotated.
 
     Raises
     ------
@@ -119,8 +121,13 @@ def component_label_errors(
     ]
     if names is None:
         names = [example_name(example, number) for number, example in enumerate(examples, start=1)]
-    worst = np.argsort(-np.array(losses), kind="stable")[:top].tolist()
-    return [label_issue(copy, examples[i], names[i], probabilities[i], losses[i]) for i in worst]
+    predicted = [copy.said(row) for row in probabilities]
+    worst = [
+        i
+        for i in np.argsort(-np.array(losses), kind="stable").tolist()
+        if is_contradicted(copy, examples[i].reference, predicted[i])
+    ]
+    return [label_issue(examples[i], names[i], predicted[i], losses[i]) for i in worst[:top]]
 
 
 def untrained_copy(component: TextCatGraft) -> TextCatGraft:
@@ -173,12 +180,16 @@ def train_to_end(
     component.set_snapshot(*last)
 
 
-def label_issue(component: TextCatGraft, example: Example, name: str, row: np.ndarray, loss: float) -> LabelIssue:
-    """Describe one example, given its probabilities and loss."""
+def is_contradicted(component: TextCatGraft, doc: Doc, predicted: list[str]) -> bool:
+    """Whether the annotation of a document says something else than the prediction."""
     if component.exclusive:
-        predicted = [component.labels[int(row.argmax())]]
-    else:
-        predicted = [label for label, value in zip(component.labels, row, strict=True) if value >= 0.5]
+        return doc.cats.get(predicted[0], 0.0) < max(doc.cats.values(), default=0.0)
+    known = component.labels if is_complete(doc) else doc.cats
+    return any((label in predicted) != (doc.cats.get(label, 0.0) >= 0.5) for label in known)
+
+
+def label_issue(example: Example, name: str, predicted: list[str], loss: float) -> LabelIssue:
+    """Describe one example."""
     text = one_line(document_text(example.reference)[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
     labels = sorted(positive_labels(example.reference))
     return LabelIssue(name, labels, predicted, round(loss, 4), text)

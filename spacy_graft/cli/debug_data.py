@@ -80,8 +80,10 @@ class DataReport:
         yield label_table(self.corpus)
         if self.memory is not None:
             yield memory_table(self.memory)
-        if self.label_errors is not None:
+        if self.label_errors:
             yield issue_table(self.label_errors)
+        elif self.label_errors is not None:
+            yield "All labels are as models of the other documents predict them.\n"
         yield from (f"{finding.level}: {finding.message}" for finding in self.corpus.findings)
         yield "" if self.corpus.findings else "No problems found in documents and labels."
 
@@ -216,8 +218,8 @@ def megabytes(n_bytes: int) -> str:
 def issue_table(issues: list[LabelIssue]) -> Table:
     """Make a table of likely label errors."""
     columns = ("document", "labels", "predicted", "loss", "text")
-    table = make_table("Likely label errors (highest loss under models of the other documents)", *columns,
-                       numbers=["loss"])  # fmt: skip
+    title = "Likely label errors (models of the other documents predict other labels)"
+    table = make_table(title, *columns, numbers=["loss"])
     for issue in issues:
         labels, predicted = ", ".join(issue.labels), ", ".join(issue.predicted)
         add_row(table, issue.document, labels, predicted, f"{issue.loss:.2f}", issue.text)

@@ -775,7 +775,11 @@ class TextCatGraft(TrainablePipe):
         -------
         list of str
         """
-        return [self.labels[self.predict([doc])[0].argmax()]]
+        return self.said(self.predict([doc])[0])
+
+    def said(self, probabilities: np.ndarray) -> list[str]:
+        """Return the labels that are predicted with probabilities, float (labels,)."""
+        return [self.labels[probabilities.argmax()]]
 
     def predict(self, docs: Iterable[Doc]) -> np.ndarray:
         """Return the probabilities of all labels.
@@ -1079,8 +1083,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         """The probability from which each label is predicted."""
         return {label: self.cfg["thresholds"].get(label, self.cfg["threshold"]) for label in self.labels}
 
-    def predicted(self, doc: Doc) -> list[str]:
-        probabilities = self.predict([doc])[0].tolist()
+    def said(self, probabilities: np.ndarray) -> list[str]:
         thresholds = self.thresholds.items()
         return [label for (label, least), p in zip(thresholds, probabilities, strict=True) if p >= least]
 
