@@ -206,7 +206,9 @@ def one_column(y: Any) -> Any:
 
 
 def check_label_values(labels: list[Any]) -> None:
-    """Raise a ValueError if a label is missing, or numbers are not finite, or no labels."""
+    """Raise a ValueError if a label is missing or a collection, or numbers are not finite, or no labels."""
+    if (kind := next((type(label).__name__ for label in labels if isinstance(label, list | set)), None)) is not None:
+        raise ValueError(f"Each document has one label, but y has a {kind}. With multilabel=True it has any number.")
     if any(label is None for label in labels):
         raise ValueError("Input y contains NaN: a label is None.")
     numbers = np.array([label for label in labels if isinstance(label, float)])

@@ -138,8 +138,10 @@ def test_other_mistakes():
         GraftClassifier().fit([{3}, {"a"}], ["x", "y"])
     with pytest.raises(ValueError, match="y has a collection of labels"):
         GraftClassifier(multilabel=True).fit(MATRIX, LABELS)
-    for labels in (["a", 1] * 40, [["a"], ["b"]] * 40):
-        with pytest.raises(ValueError, match="Labels must be hashable, and of one type"):
+    with pytest.raises(ValueError, match="Labels must be hashable, and of one type"):
+        GraftClassifier().fit(MATRIX, ["a", 1] * 40)
+    for labels, kind in ([["a"], ["b"]] * 40, "list"), ([{"a"}, {"b"}] * 40, "set"):
+        with pytest.raises(ValueError, match=f"one label, but y has a {kind}. With multilabel=True"):
             GraftClassifier().fit(MATRIX, labels)
     with pytest.raises(ValueError, match="degree must be 1, 2 or 3, but is 4"):
         GraftClassifier(degree=4).fit(MATRIX, LABELS)

@@ -11,7 +11,7 @@ import typer
 
 from ..files import writing
 from .common import CommandError, blank_pipeline, print_message
-from .syntax import add_syntax, load_syntax
+from .syntax import OWN, add_syntax, load_syntax
 
 if TYPE_CHECKING:
     from thinc.api import Config
@@ -77,7 +77,7 @@ def init_config_command(
         syntax = confirm("Use parts of speech and dependencies as well?", False)
     size = size or ask_size()
     if syntax and syntax_from is None:
-        syntax_from = ask("Pipeline to take syntax from", f"{lang}_core_news_sm" if lang != "en" else "en_graft_syntax")
+        syntax_from = ask("Pipeline to take syntax from", f"{lang}_core_news_sm" if lang != "en" else OWN)
     config = complete_config(lang, exclusive, size, syntax_from if syntax else None)
     config["paths"].update(train=train, dev=dev)
     text = header(output, train, dev) + config.to_str(interpolate=False) + "\n"

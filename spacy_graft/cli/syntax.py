@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .common import CommandError
@@ -15,6 +16,9 @@ SYNTAX_ATTRIBUTES = {"token.dep", "token.head", "token.lemma", "token.morph", "t
 NEEDED_ATTRIBUTES = {"token.dep", "token.lemma", "token.pos"}
 #: Factories of components whose vectors other components listen to.
 SHARED_FACTORIES = ("tok2vec", "transformer", "curated_transformer")
+#: The syntax pipeline of this project, and how to have it.
+OWN = "en_graft_syntax"
+OWN_SYNTAX = "In a clone of the project, `python -m pip install --no-deps assets/en_graft_syntax-*.whl` installs it."
 #: Value of ``source`` in the config.
 SYNTAX_SOURCE = "${paths.syntax}"
 
@@ -22,7 +26,13 @@ SYNTAX_SOURCE = "${paths.syntax}"
 def load_syntax(syntax: str, lang: str) -> Language:
     """Load the pipeline; a CommandError if it cannot be loaded or is for another language."""
     import spacy
+    from spacy.util import is_package
 
+    if not Path(syntax).exists() and not is_package(syntax):
+        raise CommandError(
+            f"The syntax pipeline {syntax} cannot be loaded: it is neither a folder nor an installed package. "
+            f"{OWN_SYNTAX if syntax == OWN else f'`python -m spacy download {syntax}` installs it if it is of spaCy.'}"
+        )
     try:
         nlp = spacy.load(syntax)
     except Exception as error:  # files can be damaged in any way

@@ -122,8 +122,8 @@ def parse_member(names: Any) -> NamedTerm:
 def damaged_model(problem: str) -> ValueError:
     """Return the error for bytes that are not a model of spacy_graft."""
     return ValueError(
-        f"The model cannot be read: {problem}. The file is damaged, was edited, or was not "
-        f"written by spacy_graft. Download or train the pipeline again."
+        f"The model cannot be read: {problem}. The file is damaged, was edited, or was not written by "
+        f"spacy_graft. Download or train it again."
     )
 
 

@@ -46,6 +46,7 @@ def graft_component(nlp: Language, name: str | None = None, source: str = "the p
     if name is None and len(found) > 1:
         raise ValueError(
             f"There are {len(found)} graft components in {source}: {listed(found)}. Choose one: --component on the "
-            f"command line, nlp.get_pipe or nlp.select_pipes in Python."
+            f"command line; in Python the argument component, where there is one, or disable the others with "
+            f"nlp.select_pipes."
         )
     return found[name or next(iter(found))]
