@@ -489,4 +489,4 @@ def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytes
         assert not sums[:, n_labels:].any()
         for n_threads in (2, 3):
             np.testing.assert_array_equal(matrix.products(vectors, n_threads), products)
-            np.testing.assert_array_equal(matrix.sums(as_lanes(vectors), n_threads), sums)
+            np.testing.assert_array_equal(matrix.sums(as_lanes(vectors, n_threads), n_threads), sums)

@@ -188,7 +188,7 @@ class NetworkPenalty:
     def product(self, weights: np.ndarray) -> np.ndarray:
         """M w: float64 (n_features, labels), as ``weights``."""
         n_labels = weights.shape[1]
-        sums = self.rows.sums(as_lanes(weights.T), self.n_threads)
+        sums = self.rows.sums(as_lanes(weights.T, self.n_threads), self.n_threads)
         if self.classes is not None:
             rows = sums[:, :n_labels]
             rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))
@@ -256,7 +256,8 @@ class NetworkPenalty:
                 by_label = np.zeros(n_labels * self.n_features)
                 by_label[places] = weights[in_network]
             of_vertices = self.product(by_label.reshape(n_labels, -1).T).T.reshape(-1)
-            of_vertices *= share
+            if share != 1.0:
+                of_vertices *= share
             if in_place:
                 return of_vertices
             products = outside * weights

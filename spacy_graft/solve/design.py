@@ -38,7 +38,7 @@ class Matrix(NamedTuple):
 
     def products(self, vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
         """The products with vectors (n, columns): float64 (n, rows)."""
-        return self.products_of_lanes(as_lanes(vectors), len(vectors), n_threads)
+        return self.products_of_lanes(as_lanes(vectors, n_threads), len(vectors), n_threads)
 
     def products_of_lanes(self, lanes: np.ndarray, n: int, n_threads: int = 1) -> np.ndarray:
         """The same with the first ``n`` columns of ``lanes`` (columns, width), as :func:`as_lanes` makes them."""
@@ -68,7 +68,7 @@ class Matrix(NamedTuple):
         return self._replace(values=self.values**2)
 
 
-def as_lanes(vectors: np.ndarray) -> np.ndarray:
+def as_lanes(vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
     n, columns = vectors.shape
     width = n if n == 1 else -(-n // 4) * 4
@@ -76,8 +76,16 @@ def as_lanes(vectors: np.ndarray) -> np.ndarray:
     room = np.empty(columns * width + LINE)
     begin = -room.ctypes.data // room.itemsize % LINE
     lanes = room[begin : begin + columns * width].reshape(columns, width)
-    lanes[:, :n], lanes[:, n:] = vectors.T, 0.0
+    n_parts = 1 if vectors.size < THREADS_FROM else n_threads
+    parts = zip(np.array_split(lanes, n_parts), np.array_split(vectors.T, n_parts), strict=True)
+    in_threads([partial(fill_lanes, *part) for part in parts], n_threads)
     return lanes
+
+
+def fill_lanes(lanes: np.ndarray, rows: np.ndarray) -> None:
+    """Write rows into lanes, with zeros behind them."""
+    n = rows.shape[1]
+    lanes[:, :n], lanes[:, n:] = rows, 0.0
 
 
 class Design:
