@@ -76,9 +76,11 @@ def as_lanes(vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
     room = np.empty(columns * width + LINE)
     begin = -room.ctypes.data // room.itemsize % LINE
     lanes = room[begin : begin + columns * width].reshape(columns, width)
-    n_parts = 1 if vectors.size < THREADS_FROM else n_threads
-    parts = zip(np.array_split(lanes, n_parts), np.array_split(vectors.T, n_parts), strict=True)
-    in_threads([partial(fill_lanes, *part) for part in parts], n_threads)
+    if n_threads == 1 or vectors.size < THREADS_FROM:
+        fill_lanes(lanes, vectors.T)
+    else:
+        parts = zip(np.array_split(lanes, n_threads), np.array_split(vectors.T, n_threads), strict=True)
+        in_threads([partial(fill_lanes, *part) for part in parts], n_threads)
     return lanes
 
 
