@@ -33,6 +33,7 @@ from .item_model import (
     finished_fit,
     n_documents,
     symbols_of_rows,
+    warn_of_unused_options,
 )
 from .matrices import MatrixOrItems, documents_at
 from .messages import listed
@@ -108,6 +109,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
         owner = type(self).__name__
         check_flags(owner, multilabel=self.multilabel)
         learner = checked_learner(owner, self.learner, self._default_learner)
+        warn_of_unused_options(owner, learner, stacklevel=3)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
         if len(rows := np.flatnonzero(weights)) < len(weights):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ from .extract.texts import Words
 from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
+from .graft.settings import GraftingPath
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
+#: Options of :class:`GraftingPath` that only components of a pipeline look at.
+FOR_COMPONENTS = ("metric", "network_choices", "vectors_choices", "optional_blocks", "retrain")
 #: Documents whose scores are computed at once where those of all need not be.
 SCORED_AT_ONCE = 1024
 
@@ -455,6 +459,17 @@ def checked_learner(owner: str, learner: Any, default: Any) -> Any:
     if learner is not None and not is_learner(learner):
         raise ValueError(f"{owner}: learner must be a Grafting, GraftingPath or CoordinateAscent, but is {learner!r}")
     return default if learner is None else learner
+
+
+def warn_of_unused_options(owner: str, learner: Any, stacklevel: int) -> None:
+    """Warn of options that an estimator does not look at, if they are set; ``stacklevel`` is that of the caller."""
+    if not isinstance(learner, GraftingPath):
+        return
+    default = GraftingPath()
+    unused = [name for name in FOR_COMPONENTS if getattr(learner, name) != getattr(default, name)]
+    if unused:
+        message = f"{owner} does not look at {listed(unused)} of its learner: these are for components and their dev."
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def n_documents(documents: Any) -> int:

@@ -24,6 +24,7 @@ from .item_model import (
     example_weights,
     finished_fit,
     n_documents,
+    warn_of_unused_options,
 )
 from .messages import listed
 from .metrics import grouped_softmax
@@ -227,6 +228,7 @@ class GraftRanker(BaseEstimator, SealedEstimator):
             weights, no group has two candidates, or a value is not finite, or with combinations outside [0, 1].
         """
         learner, space = self._checked_learner(), self._own_space()
+        warn_of_unused_options("GraftRanker", learner, stacklevel=2)
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))

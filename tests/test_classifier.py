@@ -160,6 +160,16 @@ def test_other_mistakes():
             GraftClassifier().fit(MATRIX, LABELS, sample_weight=weights)
 
 
+@pytest.mark.parametrize("option", ["metric", "network_choices", "vectors_choices", "optional_blocks", "retrain"])
+def test_options_that_only_components_look_at_are_warned_of(option: str) -> None:
+    values = {"metric": "cats_macro_f", "network_choices": (0.5,), "optional_blocks": ("items",), "retrain": False}
+    needed = {"network_alpha": 1.0} if option == "network_choices" else {}
+    learner = GraftingPath(steps=2, **{option: values.get(option, (1.0,))}, **needed)
+    with pytest.warns(UserWarning, match=f"GraftClassifier does not look at '{option}' of its learner") as warned:
+        GraftClassifier(learner).fit(MATRIX, LABELS)
+    assert warned[0].filename == __file__
+
+
 def test_rounding_above_1_is_taken_away_and_new_documents_may_have_any_value():
     rounded = np.where(MATRIX == 1.0, 1.0 + 1e-15, 0.0)
     model = GraftClassifier(degree=2).fit(rounded, LABELS)
