@@ -37,7 +37,7 @@ from .item_model import (
 )
 from .matrices import MatrixOrItems, documents_at
 from .messages import listed
-from .metrics import logistic, softmax
+from .metrics import as_probabilities, logistic
 from .model.weights import by_label
 from .options import check_flags
 from .vectors.word_vectors import WordVectors, vectors_from
@@ -177,12 +177,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
     def _check_report(self, report: Report) -> None:
         """Raise a ValueError if nothing could be learnt."""
 
-    @property
-    def report(self) -> Report:
-        """``report_`` by the name that it has in components."""
-        require_fitted(self, "report_")
-        return self.report_
-
     def _saved_labels(self) -> dict[str, Any]:
         return saved_labels(self.classes_, self._exclusive, self._matrix_dtype)
 
@@ -219,8 +213,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
-        scores = self._scores(X)
-        return softmax(scores) if self._exclusive else logistic(scores)
+        return as_probabilities(self._scores(X), self._exclusive)
 
     def predict(self, X: Any) -> Any:
         """Return the most probable label of each document: an array.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
@@ -60,6 +60,12 @@ class SealedEstimator(ABC):
     @abstractmethod
     def _restore_labels(self, labels: dict[str, Any]) -> int:
         """Take up what :meth:`_saved_labels` gave, and return the number of labels; a ValueError for other values."""
+
+    @property
+    def report(self) -> Report:
+        """``report_`` by the name that it has in components."""
+        require_fitted(self, "report_")
+        return self.report_
 
     def _set_input_attributes(self) -> None:
         """Set ``n_features_in_`` and ``feature_names_in_``, as far as the training documents had them."""
@@ -190,11 +196,11 @@ def checked_values(message: dict[str, Any], **types: type) -> list[Any]:
 
 
 def report_of(snapshot: Snapshot) -> Report:
-    """The report among the notes of a model; keys that this version does not have are ignored."""
+    """The report among the notes of a model."""
     saved = snapshot.notes.get("report")
     if not isinstance(saved, dict):
         raise damaged_model("it has no report")
-    return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
+    return Report.of_saved(saved)
 
 
 def plain_param(name: str, value: Any) -> Any:

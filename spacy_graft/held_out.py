@@ -106,7 +106,7 @@ class Judge:
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Of all labels: float64 (n_documents, n_labels)."""
-        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+        return metrics.as_probabilities(scores, self.exclusive)
 
     def losses(self, probabilities: np.ndarray) -> np.ndarray:
         """The log-loss of each document: float64 (n_documents)."""
@@ -202,8 +202,7 @@ def scored_points(
     fit: PointFit,
     scorer: Callable[[Solution], Callable[[Solution], np.ndarray]],
     judge: Judge,
-    tempered: bool,
-    alone: bool = False,
+    alone: bool,
 ) -> Iterator[tuple[FoldPoint, float]]:
     """Go along a path, for :func:`points_of_fold`.
 
@@ -214,8 +213,6 @@ def scored_points(
         From a solution to the scores of the held-out documents under any solution with the same features.
     judge : Judge
         These documents.
-    tempered : bool
-        As of :func:`judged`.
     alone : bool
         Whether there are no other folds.
     """
@@ -223,9 +220,9 @@ def scored_points(
         fit.step()
         scores_of = scorer(fit.solution())
         scores = np.array([scores_of(fit.tried(strength)) for strength in refit_grid(fit.learner)])
-        losses = [judge.best_loss(of_refit, tempered)[1] for of_refit in scores]
+        losses = [judge.best_loss(of_refit, tempered=False)[1] for of_refit in scores]
         point = FoldPoint(scores, fit.report.n_active)
-        yield judged_point(point, fit.learner, judge, tempered) if alone else point, min(losses)
+        yield judged_point(point, fit.learner, judge, tempered=False) if alone else point, min(losses)
         if fit.finished:
             return
 

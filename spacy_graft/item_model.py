@@ -17,7 +17,7 @@ from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
 from .extract.terms import NamedTerm, SymbolTerm, Term
 from .extract.texts import Words
-from .graft.constraints import FeatureNames
+from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
 from .graft.settings import GraftingPath
@@ -69,7 +69,7 @@ class ItemFeature:
     df: int
 
     def __str__(self) -> str:
-        return " × ".join(self.names)
+        return PRODUCT_SIGN.join(self.names)
 
 
 class ScoringModel(Protocol):

@@ -195,10 +195,9 @@ def temperature(
 
     counted = mask(targets, known, exclusive)
     importance = counted * counted_weights(counted, weights)[:, np.newaxis]
-    make_probabilities = softmax if exclusive else logistic
 
     def slope(sharpness: float) -> float:
-        of_losses = float((importance * scores * (make_probabilities(sharpness * scores) - targets)).sum())
+        of_losses = float((importance * scores * (as_probabilities(sharpness * scores, exclusive) - targets)).sum())
         return of_losses + prior * (1.0 - 1.0 / sharpness)
 
     bounds = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
@@ -272,6 +271,11 @@ def clopper_pearson(n_hits: int, n: int, level: float = 0.95) -> tuple[float, fl
     low = float(betaincinv(n_hits, n - n_hits + 1, rest)) if n_hits else 0.0
     high = float(betaincinv(n_hits + 1, n - n_hits, 1.0 - rest)) if n_hits < n else 1.0
     return low, high
+
+
+def as_probabilities(scores: np.ndarray, exclusive: bool) -> np.ndarray:
+    """Probabilities of labels from their scores: float64 (n_documents, labels), both."""
+    return softmax(scores) if exclusive else logistic(scores)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ import scipy.sparse
 from .estimator_files import SealedEstimator, checked_values
 from .estimators import BaseEstimator, require_fitted
 from .graft.memory import require_memory_for
-from .graft.report import Report
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
     ItemFeature,
@@ -182,12 +181,6 @@ class GraftRanker(BaseEstimator, SealedEstimator):
     def _restore_labels(self, labels: dict[str, Any]) -> int:
         checked_values(labels)
         return 1
-
-    @property
-    def report(self) -> Report:
-        """``report_`` by the name that it has in components."""
-        require_fitted(self, "report_")
-        return self.report_
 
     def fit(
         self,

@@ -447,13 +447,11 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)[0]
 
 
-def path_of_fold(
-    learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, alone: bool = False
-) -> list[FoldPoint]:
+def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, alone: bool) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
     fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), tempered=False, alone=alone))
+    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), alone))
 
 
 def judge_of(documents: ReadDocuments, learner: GraftingPath) -> Judge:

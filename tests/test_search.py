@@ -170,9 +170,7 @@ def test_a_coarse_tree_has_all_frequent_features_with_their_documents_and_no_eve
     tree = coarse.ranged.tree
     assert (tree.df >= min_df).all()
     values = np.random.default_rng(0).integers(-8, 9, (len(texts), 2)).astype(float)
-    np.testing.assert_array_equal(
-        sums_by_node(coarse, len(coarse.nodes), values, np.float64), index.sums(values)[coarse.nodes]
-    )
+    np.testing.assert_array_equal(sums_by_node(coarse, len(coarse.nodes), values), index.sums(values)[coarse.nodes])
     bounds, events = tree.bounds, tree.events
     for k in range(len(coarse.nodes)):
         adds, cancels = (set(events[bounds[run] : bounds[run + 1]]) for run in (2 * k, 2 * k + 1))

@@ -9,9 +9,9 @@ from spacy.tokens import Doc
 from ..extract.bags import item_keys
 from ..extract.blocks import NgramBlock, ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
+from ..graft.constraints import PRODUCT_SIGN
 from ..model.snapshot import Snapshot, as_reading_block
 from .contributions import Member, Span, member, span
-from .features import MEMBER_SEPARATOR
 
 
 class Evidence:
@@ -47,7 +47,7 @@ class Evidence:
             ngram = self._ngram(row, name, block)
             return ngram.text, name, ngram.kind, (ngram,)
         members = tuple(map(self._item, self.table.terms(row)))
-        return MEMBER_SEPARATOR.join(member.text for member in members), name, block.feature_kind, members
+        return PRODUCT_SIGN.join(member.text for member in members), name, block.feature_kind, members
 
     def of_word(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
         """The same of a word with a vector, a row of the lexicon."""

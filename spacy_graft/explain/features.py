@@ -18,9 +18,6 @@ from ..model.weights import by_label, times_rows
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Separates the members of a combination in its text.
-MEMBER_SEPARATOR = PRODUCT_SIGN
-
 
 @dataclass(frozen=True)
 class Feature:
@@ -143,7 +140,7 @@ def n_documents_of(snapshot: Snapshot) -> int:
 
 def feature_text(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:
     """The display text of a feature."""
-    return MEMBER_SEPARATOR.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)
+    return PRODUCT_SIGN.join(as_reading_block(blocks[term.block]).text(term.symbols) for term in terms)
 
 
 def have_stability(features: Sequence[Feature]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
 #: The largest weight that can be locked.
 LARGEST_WEIGHT = 1e6
 #: What weights of a label may be; ``any`` takes back an earlier choice.
-Sign = Literal["positive", "negative", "any"]
 SIGNS_OF_LABELS = ("positive", "negative", "any")
 
 

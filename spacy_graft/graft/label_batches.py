@@ -9,7 +9,7 @@ has as many labels as a pass sums at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,11 +153,6 @@ def mean_scale_of(learner: PenaltySettings, data: TrainingData) -> float:
     return document_weights(data.lengths, True)[0] if learner.length_normalisation else 0.0
 
 
-def saved_report(report: Report) -> dict[str, Any]:
-    """A report in plain values, without seconds, which differ from run to run."""
-    return {**asdict(report), "seconds": {}}
-
-
 def add_seconds(report: Report, part: Report) -> None:
     """Count the seconds of a batch."""
     for phase, seconds in part.seconds.items():
@@ -234,7 +229,7 @@ class Kept:
             "model": vars(self.model),
             "checkpoint": vars(self.checkpoint),
             "initial": self.initial,
-            "report": saved_report(self.report),
+            "report": self.report.saved(),
             "trainable": self.trainable,
         }
 
@@ -317,7 +312,7 @@ class BatchedPath(PointFit):
 
     def to_dict(self) -> dict[str, Any]:
         """The present point in plain values and arrays, for :meth:`resume`; the report is without seconds."""
-        return {"report": saved_report(self.report), "batches": [kept.to_dict() for kept in self._kept]}
+        return {"report": self.report.saved(), "batches": [kept.to_dict() for kept in self._kept]}
 
     def resume(self, saved: Mapping[str, Any]) -> None:
         """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.

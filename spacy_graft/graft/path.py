@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class PathFit(StateFit):
         Memory: as of a :class:`Checkpoint`.
         """
         return {
-            "report": {**asdict(self.report), "network": None, "seconds": {}},
+            "report": {**self.report.saved(), "network": None},
             "model": vars(self._kept),
         }
 

@@ -155,6 +155,15 @@ class Report:
         values = {**dataclasses.asdict(self), **derived}
         return {name: None if value == math.inf else value for name, value in values.items()}
 
+    def saved(self) -> dict[str, Any]:
+        """Plain values, for files; without seconds, which differ from run to run."""
+        return {**dataclasses.asdict(self), "seconds": {}}
+
+    @classmethod
+    def of_saved(cls, saved: Mapping[str, Any]) -> Report:
+        """What :meth:`saved` wrote; keys that this version does not have are ignored."""
+        return cls(**{field.name: saved[field.name] for field in dataclasses.fields(cls) if field.name in saved})
+
     def lines(self) -> dict[str, str]:
         """The figures as texts, by name; empty ones are left out."""
         values = self.to_dict()

@@ -95,8 +95,7 @@ class Rounds:
         n_best : int, optional
             Pairs to add; by default as many as are active.
         """
-        if self._found is None:
-            raise RuntimeError("A round needs a search before it: call start_at first.")
+        assert self._found is not None
         before, gap_before = self.report.objective, self._certificate.relative_gap
         waiting = self._found.count
         self._enter_found(l1)

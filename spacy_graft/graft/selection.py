@@ -38,7 +38,6 @@ class SelectionFit:
         objective = Objective(data, learner)
         self.report = objective.new_report()
         self.state = indexed(objective, self.min_gradient or 0.0, self.report)
-        self._initial = self.state.initial
         self._degree = 1
         self._found: SpaceViolations | None = None
         self._search()
@@ -109,12 +108,12 @@ class SelectionFit:
     def _update_report(self, optimal: bool) -> None:
         state, report = self.state, self.report
         objective, dual = objective_and_dual(state, 0.0, None)
-        report.update_gap(objective, dual, self._initial)
+        report.update_gap(objective, dual, state.initial)
         report.n_active, report.n_pairs = state.active.n_rows, len(state.active)
         report.l1 = 0.0
         if self.min_gradient is not None and self._found is not None:
             report.max_violation = max(float(self._found.peaks.max(initial=0.0)) / self.min_gradient - 1.0, 0.0)
-        trainable = bool(state.objective.n_labels) and report.l1_max > NO_GRADIENT * self._initial
+        trainable = bool(state.objective.n_labels) and report.l1_max > NO_GRADIENT * state.initial
         # With nothing to separate the empty model is the optimum, whatever could be added to it.
         report.converged = not trainable or (optimal and not self._n_waiting())
         if self.learner.penalty == "none":

@@ -67,7 +67,7 @@ class Cooccurrence:
             raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only {measures}")
         check_counts("Cooccurrence", {"neighbours": self.neighbours})
         if self.measure != "profile":
-            check_numbers("Cooccurrence", 0.0, {"minimum": self._minimum})
+            check_numbers("Cooccurrence", {"minimum": self._minimum})
         elif self.minimum is not None:
             raise ValueError("Cooccurrence: minimum is allowed only with the measures cosine and correlation")
         if self.seeds is not None and self.measure == "cosine":

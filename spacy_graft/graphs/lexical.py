@@ -27,12 +27,12 @@ def lemma_of(vertex: Vertex) -> tuple[str, str]:
     return "_".join(vertex).lower().replace("_-_", "-").replace("_'", "'"), letters
 
 
-def check_numbers(owner: str, least: float, options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is no number of at least ``least``, or too large."""
+def check_numbers(owner: str, options: Mapping[str, Any]) -> None:
+    """Raise a ValueError if an option is no number of at least 0, or too large."""
     for option, value in options.items():
-        if not is_number_in(value, least, LARGEST_STRENGTH):
+        if not is_number_in(value, 0.0, LARGEST_STRENGTH):
             raise ValueError(
-                f"{owner}: {option} must be a number of at least {least}, but is {value!r}. The largest is "
+                f"{owner}: {option} must be a number of at least 0.0, but is {value!r}. The largest is "
                 f"{LARGEST_STRENGTH:g}."
             )
 

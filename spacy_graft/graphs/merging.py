@@ -53,7 +53,7 @@ class MergedGraphs:
             )
         check_flags("MergedGraphs", normalise=self.normalise)
         factors = {f"weights.{name}": weight for name, weight in (self.weights or {}).items()}
-        check_numbers("MergedGraphs", 0.0, factors)
+        check_numbers("MergedGraphs", factors)
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; the report has those of all ``graphs`` by name.

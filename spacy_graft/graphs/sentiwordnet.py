@@ -90,7 +90,7 @@ class SentiWordNet:
 
     def __post_init__(self) -> None:
         names = ("positive", "negative", "neighbours", "tolerance", "neighbour_weight")
-        check_numbers("SentiWordNet", 0.0, {name: getattr(self, name) for name in names})
+        check_numbers("SentiWordNet", {name: getattr(self, name) for name in names})
         check_counts("SentiWordNet", {"min_df": self.min_df, "neighbours": self.neighbours or None})
         if not self.positive or not self.negative:
             raise ValueError(

@@ -73,7 +73,7 @@ class WordNet:
 
     def __post_init__(self) -> None:
         names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
-        check_numbers("WordNet", 0.0, {name: getattr(self, name) for name in names})
+        check_numbers("WordNet", {name: getattr(self, name) for name in names})
         check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "max_senses", "min_letters")})
         check_flags("WordNet", inflected=self.inflected)
 

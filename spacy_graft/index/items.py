@@ -32,7 +32,7 @@ class ItemIndex:
     documents : int32 (entries)
         Those of node ``k`` are ``documents[starts[k] : starts[k + 1]]``, ascending.
     values : float64 (entries, or none)
-        In [0, 1]; none where all are 1.
+        In [0, 1] if items are combined; none where all are 1.
     n_documents : int
     """
 
@@ -128,11 +128,9 @@ class ItemIndex:
         """Sum ``values`` (n_documents, k), times those of the items, over each column: as :meth:`NgramIndex.passes`."""
         return passes(self, values)
 
-    def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
-        """Sum ``values`` (n_documents, k) over the documents of each node: ``dtype`` (n_nodes, k)."""
-        return item_kernels.document_sums(self.starts, self.documents, np.ascontiguousarray(values, np.float64)).astype(
-            dtype, copy=False
-        )
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sum ``values`` (n_documents, k) over the documents of each node: float64 (n_nodes, k)."""
+        return item_kernels.document_sums(self.starts, self.documents, np.ascontiguousarray(values, np.float64))
 
     def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The symbols that name each item."""

@@ -173,9 +173,9 @@ class NgramIndex:
         """Sum ``values`` (n_documents, k) over each node's documents, some nodes at a time (see :mod:`.sums`)."""
         return passes(self, values)
 
-    def sums(self, values: np.ndarray, dtype: type[np.floating] = np.float64) -> np.ndarray:
-        """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-        return sums_by_node(self, self.n_nodes, values, dtype)
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sum ``values`` (n_documents, k) over the distinct documents of each node: float64 (n_nodes, k)."""
+        return sums_by_node(self, self.n_nodes, values)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
@@ -192,19 +192,18 @@ class NgramIndex:
     def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The shortest n-gram of each node, in the stream's own symbols."""
         chosen = np.asarray(nodes, np.int64)
-        return self._symbols_at(chosen, self.shortest[chosen])
+        return self.prefixes(chosen, self.shortest[chosen])
 
     def longest_ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The longest n-gram with the same documents as each distinct node, wherever in the tree it stands."""
         longest = self.longest_node[np.asarray(nodes, np.int64)]
-        return self._symbols_at(longest, self.longest[longest])
+        return self.prefixes(longest, self.longest[longest])
 
     def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """N-grams of nodes, of lengths from that of the shortest to that of the longest: int64 (nodes), both."""
-        return self._symbols_at(nodes, lengths)
+        """N-grams of nodes, of lengths from that of the shortest to that of the longest, int64 (nodes) both.
 
-    def _symbols_at(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """So many symbols of each node; all arrays share memory."""
+        All share memory.
+        """
         ends = np.cumsum(lengths, dtype=np.int64)
         begins = ends - lengths
         total = int(ends[-1]) if len(ends) else 0

@@ -235,9 +235,9 @@ def unsigned_places(tree: kernels.Tree) -> tuple[np.ndarray, np.ndarray]:
     return bounds, events
 
 
-def sums_by_node(index: Summable, n_nodes: int, values: np.ndarray, dtype: type[np.floating]) -> np.ndarray:
-    """Sum ``values`` (n_documents, k) over the distinct documents of each node: ``dtype`` (n_nodes, k)."""
-    found = np.empty((n_nodes, values.shape[1]), dtype)
+def sums_by_node(index: Summable, n_nodes: int, values: np.ndarray) -> np.ndarray:
+    """Sum ``values`` (n_documents, k) over the distinct documents of each node: float64 (n_nodes, k)."""
+    found = np.empty((n_nodes, values.shape[1]))
     for column, begin, end, sums in passes(index, values):
         out = found[begin:end, column : column + sums.shape[1]]
         out[:] = sums[: end - begin, : out.shape[1]]

@@ -137,7 +137,7 @@ class ItemMatcher:
     Attributes
     ----------
     tables : dict of str to ItemTable
-        By block: at least 16 bytes a term.
+        By block: 28 to 44 bytes a term.
     members : Members
     """
 

@@ -134,7 +134,7 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
 
     Parameters
     ----------
-    blocks : dict of str to NgramBlock
+    blocks : dict of str to Block
         The feature blocks; they come from the config and are not saved. (``Any``, because spaCy checks the types of a
         config before it makes the blocks.)
 

@@ -15,7 +15,6 @@ from spacy.training import Example
 from .. import metrics
 from .card import add_card
 from .components import graft_component
-from .targets import TargetReader
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 from .training import annotated_before
 
@@ -134,7 +133,7 @@ def read_documents(component: TextCatGraft, examples: list[Example]) -> Labelled
     """Read and check the targets of the examples."""
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
-    reader = TargetReader(component.name, component.labels, component.exclusive)
+    reader = component.target_reader()
     targets = [reader.read(example.reference) for example in examples]
     return LabelledDocuments(
         examples,

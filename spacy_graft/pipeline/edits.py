@@ -13,8 +13,8 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..explain.features import MEMBER_SEPARATOR, Feature
-from ..graft.constraints import Constraints
+from ..explain.features import Feature
+from ..graft.constraints import PRODUCT_SIGN, Constraints
 from ..graft.report import Report
 from ..messages import did_you_mean, listed
 from ..model.matching import Matcher
@@ -23,7 +23,6 @@ from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
 from .corpus import ExtractedCorpus
 from .notes import forget_card
-from .targets import TargetReader
 from .training import Model, ResumedTraining, annotated_before
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def training_corpus(
             f"[components.{component.name}] before training. To remove denied features only and leave all other "
             f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
-    corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, component.labels, component.exclusive))
+    corpus = ExtractedCorpus(component.blocks, component.target_reader())
     corpus.add(examples if nlp is None else annotated_before(nlp, component, examples))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
@@ -145,7 +144,7 @@ def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[s
     return {
         (feature.block, feature.text): row
         for feature, row in zip(component.features(), weights, strict=True)
-        if MEMBER_SEPARATOR not in feature.text
+        if PRODUCT_SIGN not in feature.text
     }
 
 

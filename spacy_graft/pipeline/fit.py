@@ -342,7 +342,8 @@ def scored_steps(
 ) -> Iterator[tuple[FoldPoint, float]]:
     """The points of a path, with the scores of held-out documents and the log-loss of the best refit.
 
-    The last arguments are those of :func:`~spacy_graft.held_out.scored_points`.
+    ``tempered`` is that of :func:`~spacy_graft.held_out.judged`, ``alone`` that of
+    :func:`~spacy_graft.held_out.scored_points`.
     """
     for model in path:
         assert component.training is not None

@@ -78,8 +78,9 @@ class JsonlCorpus:
     Raises
     ------
     ValueError
-        If ``path`` is None, ``limit`` no integer of at least 0, ``part`` another one, or ``lazy`` neither true nor
-        false; in iteration, if documents are lazy and another component is trained, or there are too few for two parts.
+        If ``path`` is None, ``limit`` no integer of at least 0, ``part`` another one, or ``lazy`` or ``sparse``
+        neither true nor false; in iteration, if documents are lazy and another component is trained, or there are too
+        few for two parts.
     BadLineError
         In iteration, with file and line number, if a line is malformed.
     FileNotFoundError

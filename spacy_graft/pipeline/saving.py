@@ -392,7 +392,5 @@ def check_columns(component: TextCatGraft, model: SparseLinearModel, labels: Seq
 
 
 def read_report(saved: Any) -> Report | None:
-    """Return a saved report, or None; keys that this version does not have are ignored."""
-    if not isinstance(saved, dict):
-        return None
-    return Report(**{field.name: saved[field.name] for field in fields(Report) if field.name in saved})
+    """Return a saved report, or None."""
+    return Report.of_saved(saved) if isinstance(saved, dict) else None

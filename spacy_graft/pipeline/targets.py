@@ -115,8 +115,6 @@ class Targets:
     @classmethod
     def joined(cls, parts: Sequence[Targets]) -> Targets:
         """Those of several corpora, at least one."""
-        if len(parts) == 1:
-            return parts[0]
         weights = np.concatenate([part.weights for part in parts])
         known = [part.known for part in parts]
         if all(isinstance(part.values, np.ndarray) for part in parts):

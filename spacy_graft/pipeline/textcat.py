@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -186,7 +186,7 @@ class TextCatGraft(TrainablePipe):
             word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
             stability=None,
         )
-        reader = TargetReader(self.name, self.labels, self.exclusive)
+        reader = self.target_reader()
         if self.training is not None:
             self.training.set_reader(reader)
             self.kept_corpus = self.corpus if self.keep_corpus else None
@@ -454,6 +454,10 @@ class TextCatGraft(TrainablePipe):
                 f"or remove it."
             )
 
+    def target_reader(self, skips_unknown: bool = False) -> TargetReader:
+        """What reads the targets of documents, for the present labels; labels it does not know can be skipped."""
+        return TargetReader(self.name, self.labels, self.exclusive, skips_unknown)
+
     def _new_training(
         self,
         source: Callable[[], Iterable[DocPair]] | None = None,
@@ -462,7 +466,7 @@ class TextCatGraft(TrainablePipe):
         vectors: VectorsSource | None = None,
         place: InMemory | None = None,
     ) -> Training:
-        reader = TargetReader(self.name, self.labels, self.exclusive)
+        reader = self.target_reader()
         corpus = ExtractedCorpus(self.blocks, reader, place)
         return Training(
             corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
@@ -593,7 +597,7 @@ class TextCatGraft(TrainablePipe):
         steps = self.history
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
-        self._set_snapshot(replace(snapshot, notes={REPORT: {**asdict(report), "seconds": {}}, HISTORY: steps}))
+        self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
         self.report = report.copy()
 
     def _named(self, solution: Solution) -> Snapshot:
@@ -614,8 +618,9 @@ class TextCatGraft(TrainablePipe):
         """The steps of training in order; empty if the component is not trained. It is saved with the model.
 
         Each step is a dict with ``step`` (from 1); ``l1``, ``l1_ratio``, ``n_active``, ``objective``, ``gap``
-        (relative) and ``refit`` of its :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of
-        its first evaluation, or None. The list is a copy.
+        (relative), ``refit``, ``log_loss`` and ``log_loss_error`` of its
+        :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of its first evaluation, or None.
+        The list is a copy.
         """
         return history.read_history(saving.notes_of(self).get(HISTORY))
 
@@ -742,7 +747,7 @@ class TextCatGraft(TrainablePipe):
 
     def held_out(self, examples: list[Example]) -> HeldOut:
         """The documents of examples of which a label of the component is known."""
-        reader = TargetReader(self.name, self.labels, self.exclusive, skips_unknown=True)
+        reader = self.target_reader(skips_unknown=True)
         corpus = ExtractedCorpus(self.blocks, reader)
         judging = [self._can_judge(example) for example in examples]
         corpus.add(compress(examples, judging))
@@ -845,7 +850,7 @@ class TextCatGraft(TrainablePipe):
             In nats; 0 of no examples.
         gradient : float64 (n_documents, n_labels)
         """
-        reader = TargetReader(self.name, self.labels, self.exclusive)
+        reader = self.target_reader()
         targets = [reader.read(example.reference) for example in examples]
         values = np.array([target.values for target in targets]).reshape(scores.shape)
         weights = np.array([target.known * target.weight for target in targets]).reshape(scores.shape)

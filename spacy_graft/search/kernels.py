@@ -187,9 +187,9 @@ def any_above_by_label(sums, row, lanes, inverse_weights, node, label, bound):
 
 @njit
 def raise_largest(sums, begin, end, label, query, found):
-    """Note the largest scaled gradient of all pairs, in ``peaks`` of its label and as the floor; arguments as above.
+    """Note the largest scaled gradient of all pairs, in ``peaks`` of its label and as the floor.
 
-    It is far cheaper than to offer them: nearly all nodes are below the largest so far.
+    Arguments as of :func:`select`. It is far cheaper than to offer them: nearly all nodes are below the largest so far.
     """
     lanes = min(sums.shape[1], query.n_labels - label)
     shared = query.inverse_weights.shape[1] < 2

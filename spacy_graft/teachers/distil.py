@@ -24,7 +24,7 @@ from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.fit import Split, cross_validated, folds, loss_of, splits_of, train_like
 from ..pipeline.progress import progress_bar
-from ..pipeline.targets import TargetReader, Targets
+from ..pipeline.targets import Targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from ..pipeline.training import Pair, annotated_before, documents_before
 from .encoder import Encoder, EncoderTeacher
@@ -191,7 +191,7 @@ def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, lis
             f"[{component.name}] {len(labelled)} labelled texts are too few to choose the weight of soft labels by: "
             f"there must be at least {MIN_HELD_OUT}."
         )
-    reader = TargetReader(component.name, component.labels, component.exclusive)
+    reader = component.target_reader()
     targets = Targets.of([reader.read(example.reference) for example in labelled], len(component.labels))
     return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits
 
@@ -319,7 +319,7 @@ def read_pool(
     progress: Progress,
 ) -> ExtractedCorpus:
     """The symbols of the texts with these numbers, ascending; their documents are not kept."""
-    corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, component.labels, component.exclusive))
+    corpus = ExtractedCorpus(component.blocks, component.target_reader())
 
     def pairs() -> Iterator[Pair]:
         wanted = iter(numbers.tolist())
@@ -340,7 +340,7 @@ def probabilities_of(component: TextCatGraft, corpus: ExtractedCorpus) -> np.nda
     """The probabilities of documents by the component: float64 (n_documents, n_labels)."""
     streams = corpus.streams()
     scores = snapshot_of(component.model).scores_of_streams(streams, corpus.lengths(streams), component.vocab.strings)
-    return metrics.softmax(scores) if component.exclusive else metrics.logistic(scores)
+    return metrics.as_probabilities(scores, component.exclusive)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Regression:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         scores = rows.astype(np.float64) @ self.weights[:-1] + self.weights[-1]
-        return metrics.softmax(scores) if self.exclusive else metrics.logistic(scores)
+        return metrics.as_probabilities(scores, self.exclusive)
 
 
 def fitted_heads(rows: np.ndarray, gold: Gold, exclusive: bool) -> list[Head]:
