@@ -17,6 +17,7 @@ from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..model.sparse_linear import SparseLinear
 from ..pipeline.components import graft_component
+from ..pipeline.corpus import ignore_rare_labels
 from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete
@@ -149,7 +150,7 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
     probabilities = np.zeros((len(examples), len(labels)))
     with progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
-        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        ignore_rare_labels()
         for fold in np.unique(fold_of).tolist():
             kept = [example for example, other in zip(examples, fold_of, strict=True) if other != fold]
             held_out = np.flatnonzero(fold_of == fold)

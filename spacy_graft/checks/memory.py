@@ -18,7 +18,7 @@ from ..graft.space import distinct_columns
 from ..graft.start import can_divide
 from ..index.kernels import LANES
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import ExtractedCorpus
+from ..pipeline.corpus import ExtractedCorpus, ignore_rare_labels
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
@@ -156,7 +156,7 @@ def training_data(component: TextCatGraft, examples: list[Example], labels: list
     corpus.add(examples)
     with warnings.catch_warnings():
         # A sample may have no document of a label.
-        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        ignore_rare_labels()
         return corpus.training_data()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._numba import inlined, inner, njit
-from .hashing import EMPTY
+from .hashing import EMPTY, empty_slots
 
 SPACE = ord(" ")
 
@@ -34,6 +34,13 @@ def insert_rows(slots, keys, first, last):
         while slots[slot] != EMPTY:
             slot = (slot + 1) & mask
         slots[slot] = row
+
+
+def slots_of(keys):
+    """The slots of a table of these keys (int64, all different) alone: int32, 1-D."""
+    slots = empty_slots(len(keys))
+    insert_rows(slots, keys, 0, len(keys))
+    return slots
 
 
 @njit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..extract.bags import Bags
+from ..extract.bags import Bags, Vocabulary
 from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
 from ..index.places import InMemory
@@ -97,6 +97,11 @@ class TrainingData:
     def largest_value(self) -> float:
         """The largest absolute value of a feature, 1 at the least. Only items that are not combined may exceed 1."""
         return max([1.0, *(float(np.abs(bags.values).max(initial=0.0)) for bags in self.bags.values())])
+
+    @property
+    def vocabularies(self) -> dict[str, Vocabulary]:
+        """What the values of items are computed by, of the blocks that have values."""
+        return {name: bags.vocabulary for name, bags in self.bags.items() if bags.vocabulary is not None}
 
     @property
     def has_negative_values(self) -> bool:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..extract.hashing import signed
 from ..solve.dense import DenseColumns
-from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows, slots_of
+from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
 
 #: Norm of document vectors, in units of that of word vectors, under which nothing but rounding is left of them.
@@ -91,7 +92,9 @@ class DocumentVectors:
         ValueError
             If no word of the corpus has a vector, or all documents have the same.
         """
-        found = found_rows(symbols, slots_of(given_symbols), given_symbols)
+        from ..extract.kernels import slots_of
+
+        found = found_rows(symbols, slots_of(signed(given_symbols)), given_symbols)
         has_vector = found >= 0
         if not has_vector.any():
             raise ValueError(

@@ -115,13 +115,12 @@ class LabelBatches:
             )
         )
         shape = len(space.blocks), len(self.data.labels)
-        vocabularies = {name: bags.vocabulary for name, bags in self.data.bags.items()}
         return Solution(
             space.names(), *space.terms(), space.df(),
             scipy.sparse.csr_array((weights, (rows, labels)), shape),
             np.concatenate([model.intercepts for model in models]),
             mean_scale,
-            {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
+            self.data.vocabularies,
             np.zeros(0) if shares is None else shares,
         )  # fmt: skip
 

@@ -339,12 +339,11 @@ def solution_of(
     mean_scale: float,
 ) -> Solution:
     """The model of an active set, by label and in the streams' symbols; scores are of the training documents."""
-    vocabularies = {name: bags.vocabulary for name, bags in problems.data.bags.items()}
     return Solution(
         space.names(), *space.terms(), space.df(),
         *weights_by_label(space, problems, active, intercepts, scores),
         mean_scale,
-        {name: vocabulary for name, vocabulary in vocabularies.items() if vocabulary is not None},
+        problems.data.vocabularies,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def concatenated(parts: Sequence[Columns]) -> Columns:
 
 
 def reordered(columns: Columns, order: np.ndarray) -> Columns:
-    """The columns in another order (int64)."""
+    """The columns in another order, or some of them (int64)."""
     starts, documents, values = columns
     lengths = np.diff(starts)[order]
     new_starts = np.concatenate([[0], np.cumsum(lengths)])

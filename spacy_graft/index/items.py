@@ -10,7 +10,7 @@ import numpy as np
 
 from ..extract.bags import Bags
 from . import item_kernels, kernels
-from .columns import Columns, concatenated
+from .columns import Columns, concatenated, reordered
 from .fingerprints import column_numbers
 from .sums import NodeSums, passes, room_for
 
@@ -111,10 +111,7 @@ class ItemIndex:
 
     def columns(self, chosen: np.ndarray) -> Columns:
         """Columns of the chosen nodes."""
-        lengths = self.df[chosen].astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        entries = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-        return starts, self.documents[entries], self.values[entries] if len(self.values) else self.values
+        return reordered((self.starts, self.documents, self.values), chosen)
 
     def some(self, chosen: np.ndarray) -> ItemIndex:
         """An index of the chosen nodes."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..extract.hashing import EMPTY, empty_slots, signed
+from ..extract.hashing import EMPTY, signed
 from ..extract.streams import Stream
 from .weights import SparseWeights
 
@@ -59,12 +59,11 @@ class Automaton(NamedTuple):
         rows : int64 (n_ngrams)
             Row of the weights of each n-gram.
         """
-        from ..extract.kernels import insert_rows
+        from ..extract.kernels import slots_of
         from . import kernels
 
         keys, letters = np.unique(signed(ngrams.symbols), return_inverse=True)
-        slots = empty_slots(len(keys))
-        insert_rows(slots, keys, 0, len(keys))
+        slots = slots_of(keys)
         order, letters, bounds = sorted_ngrams(letters + 1, ngrams.starts)
         root = np.zeros(len(keys) + 1, np.int32)
         trie = np.zeros((len(letters) + 2, kernels.LAST + 1), np.int32)

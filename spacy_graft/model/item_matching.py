@@ -10,7 +10,7 @@ import numpy as np
 
 from ..extract.bags import Bags, Vocabulary, item_keys
 from ..extract.blocks import is_item_block, item_value, item_width
-from ..extract.hashing import empty_slots, signed
+from ..extract.hashing import signed
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm
 
@@ -41,12 +41,10 @@ class ItemTable:
     @classmethod
     def build(cls, symbols: np.ndarray, terms: np.ndarray) -> ItemTable:
         """Build the table of items with these symbols, all different."""
-        from ..extract.kernels import insert_rows
+        from ..extract.kernels import slots_of
 
         keys = signed(item_keys(symbols))
-        slots = empty_slots(len(keys))
-        insert_rows(slots, keys, 0, len(keys))
-        return cls(slots, keys, terms.astype(np.int32))
+        return cls(slots_of(keys), keys, terms.astype(np.int32))
 
 
 @dataclass(frozen=True)

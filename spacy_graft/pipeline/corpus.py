@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
 
 
+#: Beginning of the warning of labels that no document has.
+NEVER_POSITIVE = "No training document is positive for"
 #: Documents that are objects before they become columns.
 MOST_NEW = 4096
 
@@ -260,10 +262,15 @@ class ExtractedCorpus:
         never = [label for label, total in zip(self.reader.labels, targets.sum(axis=0), strict=True) if total == 0.0]
         if never:
             warnings.warn(
-                f"[{self.reader.component}] No training document is positive for {listed(never)}: the component will "
+                f"[{self.reader.component}] {NEVER_POSITIVE} {listed(never)}: the component will "
                 f"hardly ever predict {'it' if len(never) == 1 else 'them'}.",
                 stacklevel=2,
             )
+
+
+def ignore_rare_labels() -> None:
+    """Let nobody be warned of labels that no document has, while warnings are caught."""
+    warnings.filterwarnings("ignore", message=f".*{NEVER_POSITIVE}", category=UserWarning)
 
 
 def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:

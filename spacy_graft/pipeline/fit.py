@@ -31,7 +31,7 @@ from .block_choice import leave_out
 from .card import add_card
 from .choice import HeldOut, trials_of
 from .components import graft_component
-from .corpus import ExtractedCorpus
+from .corpus import ExtractedCorpus, ignore_rare_labels
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .progress import progress_bar
 from .textcat import TextCatGraft
@@ -320,7 +320,7 @@ def cross_validated(
     learner, n_folds, tempered = component.learner, len(splits), options.get("network") is not None
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
-        warnings.filterwarnings("ignore", message=r".*No training document is positive", category=UserWarning)
+        ignore_rare_labels()
         # The same holds for a fold whose model has no features.
         warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
         # And for a fold without a name that the constraints have.

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..extract.hashing import empty_slots, signed
+from ..extract.hashing import signed
 from ..options import is_count
 from .word_vectors import WordVectors
 
@@ -42,7 +42,9 @@ class Lexicon:
 
     @cached_property
     def _slots(self) -> np.ndarray:
-        return slots_of(self.symbols)
+        from ..extract.kernels import slots_of
+
+        return slots_of(signed(self.symbols))
 
     def rows(self, symbols: np.ndarray) -> np.ndarray:
         """The row of each symbol (uint64), −1 for those without a vector: int32."""
@@ -52,15 +54,6 @@ class Lexicon:
         """Some of the words (int)."""
         words = tuple(self.words[row] for row in rows.tolist())
         return Lexicon(words, self.symbols[rows], self.shares[rows], self.known[rows])
-
-
-def slots_of(symbols: np.ndarray) -> np.ndarray:
-    """The slots of a hash table (:mod:`spacy_graft.extract.hashing`) whose keys are these symbols (uint64)."""
-    from ..extract import kernels
-
-    slots = empty_slots(len(symbols))
-    kernels.insert_rows(slots, signed(symbols), 0, len(symbols))
-    return slots
 
 
 def found_rows(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -164,8 +157,10 @@ class WordScores:
 
     def with_vectors(self, given: WordVectors, symbols: np.ndarray) -> WordScores:
         """Scores that were read without vectors, with these; ``symbols`` (uint64) are those of their words."""
+        from ..extract.kernels import slots_of
+
         assert isinstance(self.scores, Fold)
-        rows = found_rows(self.lexicon.symbols, slots_of(symbols), symbols)
+        rows = found_rows(self.lexicon.symbols, slots_of(signed(symbols)), symbols)
         shares, known = np.ones(len(given), np.float32), np.zeros(len(given), np.int32)
         shares[rows], known[rows] = self.lexicon.shares, self.lexicon.known
         scores = replace(self.scores, vectors=given.vectors, places=given.places)
