@@ -25,7 +25,7 @@ def text_of(symbols: np.ndarray) -> str:
 
 def members(index: NgramIndex, node: int) -> list[str]:
     """All n-grams of a node: prefixes of its longest one."""
-    (longest,) = map(text_of, index._symbols_at(np.array([node]), index.longest[[node]]))
+    (longest,) = map(text_of, index.prefixes(np.array([node]), index.longest[[node]]))
     return [longest[:length] for length in range(index.shortest[node], len(longest) + 1)]
 
 
