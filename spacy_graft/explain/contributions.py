@@ -100,11 +100,14 @@ def with_fields(cls: type[Instance], fields: dict[str, Any]) -> Instance:
 
 def non_empty_spans(contribution: Contribution) -> list[tuple[int, int]]:
     """Start and end, in characters, of all places of all members, repetitions included, except for empty spans."""
-    spans = [span for member in contribution.members for place in member.places for span in place]
-    return [(span.start, span.end) for span in spans if span.end > span.start]
+    return [(span.start, span.end) for span in all_spans(contribution) if span.end > span.start]
 
 
 def places_of(contribution: Contribution) -> list[tuple[int, int]]:
     """Start and end, in characters, of all places of a contribution."""
-    spans = [span for member in contribution.members for place in member.places for span in place]
-    return sorted({(span.start, span.end) for span in spans})
+    return sorted({(span.start, span.end) for span in all_spans(contribution)})
+
+
+def all_spans(contribution: Contribution) -> list[Span]:
+    """All places of all members."""
+    return [span for member in contribution.members for place in member.places for span in place]

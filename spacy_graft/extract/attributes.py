@@ -11,7 +11,7 @@ import numpy as np
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
-from .items import string_symbols
+from .items import integer_names, integer_symbols, string_symbols
 from .options import check_item_settings
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class TokenAttributes:
         """Return the string of the value, or for an attribute with integer values, its digits."""
         if has_strings(self.attr):
             return tuple(strings[value] for value in symbols.tolist())
-        return tuple(map(str, symbols.view(np.int64).tolist()))
+        return integer_names(symbols)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the values of names, which are added to ``strings``: uint64, 1-D.
@@ -105,10 +105,7 @@ class TokenAttributes:
             If a name is empty, or the attribute has integer values and a name is not an integer.
         """
         if not has_strings(self.attr):
-            try:
-                return np.array([int(name) for name in names], np.int64).view(np.uint64)
-            except (ValueError, OverflowError) as error:
-                raise ValueError(f"Items of {self._owner} must be 64-bit integers: {error}") from error
+            return integer_symbols(names, f"Items of {self._owner}")
         if "" in names:
             raise ValueError(f"Items of {self._owner} must have values, but one name is empty")
         return string_symbols(names, strings)

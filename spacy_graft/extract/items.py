@@ -21,6 +21,19 @@ def check_width(block: ItemBlock, names: Sequence[str]) -> None:
         )
 
 
+def integer_names(symbols: np.ndarray) -> tuple[str, ...]:
+    """Return the digits of integers that symbols (uint64) stand for."""
+    return tuple(map(str, symbols.view(np.int64).tolist()))
+
+
+def integer_symbols(names: Sequence[str], what: str) -> np.ndarray:
+    """Return the symbols of integers by their digits: uint64, 1-D; a ValueError that names ``what`` for others."""
+    try:
+        return np.array([int(name) for name in names], np.int64).view(np.uint64)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{what} must be 64-bit integers: {error}") from error
+
+
 def string_symbols(names: Sequence[str], strings: StringStore) -> np.ndarray:
     """Return the hashes of names, which are added to ``strings``: uint64, 1-D."""
     return np.array([strings.add(name) for name in names], np.uint64)

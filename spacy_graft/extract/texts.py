@@ -19,6 +19,7 @@ import numpy as np
 from ..options import check_flags
 from .batches import bounds
 from .blocks import BlockKind
+from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
@@ -294,13 +295,10 @@ class IntegerSequences(SequenceReader):
         return Stream.join([integers_of(document).view(np.uint64) for document in documents], np.uint64)
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
-        return tuple(map(str, symbols.view(np.int64).tolist()))
+        return integer_names(symbols)
 
     def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
-        try:
-            return np.array([int(name) for name in names], np.int64).view(np.uint64)
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"Symbols of integer sequences are integers of 64 bits: {error}") from error
+        return integer_symbols(names, "Symbols of integer sequences")
 
     def text(self, names: Sequence[str]) -> str:
         return " ".join(names)

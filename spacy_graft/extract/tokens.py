@@ -13,6 +13,7 @@ from spacy.attrs import IDS, IS_SPACE
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
+from .items import integer_names, integer_symbols, string_symbols
 from .options import check_settings
 from .streams import Stream
 
@@ -100,7 +101,7 @@ class TokenNgrams(BatchReader):
         """Return the strings of the values, or for an attribute with integer values, their digits."""
         if self.attr in STRING_ATTRS:
             return tuple(strings[value] for value in symbols.tolist())
-        return tuple(map(str, symbols.view(np.int64).tolist()))
+        return integer_names(symbols)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the values of names, which are added to ``strings``: uint64, 1-D.
@@ -111,11 +112,8 @@ class TokenNgrams(BatchReader):
             If the attribute has integer values, and a name is not an integer.
         """
         if self.attr in STRING_ATTRS:
-            return np.array([strings.add(name) for name in names], np.uint64)
-        try:
-            return np.array([int(name) for name in names], np.int64).view(np.uint64)
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"Symbols of TokenNgrams(attr={self.attr!r}) must be 64-bit integers: {error}") from error
+            return string_symbols(names, strings)
+        return integer_symbols(names, f"Symbols of TokenNgrams(attr={self.attr!r})")
 
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram with spaces between the tokens."""

@@ -469,7 +469,7 @@ class TextCatGraft(TrainablePipe):
         reader = self.target_reader()
         corpus = ExtractedCorpus(self.blocks, reader, place)
         return Training(
-            corpus, self.steered_learner, self._named, source, network, checkpoint_folder, self._texts, vectors
+            corpus, self.steered_learner, self._named, self._texts, source, network, checkpoint_folder, vectors
         )
 
     def _place(self, shards: Callable[..., Any] | None) -> InMemory:
@@ -1010,25 +1010,23 @@ class TextCatGraft(TrainablePipe):
             If there is no such label, both labels are the same, labels are independent and ``against`` is given, the
             component has no weights, or the document lacks an annotation.
         """
-        self.require_initialized()
-        snapshot = snapshot_of(self.model)
-        probabilities = self._probabilities_of(snapshot, doc)
-        return explain_document(
-            snapshot, doc, probabilities, alternatives_of(probabilities, self.exclusive, label, against)
-        )
+        return self._explained(doc, label, against)
 
     def explain_best(self, doc: Doc, label: str | None = None, *, against: str | None = None) -> Explanation:
         """Explain one label only, by default the most probable one; as :meth:`explain`."""
+        return self._explained(doc, label, against, best=True)
+
+    def _explained(self, doc: Doc, label: str | None, against: str | None, best: bool = False) -> Explanation:
+        """The explanation of one label or of all; with ``best``, of the most probable one of these."""
         self.require_initialized()
         snapshot = snapshot_of(self.model)
-        probabilities = self._probabilities_of(snapshot, doc)
-        sides = alternatives_of(probabilities, self.exclusive, label, against)
-        best = max(sides, key=lambda name: probabilities[name])
-        return explain_document(snapshot, doc, probabilities, {best: sides[best]})
-
-    def _probabilities_of(self, snapshot: Snapshot, doc: Doc) -> dict[str, float]:
         row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
-        return dict(zip(self.labels, row.tolist(), strict=True))
+        probabilities = dict(zip(self.labels, row.tolist(), strict=True))
+        sides = alternatives_of(probabilities, self.exclusive, label, against)
+        if best:
+            name = max(sides, key=probabilities.__getitem__)
+            sides = {name: sides[name]}
+        return explain_document(snapshot, doc, probabilities, sides)
 
     def selected_labels(self, label: str | None) -> tuple[str, ...]:
         """The given label, or all if it is None; raise a ValueError for an unknown label or without weights."""

@@ -101,11 +101,11 @@ class Training:
     learner : settings of a learner
     named : callable
         Returns the snapshot of a solution of the component.
+    texts : callable
+        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     source : callable, optional
         The corpus callback of ``initialize``.
     network : NetworkSource, optional
-    texts : callable, optional
-        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
     checkpoint_folder : Path, optional
         Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
         training of the same corpus.
@@ -142,10 +142,10 @@ class Training:
         corpus: ExtractedCorpus,
         learner: Any,
         named: Callable[[Solution], Snapshot],
+        texts: Texts,
         source: Callable[[], Iterable[DocPair]] | None = None,
         network: NetworkSource | None = None,
         checkpoint_folder: Path | None = None,
-        texts: Texts | None = None,
         vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
@@ -153,7 +153,7 @@ class Training:
         self.named = named
         self.network = network
         self.checkpoint_folder = checkpoint_folder
-        self.names = None if texts is None else FeatureNames(texts)
+        self.names = FeatureNames(texts)
         self.vectors = vectors
         self.fit: Fit | None = None
         self.reports: list[Report] = []
@@ -517,7 +517,7 @@ class ResumedTraining(Training):
         report: Report,
         texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named, texts=texts)
+        super().__init__(corpus, learner, named, texts)
         self._report = report
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
@@ -548,7 +548,6 @@ class ResumedTraining(Training):
         required : frozenset of str
             Patterns and names that must be found.
         """
-        assert self.names is not None
         wanted: dict[str, set[str]] = {}
         for block, text in weights:
             wanted.setdefault(block, set()).add(text)
