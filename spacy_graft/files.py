@@ -131,7 +131,9 @@ def json_kind(value: Any) -> str:
         return "a string"
     if isinstance(value, list):
         return "a list"
-    return "an object" if isinstance(value, dict) else json.dumps(value)
+    if isinstance(value, dict):
+        return "an object"
+    return f"bytes, {value!r:.40}" if isinstance(value, bytes) else json.dumps(value)
 
 
 def json_text(value: Any, indent: int | None = None, compact: bool = False) -> str:

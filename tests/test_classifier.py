@@ -22,6 +22,7 @@ import spacy_graft.classifier
 from conftest import run
 from naive import dense_optimum
 from spacy_graft import GraftClassifier, Grafting, GraftingPath
+from spacy_graft.graphs.graph import build_graph
 
 rng = np.random.default_rng(0)
 #: Documents whose label is the exclusive or of two of their items.
@@ -177,6 +178,39 @@ def test_rounding_above_1_is_taken_away_and_new_documents_may_have_any_value():
         model.predict_proba(MATRIX), GraftClassifier(degree=2).fit(MATRIX, LABELS).predict_proba(MATRIX)
     )
     assert np.isfinite(model.predict_proba(MATRIX * 1.5)).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_deviations_do_not_depend_on_signs(sign):
+    """The bounds of 1/λ are in units of the largest magnitude: -x is fitted as x is, with the other sign."""
+    values = np.exp(np.random.default_rng(5).normal(size=(80, 3)))
+    fitted = [
+        GraftClassifier(Grafting(l1=1.0, penalty_weights="standard")).fit(X, LABELS) for X in (values, sign * values)
+    ]
+    reports = [model.report_ for model in fitted]
+    assert reports[1].converged
+    assert reports[1].l1_max == pytest.approx(reports[0].l1_max)
+    assert reports[1].objective == pytest.approx(reports[0].objective, rel=1e-3)
+    mixed = GraftClassifier(Grafting(l1=1.0, penalty_weights="standard")).fit(values - 1.0, LABELS)
+    # Of x - 1 the deviation is that of x.
+    assert mixed.report_.l1_max == pytest.approx(reports[0].l1_max)
+
+
+def test_vertices_without_documents_have_the_bound_of_weights():
+    """1/λ of a column that no training document has does not depend on whether others have values."""
+    values = MATRIX[:, :4] * 0.5
+    values[:, 0] = 0.0
+
+    def star(vocabulary):
+        similar = np.zeros((4, 4))
+        similar[0, 1:] = similar[1:, 0] = 1.0
+        return build_graph(vocabulary, scipy.sparse.csr_array(similar), scipy.sparse.csr_array((4, 4)))
+
+    learner = Grafting(l1=0.5, penalty_weights="standard")
+    for X in (values, (values > 0.0) * 1.0):
+        report = GraftClassifier(learner).fit(X, LABELS, names=list("abcd"), network=star).report_
+        assert report.converged
+        assert report.relative_gap <= learner.tol
 
 
 def test_combinations_may_be_penalised_more():

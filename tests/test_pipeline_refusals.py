@@ -24,6 +24,13 @@ def start(nlp: Language, cats: list[dict[str, Any]], text: str = "some words", *
     nlp.update(examples)
 
 
+@pytest.mark.parametrize("name", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.parametrize("threshold", [5, -1, 1e300, "0.5"])
+def test_a_threshold_that_is_no_probability(name: str, threshold: Any) -> None:
+    with pytest.raises(ValueError, match=rf"\[{name}\] The threshold is .*, but it must be a number from 0 to 1"):
+        spacy.blank("en").add_pipe(name, config={"threshold": threshold})
+
+
 def test_no_examples(nlp: Language) -> None:
     with pytest.raises(ValueError, match=r"\[textcat_graft\] There are no examples to initialize with"):
         start(nlp, [])

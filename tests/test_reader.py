@@ -311,6 +311,7 @@ BAD_CONTENT = {
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
     "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),
     "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', "line 3: cannot be read as CSV"),
+    "carriage return": ("c.csv", b"text,label\rx,a\ry,b\r", r"c\.csv, line 1: cannot be read as a table.*end in"),
     "label": ("c.csv", b'text,label\nx,"[1.5]"\n', "line 2: a label must be a string, not 1.5"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
     "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),

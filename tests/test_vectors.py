@@ -111,7 +111,7 @@ def test_npy_files(tmp_path, word_list):
         (VECTORS[0, :1], "table of floating-point numbers"),
         (VECTORS[0, 0], "table of floating-point numbers"),
         (np.where(VECTORS == 1.0, np.nan, VECTORS), "vector 1 has values that are no finite"),
-        (np.array([object()]), "pickle|Object arrays"),
+        (np.array([object()]), "Python objects"),
     ],
 )
 def test_npy_files_that_are_refused(tmp_path, word_list, array, problem):
@@ -123,6 +123,23 @@ def test_npy_files_that_are_refused(tmp_path, word_list, array, problem):
 def test_an_npy_file_that_is_cut_off(tmp_path, word_list):
     np.save(tmp_path / "v.npy", VECTORS)
     (tmp_path / "v.npy").write_bytes((tmp_path / "v.npy").read_bytes()[:-4])
+    with pytest.raises(ValueError, match=r"cannot be read as a \.npy file"):
+        table_vectors(tmp_path / "v.npy", word_list)(None)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), ",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 3), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1180591620717411303424, 0), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (True, 12), }",
+    ],
+)
+def test_an_npy_file_with_a_damaged_header(tmp_path, word_list, header):
+    padded = header.encode().ljust(117) + b"\n"
+    start = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little")
+    (tmp_path / "v.npy").write_bytes(start + padded + bytes(48))
     with pytest.raises(ValueError, match=r"cannot be read as a \.npy file"):
         table_vectors(tmp_path / "v.npy", word_list)(None)
 

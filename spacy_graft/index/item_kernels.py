@@ -63,7 +63,7 @@ def column_keys(starts, documents, values, numbers):
 
 @njit
 def moments(starts, values):
-    """Sums of each column's values and of their squares, and the largest."""
+    """Sums of each column's values and of their squares, and the largest magnitude; 1 of a column without documents."""
     totals = np.zeros(starts.shape[0] - 1)
     squares = np.zeros(starts.shape[0] - 1)
     largest = np.zeros(starts.shape[0] - 1)
@@ -71,5 +71,7 @@ def moments(starts, values):
         for e in range(starts[k], starts[k + 1]):
             totals[k] += values[e]
             squares[k] += values[e] ** 2
-            largest[k] = max(largest[k], values[e])
+            largest[k] = max(largest[k], abs(values[e]))
+        if largest[k] == 0.0:
+            largest[k] = 1.0
     return totals, squares, largest

@@ -178,7 +178,7 @@ class NgramIndex:
         return sums_by_node(self, self.n_nodes, values)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sums of each column's values and of their squares, and the largest: float64 (n_nodes)."""
+        """Sums of each column's values and of their squares, and the largest magnitude: float64 (n_nodes)."""
         df = self.df.astype(np.float64)
         return df, df, np.ones(self.n_nodes)
 

@@ -137,7 +137,10 @@ def is_utf8(line: bytes) -> bool:
 def header_cells(path: Path, number: int, line: bytes) -> dict[str, list[str]]:
     """The cells of the first line of a table, for each thing that may separate them."""
     text = decoded_line(path, number, line).removeprefix("\ufeff")
-    return {delimiter: next(csv.reader([text], delimiter=delimiter), []) for delimiter in DELIMITERS}
+    try:
+        return {delimiter: next(csv.reader([text], delimiter=delimiter), []) for delimiter in DELIMITERS}
+    except csv.Error as error:  # carriage returns inside of the line
+        raise BadLineError(path, number, f"cannot be read as a table: {error}. Lines end in \\n or \\r\\n.") from error
 
 
 def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]:

@@ -120,6 +120,7 @@ class TextCatGraft(TrainablePipe):
         scorer: Callable[..., dict[str, Any]] | None,
         keep_corpus: bool = False,
     ) -> None:
+        saving.check_threshold(name, threshold)
         self.vocab = vocab
         self.model = model
         self.name = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tokenize
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,11 +75,10 @@ def with_words(table: np.ndarray, words: Path, source: str) -> WordVectors:
 def read_npy(path: Path) -> np.ndarray:
     """Read a ``.npy`` file; raise a ValueError if it is damaged, cut off or holds Python objects."""
     try:
-        with path.open("rb") as file:
-            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        # What is mapped is no larger than the file; otherwise a damaged header could ask for any memory.
+        return np.array(np.lib.format.open_memmap(path, mode="r"))
+    except (ValueError, EOFError, OverflowError, TypeError, tokenize.TokenError) as error:
         raise ValueError(f"{path} cannot be read as a .npy file: {error}") from error
-    return array
 
 
 def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
