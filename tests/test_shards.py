@@ -149,6 +149,19 @@ def test_sums_by_ranges_and_threads_are_the_same_bits(texts, min_df, width, rang
         np.testing.assert_array_equal(getattr(by_range, name), getattr(found, name))
 
 
+def test_a_long_repetition_is_not_cut(monkeypatch):
+    """Of its nodes, one for every length, each would be summed by itself."""
+    rng = np.random.default_rng(0)
+    texts = ["a" * 3000, "a" * 2999 + "b", *("".join(rng.choice(list("abc "), 300)) for _ in range(9))]
+    index, values = NgramIndex.build(stream_of(texts), 1), rng.normal(size=(len(texts), 3))
+    in_one = index.sums(values)
+    monkeypatch.setattr(sums, "RANGE", 4000)
+    ranged = replace(index)
+    np.testing.assert_array_equal(ranged.sums(values), in_one)
+    assert max(map(len, ranged.ranged.open_nodes)) <= sums.MOST_OPEN
+    assert len(ranged.ranged.open_nodes) > 2
+
+
 def test_a_fit_is_the_same_in_shards_threads_and_files(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abc "), 60)) for _ in range(60)]

@@ -26,6 +26,9 @@ SMALLEST_POWER = -1074
 #: Events of a range, a node counted as some: enough for a thread to work on by itself, few enough that threads end
 #: together, and that a search can leave much out.
 RANGE, EVENTS_OF_NODE = 2**22, 16
+#: Nodes that a cut may leave open, each of which is summed by itself: below one long repetition there is a node for
+#: every length.
+MOST_OPEN = 256
 
 #: A first node, the one after the last, and float64 sums (nodes, 1 or LANES), overwritten by what comes next.
 NodeSums = tuple[int, int, np.ndarray]
@@ -130,7 +133,7 @@ class RangedTree:
             shallow(tree.level, place, min(place - before, after - place) // 8)
             for before, place, after in zip(places, places[1:], places[2:], strict=False)
         ]
-        starts = np.array([0, *cuts, n])
+        starts = np.array([0, *(cut for cut in cuts if tree.level[cut - 1] <= MOST_OPEN), n])
         open_nodes = [np.flatnonzero(tree.first[a:b] < a) + a for a, b in pairwise(starts.tolist())]
         return cls(tree, starts, tuple(open_nodes), int(tree.level.max(initial=0)) + 2)
 
