@@ -69,7 +69,7 @@ def label_errors(
     component: str | None = None,
     names: Sequence[str] | None = None,
 ) -> list[LabelIssue]:
-    """Find likely label errors: examples with other labels than models predict that were trained without them.
+    """Find likely label errors: examples whose labels differ from those that models of the other examples predict.
 
     The examples are divided into five folds. Each fold is predicted by a model of the others, with the blocks of the
     component and a shorter path. The pipeline is not changed.

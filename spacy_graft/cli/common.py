@@ -101,10 +101,16 @@ def load_pipeline(model: str, component: str | None = None) -> tuple[Language, T
     return nlp, trained_component(nlp, component, model)
 
 
+def is_there(model: str) -> bool:
+    """Whether a pipeline is a folder or an installed package."""
+    from spacy.util import is_package
+
+    return Path(model).exists() or is_package(model)
+
+
 def any_pipeline(model: str) -> Language:
     """Load a pipeline; a CommandError if it cannot be loaded."""
     import spacy
-    from spacy.util import is_package
 
     from ..pipeline.lazy import take_long_texts
 
@@ -114,7 +120,7 @@ def any_pipeline(model: str) -> Language:
         hint = f" Did you mean {best}?" if best.is_dir() else ""
         missing = next(name for name in PIPELINE_FILES if not (folder / name).is_file())
         raise CommandError(f"{model} is not a pipeline: it has no {missing}.{hint}")
-    if not folder.exists() and not is_package(model):
+    if not is_there(model):
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
         nlp = spacy.load(model)

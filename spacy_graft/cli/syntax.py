@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import CommandError
+from .common import CommandError, is_there
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -16,9 +15,8 @@ SYNTAX_ATTRIBUTES = {"token.dep", "token.head", "token.lemma", "token.morph", "t
 NEEDED_ATTRIBUTES = {"token.dep", "token.lemma", "token.pos"}
 #: Factories of components whose vectors other components listen to.
 SHARED_FACTORIES = ("tok2vec", "transformer", "curated_transformer")
-#: The syntax pipeline of this project, and how to have it.
+#: The syntax pipeline of this project.
 OWN = "en_graft_syntax"
-OWN_SYNTAX = "In a clone of the project, `python -m pip install --no-deps assets/en_graft_syntax-*.whl` installs it."
 #: Value of ``source`` in the config.
 SYNTAX_SOURCE = "${paths.syntax}"
 
@@ -26,12 +24,11 @@ SYNTAX_SOURCE = "${paths.syntax}"
 def load_syntax(syntax: str, lang: str) -> Language:
     """Load the pipeline; a CommandError if it cannot be loaded or is for another language."""
     import spacy
-    from spacy.util import is_package
 
-    if not Path(syntax).exists() and not is_package(syntax):
+    if not is_there(syntax):
         raise CommandError(
             f"The syntax pipeline {syntax} cannot be loaded: it is neither a folder nor an installed package. "
-            f"{OWN_SYNTAX if syntax == OWN else f'`python -m spacy download {syntax}` installs it if it is of spaCy.'}"
+            f"{how_to_install(syntax)}"
         )
     try:
         nlp = spacy.load(syntax)
@@ -42,6 +39,13 @@ def load_syntax(syntax: str, lang: str) -> Language:
             f"The syntax pipeline {syntax} is for the language {nlp.lang!r}, and the texts are in {lang!r}."
         )
     return nlp
+
+
+def how_to_install(syntax: str) -> str:
+    """How to have a package."""
+    if syntax == OWN:
+        return "In a clone of the project, `python -m pip install --no-deps assets/en_graft_syntax-*.whl` installs it."
+    return f"If it is one of spaCy's, `python -m spacy download {syntax}` installs it."
 
 
 def syntax_components(nlp: Language, syntax: str) -> list[str]:
