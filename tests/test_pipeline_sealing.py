@@ -21,7 +21,7 @@ from spacy.tokens import Doc
 import spacy_graft
 from conftest import forged, make_examples, make_nlp, make_records
 from spacy_graft.model.sealing import seal, unseal
-from spacy_graft.model.table import pack_message
+from spacy_graft.model.table import pack_message, unpack_message
 from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -46,8 +46,8 @@ def component_of(nlp: Language) -> TextCatGraft:
     return component
 
 
-def trained(factory: str, seed: int) -> TextCatGraft:
-    nlp = new_nlp(factory)
+def trained(factory: str, seed: int, **config: Any) -> TextCatGraft:
+    nlp = new_nlp(factory, **config)
     examples = make_examples(nlp, make_records(60, seed))
     spacy_graft.fit(nlp, examples, dev=examples[:9])
     return component_of(nlp)
@@ -70,6 +70,11 @@ def several() -> TextCatGraft:
     assert isinstance(found, TextCatGraftMultilabel)
     found.cfg["thresholds"] = {"food": 0.25}
     return found
+
+
+@pytest.fixture(scope="module")
+def with_corpus() -> bytes:
+    return trained("textcat_graft", 0, keep_corpus=True).to_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +290,53 @@ def test_impossible_labels_and_thresholds_are_refused(
 def test_impossible_parts_are_refused(component: TextCatGraft, parts: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         component_of(new_nlp()).from_bytes(forged(component.to_bytes(), **parts))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": "many"}, "has 'many' as 'rounds'"),
+        ({"converged": 1}, "has 1 as 'converged'"),
+        ({"l1": True}, "has True as 'l1'"),
+        ({"left_out": ["a", 3]}, r"has \['a', 3\] as 'left_out'"),
+        ({"min_df": {"characters": 0.5}}, "as 'min_df'"),
+        ({"network": [1]}, r"has \[1\] as 'network'"),
+        ({"constraints": {"denies": []}}, "constraints that are not valid"),
+    ],
+)
+def test_impossible_reports_are_refused(component: TextCatGraft, changes: dict[str, Any], message: str) -> None:
+    parts, _ = unseal(component.to_bytes())
+    model = srsly.msgpack_loads(parts["model"])
+    notes = srsly.msgpack_loads(model["attrs"][0]["notes"])
+    model["attrs"][0]["notes"] = pack_message({**notes, "report": {**notes["report"], **changes}})
+    target = component_of(new_nlp())
+    with pytest.raises(ValueError, match=message):
+        target.from_bytes(forged(component.to_bytes(), model=srsly.msgpack_dumps(model)))
+    assert not target.is_initialized
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (lambda saved: {"targets": [[]]}, "its corpus is not one of this component"),
+        (lambda saved: {"targets": saved["targets"][:1]}, "its targets are not those of 3 labels"),
+        (lambda saved: {"targets": saved["targets"] + 0.5}, "its targets are not from 0 to 1"),
+        (lambda saved: {"targets": saved["targets"] * np.nan}, "its targets are not from 0 to 1"),
+        (lambda saved: {"known": saved["known"][:, :2]}, "its targets are not those of 3 labels"),
+        (lambda saved: {"weights": saved["weights"] * 0}, "its weights are not positive numbers"),
+        (lambda saved: {"weights": saved["weights"][1:]}, "its columns have different lengths"),
+        (lambda saved: {"lengths": saved["lengths"][:, None]}, "its columns have different lengths"),
+        (lambda saved: {"seen": None}, "its corpus is not one of this component"),
+        (lambda saved: {"symbols": {}}, "its corpus is not one of this component"),
+    ],
+)
+def test_impossible_corpora_are_refused(
+    with_corpus: bytes, changes: Callable[[dict[str, Any]], dict[str, Any]], message: str
+) -> None:
+    corpus = unpack_message(unseal(with_corpus)[0]["corpus"])
+    damaged = forged(with_corpus, corpus=pack_message({**corpus, **changes(corpus)}))
+    with pytest.raises(ValueError, match=message):
+        component_of(new_nlp(keep_corpus=True)).from_bytes(damaged)
 
 
 def test_other_messages_are_refused(component: TextCatGraft) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from .constraints import Constraints
 
@@ -161,8 +162,23 @@ class Report:
 
     @classmethod
     def of_saved(cls, saved: Mapping[str, Any]) -> Report:
-        """What :meth:`saved` wrote; keys that this version does not have are ignored."""
-        return cls(**{field.name: saved[field.name] for field in dataclasses.fields(cls) if field.name in saved})
+        """What :meth:`saved` wrote; keys that this version does not have are ignored.
+
+        Raises
+        ------
+        ValueError
+            If a figure is of another type, or constraints are not valid.
+        """
+        types = get_type_hints(cls)
+        figures = {name: saved[name] for name in types if name in saved}
+        for name, value in figures.items():
+            if not has_type(value, types[name]):
+                raise ValueError(f"The report of the training has {value!r:.60} as {name!r}.")
+        try:
+            Constraints(**(figures.get("constraints") or {}))
+        except TypeError as error:
+            raise ValueError(f"The report of the training has constraints that are not valid: {error}") from error
+        return cls(**figures)
 
     def lines(self) -> dict[str, str]:
         """The figures as texts, by name; empty ones are left out."""
@@ -199,3 +215,19 @@ def formatted(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def has_type(value: Any, kind: Any) -> bool:
+    """Whether a plain value is of a type, with what it contains; integers are numbers as well, but not truth values."""
+    if kind is Any:
+        return True
+    if isinstance(kind, UnionType):
+        return any(has_type(value, one) for one in get_args(kind))
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(has_type(item, *get_args(kind)) for item in value)
+    if get_origin(kind) is dict:
+        of_key, of_item = get_args(kind)
+        return isinstance(value, dict) and all(
+            has_type(key, of_key) and has_type(item, of_item) for key, item in value.items()
+        )
+    return type(value) in ((int, float) if kind is float else (kind,))

@@ -198,10 +198,10 @@ class ExtractedCorpus:
         Raises
         ------
         ValueError
-            If a block cannot have the symbols.
+            If a block cannot have the symbols, or what is there is not of as many documents and labels.
         """
         empty = cls(blocks, reader)
-        return empty._of_documents([Documents.from_dict(saved, empty.reading, strings)])
+        return empty._of_documents([Documents.from_dict(saved, empty.reading, len(reader.labels), strings)])
 
     def training_data(self) -> TrainingData:
         """Return all documents as input of the learners.

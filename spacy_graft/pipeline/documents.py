@@ -105,20 +105,39 @@ class Documents:
         }
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any], blocks: Mapping[str, ReadingBlock], strings: StringStore) -> Documents:
+    def from_dict(
+        cls, saved: Mapping[str, Any], blocks: Mapping[str, ReadingBlock], n_labels: int, strings: StringStore
+    ) -> Documents:
         """What :meth:`to_dict` wrote; strings of the symbols are added to ``strings``.
 
         Raises
         ------
         ValueError
-            If a block cannot have the symbols.
+            If a block cannot have the symbols, or what is there is not of as many documents and labels.
         """
-        return cls(
+        documents = cls(
             {name: unpacked(block, saved["symbols"][name], strings) for name, block in blocks.items()},
-            Targets(saved["targets"], saved["known"].astype(np.bool_), saved["weights"]),
+            Targets(saved["targets"].astype(np.float64), saved["known"].astype(np.bool_), saved["weights"]),
             saved["lengths"].astype(np.int64),
-            saved["seen"],
+            saved["seen"].astype(np.uint64),
         )
+        documents._check(n_labels)
+        return documents
+
+    def _check(self, n_labels: int) -> None:
+        """Raise a ValueError if columns are not of the same documents, or targets are none."""
+        n, targets = len(self), self.targets
+        rows = [targets.weights, self.lengths, *(stream.starts[1:] for stream in self.streams.values())]
+        if any(column.shape != (n,) for column in rows):
+            raise ValueError("its columns have different lengths")
+        if targets.values.shape != (n, n_labels) or targets.known.shape != (n, n_labels):
+            raise ValueError(f"its targets are not those of {n_labels} labels")
+        if any(stream.starts[-1] != len(stream.symbols) for stream in self.streams.values()):
+            raise ValueError("its documents have more or fewer symbols than there are")
+        if not ((targets.values >= 0.0) & (targets.values <= 1.0)).all():
+            raise ValueError("its targets are not from 0 to 1")
+        if not ((targets.weights > 0.0) & (targets.weights < np.inf)).all():
+            raise ValueError("its weights are not positive numbers")
 
 
 def packed(block: ReadingBlock, stream: Stream, strings: StringStore) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from .targets import TargetReader
 from .vectors import bound_to_pipeline
 
 if TYPE_CHECKING:
+    from thinc.api import Model
+
     from ..model.snapshot import Snapshot
     from ..model.sparse_linear import SparseLinearModel
     from .textcat import TextCatGraft
@@ -210,6 +212,7 @@ def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: se
         labels = (component.cfg if cfg is None else cfg)["labels"]
         model = SparseLinear(component.blocks).from_bytes(parts[MODEL])
         check_columns(component, model, labels)
+        saved_report(model)
         if component.keep_corpus and CORPUS in parts:
             corpus = read_corpus(component, unpack_message(parts[CORPUS]), labels)
     return Loaded(cfg, model, corpus)
@@ -243,7 +246,7 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
         component.model.attrs.update(new)
         component.kept_corpus = loaded.corpus
     component.training = None
-    component.report = read_report(notes_of(component).get(REPORT))
+    component.report = saved_report(component.model)
     snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
     if snapshot is not None and not snapshot.features.n_features and not component.is_trained:
         warnings.warn(
@@ -261,9 +264,9 @@ def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
         model.attrs[SNAPSHOT] = replace(snapshot, word_scores=bound)
 
 
-def notes_of(component: TextCatGraft) -> Mapping[str, Any]:
-    """The notes of a component's model; none if it has no weights."""
-    snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
+def notes_of(model: Model) -> Mapping[str, Any]:
+    """The notes of a model; none if it has no weights."""
+    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
     return {} if snapshot is None else snapshot.notes
 
 
@@ -396,6 +399,7 @@ def check_columns(component: TextCatGraft, model: SparseLinearModel, labels: Seq
         )
 
 
-def read_report(saved: Any) -> Report | None:
-    """Return a saved report, or None."""
+def saved_report(model: Model) -> Report | None:
+    """The report among the notes of a model, if there is one; a ValueError if it is damaged."""
+    saved = notes_of(model).get(REPORT)
     return Report.of_saved(saved) if isinstance(saved, dict) else None

@@ -623,7 +623,7 @@ class TextCatGraft(TrainablePipe):
         :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of its first evaluation, or None.
         The list is a copy.
         """
-        return history.read_history(saving.notes_of(self).get(HISTORY))
+        return history.read_history(saving.notes_of(self.model).get(HISTORY))
 
     @property
     def named_points(self) -> dict[str, dict[str, Any]]:
@@ -690,7 +690,7 @@ class TextCatGraft(TrainablePipe):
 
     def _note_score(self, scores: Mapping[str, Any]) -> None:
         """Enter the first score of the last step into the history."""
-        steps: list[dict[str, Any]] = saving.notes_of(self).get(HISTORY, [])
+        steps: list[dict[str, Any]] = saving.notes_of(self.model).get(HISTORY, [])
         score = scores.get("cats_score")
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
