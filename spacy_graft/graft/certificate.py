@@ -93,7 +93,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
 def largest_move(state: ModelState, problem: Problem, change: np.ndarray) -> np.ndarray:
     """By how much no |v| / λ of a label changes with the probabilities: float64 (labels).
 
-    Values of features are 1 at the most, so that v changes by Σ_i s_i a_i |change| or less.
+    v changes by the largest value of a feature times Σ_i s_i a_i |change|, or less.
     """
     return state.space.largest_inverse_weight * (np.abs(change) @ (problem.loss.importance * state.objective.scale))
 

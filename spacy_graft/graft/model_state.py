@@ -213,7 +213,7 @@ class ModelState:
         self._scores = self._scores_of_weights()
         self._follow()
 
-    def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> float:
+    def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> None:
         """Go to the optimum over the active pairs.
 
         Parameters
@@ -224,20 +224,19 @@ class ModelState:
             Violation to stop at, in units of |v| / λ.
         keep_zeros : bool
             Whether pairs whose weight has become 0 stay active.
-
-        Returns
-        -------
-        float
-            The largest violation that is left.
         """
         features, tolerances = self.space.network_features, [tolerance] * len(self.objective.problems.problems)
         moved = self._active, self._intercepts, self._dense, self._scores
-        left = self.objective.minimise(*moved, features, l1, tolerances)
+        self.objective.minimise(*moved, features, l1, tolerances)
         if not keep_zeros:
             self._active, used = self._active.without_zeros(self.space.locked_rows())
             self.space.keep_rows(used)
         self._follow(INTERCEPT_SHARE * tolerance)
-        return left
+
+    def violation(self, l1: float) -> float:
+        """The largest violation of the optimality conditions over the active pairs, in units of |v| / λ."""
+        features = self.space.network_features
+        return self.objective.violation(self._active, self._dense, self._scores, features, l1)
 
     def keep(self, rows: np.ndarray, l1: float, tolerance: float) -> None:
         """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""

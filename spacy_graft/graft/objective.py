@@ -148,7 +148,7 @@ class Objective:
         features: np.ndarray,
         l1: float,
         tolerances: Sequence[float],
-    ) -> float:
+    ) -> None:
         """Go to the optimum over active pairs: move their weights, and the next three arguments, in place.
 
         Parameters
@@ -164,22 +164,33 @@ class Objective:
             L1 strength.
         tolerances : sequence of float
             For each problem, the violation to stop at, in units of |v| / λ.
-
-        Returns
-        -------
-        float
-            The largest violation that is left.
         """
-        left = 0.0
         for problem, tolerance in zip(self, tolerances, strict=True):
             part = active.of_labels(problem.first, problem.stop)
-            penalty = self.penalty(problem, l1, part.labels)
-            coupling = self.coupling(problem, part, features, penalty.is_smooth)
-            of_dense = self.dense_of(problem, dense)
-            restricted = Restricted(problem.loss, self.scale, penalty, coupling, of_dense, self.n_threads)
-            of_problem = restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
-            left = max(left, of_problem)
-        return left
+            restricted = self._restricted(problem, part, dense, features, l1)
+            restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+
+    def violation(
+        self, active: Active, dense: np.ndarray, scores: np.ndarray, features: np.ndarray, l1: float
+    ) -> float:
+        """The largest violation of the optimality conditions over active pairs, in units of |v| / λ.
+
+        The arguments are those of :meth:`minimise`.
+        """
+        largest = 0.0
+        for problem in self:
+            part = active.of_labels(problem.first, problem.stop)
+            restricted = self._restricted(problem, part, dense, features, l1)
+            largest = max(largest, restricted.violation(part, scores[problem.labels]))
+        return largest
+
+    def _restricted(
+        self, problem: Problem, part: Active, dense: np.ndarray, features: np.ndarray, l1: float
+    ) -> Restricted:
+        """The restricted problem of the active pairs ``part``; other arguments are those of :meth:`minimise`."""
+        penalty = self.penalty(problem, l1, part.labels)
+        coupling = self.coupling(problem, part, features, penalty.is_smooth)
+        return Restricted(problem.loss, self.scale, penalty, coupling, self.dense_of(problem, dense), self.n_threads)
 
     def of_refit(self, strength: float, scale: np.ndarray) -> Objective:
         """The same with another ridge and document weights ``scale`` (documents)."""

@@ -55,10 +55,12 @@ class SelectionFit:
         before = self.report.objective
         with self.report.timed("solve"):
             self._enter()
-            left = self.state.optimise(0.0, self.tolerance, keep_zeros=True)
+            self.state.optimise(0.0, self.tolerance, keep_zeros=True)
+            # Of the model as it is: intercepts moved last, and with them gradients, which a small λ magnifies.
+            optimal = self.state.violation(0.0) <= self.tolerance
         self._search()
         self.report.rounds += 1
-        self._update_report(optimal=left <= self.tolerance)
+        self._update_report(optimal)
         # Digits that float64 does not have are given up.
         stuck = not self._n_waiting() and self.report.objective >= before - 1e-13 * abs(before)
         self.report.finished = self.report.converged or stuck

@@ -67,13 +67,11 @@ class Restricted:
             The violation that is left; before the last step, if there were as many as there may be.
         """
         value, p = self.loss.value_and_probabilities(scores)
-        penalty = self.penalty.on(active.penalty_weights)
-        forcing = SMOOTH_FORCING if penalty.is_smooth else FORCING
+        forcing = SMOOTH_FORCING if self.penalty.is_smooth else FORCING
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
-        dense = Dense.none(*scores.shape) if self.dense is None else self.dense
         for _ in range(NEWTON_STEPS):
-            model = QuadraticModel(design, self.loss, self.scale, p, penalty, self.coupling, dense)
-            violation = model.violation()
+            model = self._model(design, p)
+            dense, violation = model.dense, model.violation()
             if violation <= tolerance:
                 break
             minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
@@ -99,3 +97,14 @@ class Restricted:
             dense.weights[:] = new_dense
             intercepts += length * minimum.intercepts
         return violation
+
+    def violation(self, active: Active, scores: np.ndarray) -> float:
+        """The largest violation of the optimality conditions, in units of |v| / λ."""
+        _, p = self.loss.value_and_probabilities(scores)
+        return self._model(Design(active, len(scores), scores.shape[1], self.n_threads), p).violation()
+
+    def _model(self, design: Design, probabilities: np.ndarray) -> QuadraticModel:
+        """The quadratic model around the weights of a design's pairs, where the loss has ``probabilities``."""
+        penalty = self.penalty.on(design.active.penalty_weights)
+        dense = Dense.none(*probabilities.shape) if self.dense is None else self.dense
+        return QuadraticModel(design, self.loss, self.scale, probabilities, penalty, self.coupling, dense)
