@@ -160,6 +160,26 @@ def test_full_space(corpus, seed):
 
 
 @few
+@given(labelled(labels=3, soft=True), seeds, st.sampled_from([0.01, 0.3, 5.0]))
+def test_converged_is_said_of_the_model_as_it_is(corpus, seed, ridge):
+    """Also where λ is small, so that the last move of the intercepts matters."""
+    texts, targets = corpus
+    importance = random_weights(seed, len(texts))
+    learner = Grafting(penalty="l2", min_gradient=0.2, ridge=ridge, penalty_weights="standard", tol=1e-4)
+    fit = run(learner, training_data(texts, targets, example_weights=importance))
+    _, matrix = distinct_columns(texts)
+    deviation = np.clip(matrix.std(axis=0), 0.05, 20.0)
+    residuals = importance[:, None] * (targets - softmax(fit.state.scores.T))
+    gradients = (matrix / deviation).T @ residuals
+    violations = [
+        gradients[k, label] - 2.0 * ridge * weight * deviation[k]
+        for (k, label), weight in zip(pairs_of(fit, matrix), fit.state.active.weights, strict=True)
+    ]
+    assert np.abs(violations).max(initial=0.0) <= fit.tolerance * (1.0 + 1e-6)
+    assert fit.report.converged
+
+
+@few
 @given(labelled(labels=2), seeds, thresholds)
 def test_two_labels_share_a_weight_under_l2(corpus, seed, threshold):
     texts, targets = corpus

@@ -55,8 +55,9 @@ class SelectionFit:
         before = self.report.objective
         with self.report.timed("solve"):
             self._enter()
-            self.state.optimise(0.0, self.tolerance, keep_zeros=True)
-            # Of the model as it is: intercepts moved last, and with them gradients, which a small λ magnifies.
+            # What intercepts lack moves all gradients once they are optimal, by units of the smallest λ.
+            finer = max(self.state.space.largest_inverse_weight, 1.0)
+            self.state.optimise(0.0, self.tolerance / finer, keep_zeros=True)
             optimal = self.state.violation(0.0) <= self.tolerance
         self._search()
         self.report.rounds += 1

@@ -23,6 +23,9 @@ FORCING, SMOOTH_FORCING = 0.1, 0.3
 SUFFICIENT = 1e-4
 #: Shortest step that is tried.
 SHORTEST = 1e-8
+#: What rounding may hide of a change of the objective, in units of it; and the share of the violation that a whole step
+#: must take away where it does.
+ROUNDING, HIDDEN_GAIN = 1e-14, 0.5
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,9 @@ class Restricted:
     n_threads: int = 1
 
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
-        """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum; F never rises.
+        """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum.
+
+        F never rises by more than rounding.
 
         Parameters
         ----------
@@ -66,18 +71,21 @@ class Restricted:
         float
             The violation that is left; before the last step, if there were as many as there may be.
         """
+        last = np.inf
         value, p = self.loss.value_and_probabilities(scores)
         forcing = SMOOTH_FORCING if self.penalty.is_smooth else FORCING
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
         for _ in range(NEWTON_STEPS):
             model = self._model(design, p)
             dense, violation = model.dense, model.violation()
-            if violation <= tolerance:
+            if violation <= tolerance or violation > HIDDEN_GAIN * last:
                 break
             minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
             before = value + model.penalty_value(active.weights, dense.weights)
             promised = min(model.change(minimum), 0.0)
-            length = 1.0
+            rounding = ROUNDING * abs(before)
+            is_hidden = -promised <= rounding
+            last, length = violation if is_hidden else np.inf, 1.0
             while length > SHORTEST:
                 weights = (
                     minimum.weights if length == 1.0 else active.weights + length * (minimum.weights - active.weights)
@@ -85,7 +93,8 @@ class Restricted:
                 new_dense = dense.weights + length * minimum.dense
                 new_scores = scores + length * minimum.scores
                 new_value, p = self.loss.value_and_probabilities(new_scores)
-                if new_value + model.penalty_value(weights, new_dense) <= before + SUFFICIENT * length * promised:
+                allowed = rounding if is_hidden else SUFFICIENT * length * promised
+                if new_value + model.penalty_value(weights, new_dense) <= before + allowed:
                     break
                 length /= 2
             else:
