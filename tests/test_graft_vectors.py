@@ -107,6 +107,18 @@ def test_l1_max_is_the_least_strength_whose_model_has_dense_weights_alone(exclus
         assert np.abs(dense_weights(fit.solution())).max() > 0.0
 
 
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_dense_weights_alone_are_certified_too(exclusive):
+    """No feature is frequent enough: there is nothing to search, but still an optimum to come close to."""
+    data, _, _ = problem(1, 3, exclusive)
+    fit = start(Grafting(l1=0.1, tol=1e-11, vectors_ridge=DENSE_RIDGE), replace(data, min_df={"characters": 15}))
+    while not fit.finished:
+        fit.step()
+    assert fit.report.n_columns == 0
+    assert fit.report.converged
+    assert fit.report.duality_gap <= 1e-6
+
+
 def test_a_fit_is_resumed_to_the_bit():
     data, _, _ = problem(5)
     whole, half = start(path_learner(), data), start(path_learner(), data)

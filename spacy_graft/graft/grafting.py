@@ -23,7 +23,9 @@ class GraftingFit:
         self.l1 = learner.l1
         self.rounds = Rounds(data, learner, smallest_l1=self.l1)
         self.rounds.start_at(self.l1, learner.n_best)
-        self.report.finished = not self.rounds.trainable or self.rounds.done()
+        # Dense columns are trained further where no feature separates the labels.
+        trainable = self.rounds.trainable or bool(self.state.objective.n_labels and self.state.objective.n_dense)
+        self.report.finished = not trainable or self.rounds.done()
 
     @property
     def report(self) -> Report:
