@@ -615,15 +615,6 @@ def count_violation(scaled, min_gradient, sign_inverse, found):
 
 
 @inlined
-def lowest_of_use(query, found):
-    """What a bound must be above to matter. What ties with the floor does, since its name may be the simpler one.
-
-    It rises between calls only, when the best candidates are kept.
-    """
-    return query.min_gradient if query.count_all else max(query.min_gradient, found.floor[0] * (1.0 - ROUNDING))
-
-
-@inlined
 def begin_anchor(anchor, lowest, walk):
     """Sum what an anchor shares with the columns after it, if a combination with one of them can matter."""
     n_touched = 0
@@ -685,10 +676,12 @@ def offer_touched(anchor, lowest, walk, items, query, found):
 
 
 @njit
-def advance(walk, items, query, found):
-    """Offer every combination of a label that no bound rules out, from where the walk stopped; returns why it stops."""
+def advance(walk, items, query, found, lowest):
+    """Offer every combination of a label whose bounds are above ``lowest``, from where the walk stopped.
+
+    Returns why it stops.
+    """
     place = walk.place
-    lowest = lowest_of_use(query, found)
     while place[ANCHOR] < walk.anchors.shape[0]:
         anchor = walk.anchors[place[ANCHOR]]
         if place[N_OFFERED] == 0:

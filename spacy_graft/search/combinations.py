@@ -21,7 +21,7 @@ from ..index.items import ItemIndex
 from ..threads import in_threads
 from . import combination_kernels as kernels
 from .request import SearchRequest
-from .violations import Violations
+from .violations import Violations, best_places
 from .weighting import ROUNDING, STANDARD, Weighting, largest_inverse_weight
 
 #: Originals that a code has room for.
@@ -204,7 +204,7 @@ class CombinationSearch:
     def _walk(self, query: kernels.WalkQuery, shares: np.ndarray, found: kernels.CombinationCandidates) -> None:
         bounds, inverses = np.empty(self.items.n_nodes), np.empty(self.items.n_nodes)
         kernels.bounds_below(self.columns, shares, query, bounds, inverses)
-        able = bounds > smallest_useful_bound(query, found)
+        able = bounds > lowest_of_use(query, found)
         chosen = self.by_frequency[able[self.by_frequency]]
         if len(chosen) < 2:
             return
@@ -217,7 +217,11 @@ class CombinationSearch:
 
     def _advance(self, walk: kernels.Walk, query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> None:
         """Walk to the end; whenever candidates have no room left, the best are kept."""
-        while (stop := kernels.advance(walk, self.columns, query, found)) != kernels.END:
+        while True:
+            # The floor rises between calls only, when the best candidates are kept.
+            stop = kernels.advance(walk, self.columns, query, found, lowest_of_use(query, found))
+            if stop == kernels.END:
+                return
             if stop == kernels.FULL:
                 keep_best_combinations(found, query.n_best)
             else:
@@ -301,8 +305,8 @@ def walk_below(walk: kernels.Walk) -> kernels.Walk:
     return walk_over(part, walk.chosen[below], first, anchors, bounds, inverses, walk.moments.shape[1] > 0)
 
 
-def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
-    """What a bound must be above to matter, as :func:`~spacy_graft.search.combination_kernels.lowest_of_use` has it."""
+def lowest_of_use(query: kernels.WalkQuery, found: kernels.CombinationCandidates) -> float:
+    """What a bound must be above to matter. What ties with the floor does, since its name may be the simpler one."""
     floor = float(found.floor[0]) * (1.0 - ROUNDING)
     return query.min_gradient if query.count_all else max(query.min_gradient, floor)
 
@@ -310,15 +314,10 @@ def smallest_useful_bound(query: kernels.WalkQuery, found: kernels.CombinationCa
 def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) -> None:
     """Move the ``n_best`` best candidates to the front, by (scaled gradient, code), and raise the floor."""
     count = found.n_candidates[0]
-    gradients = found.gradients[:count]
-    worst = np.partition(gradients, count - n_best)[count - n_best]
-    above = np.flatnonzero(gradients > worst)
-    tied = np.flatnonzero(gradients == worst)
-    tied = tied[np.argsort(found.codes[tied])][: n_best - len(above)]
-    kept = np.concatenate([above, tied])
+    kept = best_places(found.gradients[:count], found.codes[:count], n_best)
     for values in (found.gradients, found.codes, found.keys):
         values[:n_best] = values[kept]
-    found.n_candidates[0], found.floor[0] = n_best, worst
+    found.n_candidates[0], found.floor[0] = n_best, found.gradients[:n_best].min()
     found.slots[:] = -1
     kernels.fill_slots(found)
 

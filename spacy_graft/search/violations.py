@@ -69,13 +69,17 @@ class Candidates:
         """Move the ``n_best`` best to the front, by (scaled gradient, then key); the worst of them is the new floor."""
         found, n_best = self.found, self.query.n_best
         count = found.n_candidates[0]
-        gradients, keys = found.scaled_gradients[:count], found.keys[:count]
-        worst = np.partition(gradients, count - n_best)[count - n_best]
-        above = np.flatnonzero(gradients > worst)
-        tied = np.sort(keys[gradients == worst])[: n_best - len(above)]
-        keys[:n_best] = np.concatenate([keys[above], tied])
-        gradients[:n_best] = np.concatenate([gradients[above], np.full(len(tied), worst)])
-        found.n_candidates[0], found.floor[0] = n_best, worst
+        kept = best_places(found.scaled_gradients[:count], found.keys[:count], n_best)
+        for values in (found.scaled_gradients, found.keys):
+            values[:n_best] = values[kept]
+        found.n_candidates[0], found.floor[0] = n_best, found.scaled_gradients[:n_best].min()
+
+
+def best_places(gradients: np.ndarray, ties: np.ndarray, n_best: int) -> np.ndarray:
+    """Where the ``n_best`` largest of more gradients are; of equal ones, those of least ``ties``."""
+    worst = np.partition(gradients, len(gradients) - n_best)[len(gradients) - n_best]
+    above, tied = np.flatnonzero(gradients > worst), np.flatnonzero(gradients == worst)
+    return np.concatenate([above, tied[np.argsort(ties[tied])][: n_best - len(above)]])
 
 
 def best_of(found: Sequence[NodeCandidates], query: NodeQuery) -> Violations:

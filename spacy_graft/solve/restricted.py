@@ -25,7 +25,7 @@ SUFFICIENT = 1e-4
 SHORTEST = 1e-8
 #: What rounding may hide of a change of the objective, in units of it; and the share of the violation that a whole step
 #: must take away where it does.
-ROUNDING, HIDDEN_GAIN = 1e-14, 0.5
+HIDDEN, HIDDEN_GAIN = 1e-14, 0.5
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Restricted:
             minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
             before = value + model.penalty_value(active.weights, dense.weights)
             promised = min(model.change(minimum), 0.0)
-            rounding = ROUNDING * abs(before)
+            rounding = HIDDEN * abs(before)
             is_hidden = -promised <= rounding
             last, length = violation if is_hidden else np.inf, 1.0
             while length > SHORTEST:
