@@ -43,7 +43,8 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     data = objective.data
     if search is None:
         search = searches_in(data.place)
-    min_df = {name: max(least, int(least_df * data.penalty_factors[name]) + 1) for name, least in data.min_df.items()}
+    rarest = {name: int(least_df * factor) + 1 for name, factor in data.penalty_factors.items()}
+    min_df = {name: max(int(least), rarest[name]) for name, least in data.min_df.items()}
     names = [name for name in min_df if name not in data.combinations]
     # The longest stream first, beside no other index: to build an index takes several times its memory.
     by_length = sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
+from numbers import Integral, Real
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -230,4 +231,5 @@ def has_type(value: Any, kind: Any) -> bool:
         return isinstance(value, dict) and all(
             has_type(key, of_key) and has_type(item, of_item) for key, item in value.items()
         )
-    return type(value) in ((int, float) if kind is float else (kind,))
+    kinds = {int: Integral, float: Real}
+    return isinstance(value, kinds.get(kind, kind)) and (kind is bool or not isinstance(value, bool))

@@ -58,7 +58,7 @@ class SelectionFit:
             # What intercepts lack moves all gradients once they are optimal, by units of the smallest λ.
             finer = max(self.state.space.largest_inverse_weight, 1.0)
             self.state.optimise(0.0, self.tolerance / finer, keep_zeros=True)
-            optimal = self.state.violation(0.0) <= self.tolerance
+            optimal = bool(self.state.violation(0.0) <= self.tolerance)
         self._search()
         self.report.rounds += 1
         self._update_report(optimal)
