@@ -27,6 +27,8 @@ N_BINS = 10
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
 #: Thresholds lie between probabilities that are farther apart than this: spaCy's JSON files keep ten decimals.
 RESOLUTION = 1e-9
+#: The least target of an independent label that is right, where labels are right or wrong.
+LEAST_RIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,8 @@ def best_thresholds(
     Parameters
     ----------
     probabilities, targets, known
-        See :mod:`spacy_graft.metrics`. A document is positive for a label if the target is above 0.
+        See :mod:`spacy_graft.metrics`. A document is positive for a label if the target is at least
+        :data:`LEAST_RIGHT`.
 
     Returns
     -------
@@ -224,7 +227,7 @@ def best_thresholds(
     """
     counted = mask(targets, known, exclusive=False)
     return [
-        best_threshold(probabilities[counted[:, y], y], targets[counted[:, y], y] > 0.0)
+        best_threshold(probabilities[counted[:, y], y], targets[counted[:, y], y] >= LEAST_RIGHT)
         for y in range(probabilities.shape[1])
     ]
 

@@ -188,7 +188,7 @@ def f1(probabilities: np.ndarray, positive: np.ndarray, threshold: float) -> flo
 def test_thresholds_are_the_best_of_all(case: Case) -> None:
     p = logistic(case.scores)
     for y, threshold in enumerate(best_thresholds(p, case.targets, case.known)):
-        own, positive = p[case.known[:, y], y], case.targets[case.known[:, y], y] > 0.0
+        own, positive = p[case.known[:, y], y], case.targets[case.known[:, y], y] >= 0.5
         if not positive.any():
             assert threshold is None
             continue

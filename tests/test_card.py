@@ -18,6 +18,7 @@ import spacy_graft
 from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
 from spacy_graft.pipeline.card import SHOWN_FEATURES, add_card, code, model_card, package_readme
+from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -178,6 +179,19 @@ def test_scores_are_those_of_the_scorer(factory: str, train_records: list[Record
         assert found.recall.value == pytest.approx(expected["cats_f_per_type"][label]["r"])
     assert scores.log_loss.value == pytest.approx(scores.quality.log_loss)
     assert_inside(scores)
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_soft_targets_are_right_from_a_half(factory: str, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(factory), train_records)
+    component = component_of(nlp)
+    hard = noisy_examples(nlp, 40)
+    scores, figures = dataset_scores(component, hard), dataset_figures(component, hard, False)
+    for example in hard:
+        example.reference.cats = {label: 0.9 if value else 0.05 for label, value in example.reference.cats.items()}
+    soft = dataset_scores(component, hard)
+    assert (soft.accuracy, soft.macro_f, soft.labels) == (scores.accuracy, scores.macro_f, scores.labels)
+    assert dataset_figures(component, hard, False).n_wrong == figures.n_wrong
 
 
 def test_documents_without_labels_do_not_count(fitted: Language, dev_records: list[Record]) -> None:

@@ -7,12 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import spacy
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
-from conftest import Record, make_example, make_nlp, make_records, train_fully, write_jsonl
-from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix
+from conftest import Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
+from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix, evaluate
 from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
+from spacy_graft.pipeline.scorer import LabelColumns
+from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
 
 
@@ -29,7 +33,7 @@ def test_rows_of_the_confusion_matrix_are_gold_labels(blank: Language) -> None:
         scored(blank, {"a": 0.0, "b": 1.0}, {"a": 0.2, "b": 0.8}),
         scored(blank, {"c": 1.0}, {"a": 0.2, "b": 0.8}),
     ]
-    assert confusion_matrix(("a", "b"), examples) == [[1, 1], [0, 1]]
+    assert confusion_matrix(LabelColumns.of(examples, ("a", "b"))) == [[1, 1], [0, 1]]
 
 
 def test_log_loss(blank: Language) -> None:
@@ -39,7 +43,7 @@ def test_log_loss(blank: Language) -> None:
     ]
 
     def log_loss(exclusive: bool) -> float:
-        return calibration_metrics(("a", "b"), examples, exclusive)["log_loss"]
+        return calibration_metrics(LabelColumns.of(examples, ("a", "b")), exclusive)["log_loss"]
 
     assert log_loss(True) == pytest.approx(1.5 * 0.6931471805599453)
     assert log_loss(False) == pytest.approx((2 * 0.693147 + 2 * 1.386294) / 2, rel=1e-5)
@@ -48,10 +52,10 @@ def test_log_loss(blank: Language) -> None:
 def test_log_loss_excludes_unknown_targets(blank: Language) -> None:
     """Missing labels are not negatives, and documents without a label of the model are not counted."""
     examples = [scored(blank, {"a": 1.0}, {"a": 0.5, "b": 0.99})]
-    metrics = calibration_metrics(("a", "b"), examples, False)
+    metrics = calibration_metrics(LabelColumns.of(examples, ("a", "b")), False)
     assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
     examples += [scored(blank, {"c": 1.0}, {"a": 0.9, "b": 0.1}), scored(blank, {}, {"a": 0.9, "b": 0.1})]
-    metrics = calibration_metrics(("a", "b"), examples, True)
+    metrics = calibration_metrics(LabelColumns.of(examples, ("a", "b")), True)
     assert metrics["log_loss"] == pytest.approx(0.6931471805599453)
     assert sum(one_bin["count"] for one_bin in metrics["reliability"]) == 1
 
@@ -127,6 +131,30 @@ def test_labels_that_the_pipeline_does_not_have_are_told(saved: Path, tmp_path: 
     said = call("evaluate", saved, write_jsonl(tmp_path / "test.jsonl", records)).stderr
     names = ", ".join(repr(f"new {k}") for k in range(5))
     assert f"Warning: Of 13 documents, 7 have labels that the pipeline does not have ({names}, ...)." in said
+
+
+@Language.component("label_of_another_component")
+def label_of_another_component(doc: Doc) -> Doc:
+    doc.cats["X"] = 1.0
+    return doc
+
+
+@pytest.mark.filterwarnings("ignore:Of 20 documents, 20 have labels that the pipeline does not have")
+def test_other_components_and_scorers_do_not_matter(saved: Path) -> None:
+    found = []
+    for with_others in (False, True):
+        nlp = spacy.load(saved)
+        component = nlp.get_pipe("textcat_graft")
+        assert isinstance(component, TextCatGraft)
+        examples = make_examples(nlp, make_records(20, seed=3))
+        if with_others:
+            nlp.add_pipe("label_of_another_component")
+            component.scorer = None
+            for example in examples:
+                example.reference.cats["X"] = 1.0
+        found.append(evaluate(nlp, component, examples))
+    assert found[0] == found[1]
+    assert sum(map(sum, found[0]["confusion"]["counts"])) == 20
 
 
 def test_nothing_to_evaluate_is_said(saved: Path, tmp_path: Path) -> None:

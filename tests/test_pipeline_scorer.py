@@ -104,3 +104,11 @@ def test_soft_targets_are_scored_as_hard_ones(exclusive: bool, blank: Language) 
         scores.append(make()(examples, labels=LABELS, threshold=0.5))
     assert scores[0] == scores[1]
     assert scores[0]["cats_macro_auc"] == 0.75
+
+
+@pytest.mark.parametrize("other", [{"X": 1.0, "Y": 0.0}, {"X": 0.95, "Y": 0.05}])
+def test_labels_of_other_components_are_not_scored(other: dict[str, float], blank: Language) -> None:
+    """The label of the document is that of the component, even if another component's is more certain."""
+    rows = [({"a": 0.9, "b": 0.1, **other}, A), ({"a": 0.1, "b": 0.9, **other}, B)]
+    scores = scored(blank, rows)
+    assert scores["cats_micro_f"] == scores["cats_macro_f"] == 1.0

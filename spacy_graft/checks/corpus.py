@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import listed
-from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, is_annotated
+from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, is_annotated, positive_labels
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -202,11 +202,6 @@ def example_name(example: Example, number: int) -> str:
     """Return the id of an example, or its number if it has no id."""
     example_id = example.reference.user_data.get(ID_KEY)
     return f"#{number}" if example_id is None else repr(example_id)
-
-
-def positive_labels(doc: Doc) -> frozenset[str]:
-    """Return the labels with a value of at least 0.5."""
-    return frozenset(label for label, value in doc.cats.items() if value >= 0.5)
 
 
 def has_labels(doc: Doc, exclusive: bool) -> bool:

@@ -15,38 +15,28 @@ from spacy.training import Example
 from ..extract.unread import document_text
 from ..messages import listed, listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
-from ..pipeline.targets import is_complete
+from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
-def confusion_matrix(labels: tuple[str, ...], examples: list[Example]) -> list[list[int]]:
+def confusion_matrix(columns: LabelColumns) -> list[list[int]]:
     """Count documents by gold label (rows) and predicted label (columns); those without a label are left out."""
-    counts = np.zeros((len(labels), len(labels)), int)
-    for example in examples:
-        if not any(example.reference.cats.values()):
-            continue
-        gold, predicted = (max(doc.cats, key=doc.cats.__getitem__) for doc in (example.reference, example.predicted))
-        if gold in labels:
-            counts[labels.index(gold), labels.index(predicted)] += 1
-    return [[int(count) for count in row] for row in counts]
+    n_labels = columns.right.shape[1]
+    labelled = columns.right.any(axis=1)
+    counts = np.zeros((n_labels, n_labels), np.int64)
+    np.add.at(counts, (columns.right[labelled].argmax(axis=1), columns.predicted[labelled].argmax(axis=1)), 1)
+    found: list[list[int]] = counts.tolist()
+    return found
 
 
-def metric_arrays(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> tuple[np.ndarray, ...]:
-    """Return probabilities, targets, and which targets are known: each (documents, labels).
+def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any]:
+    """Return log-loss, Brier score, expected calibration error and the bins of the reliability diagram.
 
     With exclusive labels, the targets of a document without a label are unknown.
     """
-    gold = [example.reference for example in examples]
-    targets = np.array([[doc.cats.get(label) or 0.0 for label in labels] for doc in gold])
-    known = np.array([[is_complete(doc) or label in doc.cats for label in labels] for doc in gold])
-    if exclusive:
-        known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape)
-    return np.array([[example.predicted.cats[label] for label in labels] for example in examples]), targets, known
-
-
-def calibration_metrics(labels: tuple[str, ...], examples: list[Example], exclusive: bool) -> dict[str, Any]:
-    """Return log-loss, Brier score, expected calibration error and the bins of the reliability diagram."""
-    arrays = metric_arrays(labels, examples, exclusive)
+    targets = columns.right
+    known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape) if exclusive else columns.known
+    arrays = columns.predicted, targets, known
     bins = reliability(*arrays, exclusive=exclusive)
     return {
         "log_loss": log_loss(*arrays, exclusive=exclusive),
@@ -67,8 +57,8 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
     if names:
         warnings.warn(
             f"Of {len(examples)} documents, {n_documents} have labels that the pipeline does not have "
-            f"({listed_in_part(names)}). No score is of these labels: what is predicted for the documents counts as "
-            f"wrong, and if labels are exclusive, log-loss, calibration and confusion leave them out.",
+            f"({listed_in_part(names)}). No score is of these labels. If labels are exclusive, what is predicted for a "
+            f"document that has no other label counts as wrong; log-loss, calibration and confusion leave it out.",
             stacklevel=3,
         )
 
@@ -106,18 +96,19 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     warn_of_unknown_labels(nlp, examples)
     predicted = nlp.pipe(document_text(example.reference) for example in examples)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
-    scores = component.score(scored)
-    report = component.report
+    scorer = textcat_score if component.exclusive else textcat_multilabel_score
+    scores = scorer(scored, **{**component.cfg, "labels": component.labels})
+    columns, report = LabelColumns.of(scored, component.labels), component.report
     metrics: dict[str, Any] = {
         "documents": len(examples),
         "macro_f": scores["cats_macro_f"],
         "micro_f": scores["cats_micro_f"],
-        **calibration_metrics(component.labels, scored, component.exclusive),
+        **calibration_metrics(columns, component.exclusive),
         "by_label": scores["cats_f_per_type"],
         "report": report.to_dict() if report else None,
     }
     if component.exclusive:
-        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion_matrix(component.labels, scored)}
+        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion_matrix(columns)}
     if isinstance(component, TextCatGraftMultilabel):
         metrics["thresholds"] = component.thresholds
     return metrics

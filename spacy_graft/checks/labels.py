@@ -15,15 +15,16 @@ from spacy.training import Example
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..messages import one_line
+from ..metrics import LEAST_RIGHT
 from ..model.sparse_linear import SparseLinear
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ignore_rare_labels
 from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
-from ..pipeline.targets import is_complete
+from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import TextCatGraft
 from ..pipeline.training import annotated_before
-from .corpus import example_name, positive_labels
+from .corpus import example_name
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -186,7 +187,7 @@ def is_contradicted(component: TextCatGraft, doc: Doc, predicted: list[str]) -> 
     if component.exclusive:
         return doc.cats.get(predicted[0], 0.0) < max(doc.cats.values(), default=0.0)
     known = component.labels if is_complete(doc) else doc.cats
-    return any((label in predicted) != (doc.cats.get(label, 0.0) >= 0.5) for label in known)
+    return any((label in predicted) != (doc.cats.get(label, 0.0) >= LEAST_RIGHT) for label in known)
 
 
 def label_issue(example: Example, name: str, predicted: list[str], loss: float) -> LabelIssue:

@@ -15,6 +15,7 @@ from spacy.training import Example
 from .. import metrics
 from .card import add_card
 from .components import graft_component
+from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 from .training import annotated_before
 
@@ -63,12 +64,10 @@ class Calibration:
 
 @dataclass(frozen=True)
 class LabelledDocuments:
-    """Examples with their targets; the arrays are the arguments of :mod:`spacy_graft.metrics`."""
+    """Examples with their targets."""
 
     examples: list[Example]
-    targets: np.ndarray
-    known: np.ndarray
-    weights: np.ndarray
+    targets: Targets
 
 
 def calibrate(
@@ -135,17 +134,12 @@ def read_documents(component: TextCatGraft, examples: list[Example]) -> Labelled
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
     reader = component.target_reader()
     targets = [reader.read(example.reference) for example in examples]
-    return LabelledDocuments(
-        examples,
-        np.array([target.values for target in targets]),
-        np.array([target.known for target in targets]),
-        np.array([target.weight for target in targets]),
-    )
+    return LabelledDocuments(examples, Targets.of(targets, len(component.labels)).dense())
 
 
 def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:
     """Metrics of the component's probabilities."""
-    arrays = predict_examples(component, documents), documents.targets, documents.known, documents.weights
+    arrays = predict_examples(component, documents), *documents.targets.arrays
     bins = metrics.reliability(*arrays, exclusive=component.exclusive)
     return Quality(
         metrics.log_loss(*arrays, exclusive=component.exclusive),
@@ -162,9 +156,7 @@ def predict_examples(component: TextCatGraft, documents: LabelledDocuments) -> n
 def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> float:
     """The best temperature; 1 and a warning if there is none."""
     scores = component.model.predict([example.predicted for example in documents.examples])
-    best = metrics.temperature(
-        scores, documents.targets, documents.known, documents.weights, exclusive=component.exclusive
-    )
+    best = metrics.temperature(scores, *documents.targets.arrays, exclusive=component.exclusive)
     if best is None:
         warnings.warn(
             f"[{component.name}] No temperature is best for these {len(documents.examples)} documents: all are "
@@ -177,6 +169,6 @@ def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> fl
 
 def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> dict[str, float]:
     """Thresholds by label, for labels with positive documents; rounded as they are when saved and loaded."""
-    best = metrics.best_thresholds(predict_examples(component, documents), documents.targets, documents.known)
+    best = metrics.best_thresholds(predict_examples(component, documents), *documents.targets.arrays[:2])
     by_label = {label: value for label, value in zip(component.labels, best, strict=True) if value is not None}
     return cast("dict[str, float]", srsly.json_loads(srsly.json_dumps(by_label)))

@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
+from ..metrics import LEAST_RIGHT
 from .targets import is_complete
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -103,15 +104,15 @@ def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decis
     if isinstance(component, TextCatGraftMultilabel):
         yield from independent_decisions(component, example)
         return
-    doc, cats = example.predicted, example.reference.cats
+    doc = example.predicted
+    cats = {label: value for label, value in example.reference.cats.items() if label in component.labels}
     best = component.explain_best(doc).best
     most = max(cats.values(), default=0.0)
     right = [label for label, value in cats.items() if value == most > 0.0]
     if not right or best.label in right:
         yield Decision(best, best.score, best.label, None, best.probability)
         return
-    against = right[0] if right[0] in component.labels else None
-    explanation = component.explain_best(doc, best.label, against=against).best
+    explanation = component.explain_best(doc, best.label, against=right[0]).best
     yield Decision(explanation, explanation.score, best.label, right[0], best.probability)
 
 
@@ -119,11 +120,12 @@ def independent_decisions(component: TextCatGraftMultilabel, example: Example) -
     """The labels that are predicted or annotated."""
     doc, gold, thresholds = example.predicted, example.reference, component.thresholds
     for label, p in zip(component.labels, component.predict([doc])[0].tolist(), strict=True):
-        said, annotated = p >= thresholds[label], gold.cats.get(label, 0.0 if is_complete(gold) else None)
-        if not (said or annotated):
+        is_known, is_right = label in gold.cats or is_complete(gold), gold.cats.get(label, 0.0) >= LEAST_RIGHT
+        said = p >= thresholds[label]
+        if not (said or is_right):
             continue
         explanation = component.explain(doc, label)[label]
-        is_error = annotated is not None and said != (annotated > 0.0)
+        is_error = is_known and said != is_right
         names = (label, f"not {label}") if said else (f"not {label}", label)
         margin = explanation.score - log_odds(thresholds[label])
         yield Decision(explanation, margin, names[0], names[1] if is_error else None, p if said else 1.0 - p)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from spacy.training import Example
 
-from ..metrics import clopper_pearson, document_losses, mask
+from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
 from .targets import is_annotated
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -93,10 +93,11 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     if not annotated_examples:
         raise ValueError(f"[{component.name}] None of the {len(examples)} documents has a label: there are no scores.")
     documents = read_documents(component, annotated_examples)
-    counted = mask(documents.targets, documents.known, component.exclusive)
+    targets, known = documents.targets.values, documents.targets.known
+    counted = mask(targets, known, component.exclusive)
     rows = counted.any(axis=1)
     probabilities = predict_examples(component, documents)
-    losses = document_losses(probabilities, documents.targets, documents.known, exclusive=component.exclusive)[rows]
+    losses = document_losses(probabilities, targets, known, exclusive=component.exclusive)[rows]
     decisions = decided(component, documents, probabilities, counted)
     predicted, annotated = decisions.predicted[rows], decisions.annotated[rows]
     right = int((predicted == annotated).all(axis=1).sum())
@@ -122,11 +123,12 @@ def decided(
     component: TextCatGraft, documents: LabelledDocuments, probabilities: np.ndarray, counted: np.ndarray
 ) -> Decisions:
     """What is predicted and annotated, where it counts."""
+    targets = documents.targets.values
     if isinstance(component, TextCatGraftMultilabel):
         thresholds = np.array([component.thresholds[label] for label in component.labels])
-        return Decisions((probabilities >= thresholds) & counted, (documents.targets > 0.0) & counted)
+        return Decisions((probabilities >= thresholds) & counted, (targets >= LEAST_RIGHT) & counted)
     columns = np.arange(len(component.labels))
-    best, right = probabilities.argmax(axis=1), documents.targets.argmax(axis=1)
+    best, right = probabilities.argmax(axis=1), targets.argmax(axis=1)
     return Decisions((columns == best[:, None]) & counted, (columns == right[:, None]) & counted)
 
 

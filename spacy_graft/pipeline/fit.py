@@ -34,6 +34,7 @@ from .components import graft_component
 from .corpus import ExtractedCorpus, ignore_rare_labels
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .progress import progress_bar
+from .targets import positive_labels
 from .textcat import TextCatGraft
 from .training import Model, Training, annotated_before, choices_of, first_strengths
 from .vectors import vectors_block, vectors_of_vocab
@@ -439,6 +440,4 @@ def path_of(training: Training) -> PointFit:
 
 def folds(examples: Iterable[Example]) -> np.ndarray:
     """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
-    return numbers_of_folds(
-        frozenset(label for label, value in example.reference.cats.items() if value >= 0.5) for example in examples
-    )
+    return numbers_of_folds(positive_labels(example.reference) for example in examples)

@@ -18,6 +18,7 @@ from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import N_FOLDS, numbers_of_folds
 from ..messages import listed
+from ..metrics import LEAST_RIGHT
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
@@ -186,7 +187,7 @@ class JsonlCorpus:
         return {
             label
             for label, value in self._cats(number, record, self._labels_of(number, record)).items()
-            if value >= 0.5
+            if value >= LEAST_RIGHT
         }
 
     def _records(self) -> Iterator[Record]:

@@ -14,6 +14,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..graft.memory import MANY_LABELS
+from ..metrics import LEAST_RIGHT
 from .targets import is_complete
 
 #: The scorers that components have by default.
@@ -49,7 +50,8 @@ def textcat_score(examples: Iterable[Example], *, labels: Iterable[str], **kwarg
     dict
         The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
-    labels, hard = tuple(labels), hardened(examples, exclusive=True)
+    labels = tuple(labels)
+    hard = hardened(examples, labels, exclusive=True)
     getter = partial(positive_cats, frozenset(labels))
     return Scorer.score_cats(hard, "cats", getter=getter, labels=labels, multi_label=False, **kwargs)
 
@@ -96,7 +98,8 @@ def textcat_multilabel_score(
     dict
         The scores of ``score_cats``: ``cats_score``, ``cats_micro_f``, ``cats_f_per_type`` and others.
     """
-    examples, labels = hardened(examples, exclusive=False), tuple(labels)
+    labels = tuple(labels)
+    examples = hardened(examples, labels, exclusive=False)
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
         limits = np.array([(thresholds or {}).get(label, threshold) for label in labels])
         return scores_of_many(LabelColumns.of(examples, labels), labels, limits)
@@ -121,25 +124,25 @@ class Scored(NamedTuple):
     reference: SimpleNamespace
 
 
-def hardened(examples: Iterable[Example], exclusive: bool) -> list[Any]:
+def hardened(examples: Iterable[Example], labels: Sequence[str], exclusive: bool) -> list[Any]:
     """The examples; in the place of those with targets between 0 and 1, others with targets that are 0 or 1.
 
     F1 and AUC are about labels that are right or wrong; spaCy's AUC of other targets is no number. The right label is
-    the one with the largest target, or if labels are independent each of at least 0.5.
+    the one with the largest target, or if labels are independent each of at least 0.5. Labels of other components do
+    not count.
     """
-    return [example if is_hard(example.reference) else hard_example(example, exclusive) for example in examples]
+    known, found = frozenset(labels), []
+    for example in examples:
+        cats = {label: value for label, value in example.reference.cats.items() if label in known}
+        is_hard = all(value in (0.0, 1.0) for value in cats.values())
+        found.append(example if is_hard else hard_example(example, cats, exclusive))
+    return found
 
 
-def is_hard(doc: Doc) -> bool:
-    """Whether all targets are 0 or 1."""
-    return all(value in (0.0, 1.0) for value in doc.cats.values())
-
-
-def hard_example(example: Example, exclusive: bool) -> Scored:
-    """An example with soft targets as one with hard ones."""
-    cats = example.reference.cats
+def hard_example(example: Example, cats: Mapping[str, float], exclusive: bool) -> Scored:
+    """An example with soft targets ``cats`` as one with hard ones."""
     best = max(cats, key=cats.__getitem__)
-    hard = {label: float(label == best if exclusive else value >= 0.5) for label, value in cats.items()}
+    hard = {label: float(label == best if exclusive else value >= LEAST_RIGHT) for label, value in cats.items()}
     return Scored(example.predicted, SimpleNamespace(cats=hard, user_data=example.reference.user_data))
 
 

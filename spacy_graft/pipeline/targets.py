@@ -15,6 +15,7 @@ from spacy.training import Example
 from ..extract.unread import document_text
 from ..graft.memory import MANY_LABELS
 from ..messages import listed
+from ..metrics import LEAST_RIGHT
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,6 +39,11 @@ def is_complete(doc: Doc) -> bool:
 def is_annotated(doc: Doc) -> bool:
     """Whether something is known of the labels of a document."""
     return bool(doc.cats) or is_complete(doc)
+
+
+def positive_labels(doc: Doc) -> frozenset[str]:
+    """The labels of a document that hold, or are more likely to than not."""
+    return frozenset(label for label, value in doc.cats.items() if value >= LEAST_RIGHT)
 
 
 def document_name(doc: Doc) -> str:
@@ -125,6 +131,12 @@ class Targets:
         if all(is_one_number(of_part) for of_part in known):
             return cls(values, np.broadcast_to(np.True_, values.shape), weights)
         return cls(values, np.concatenate(known), weights)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Targets, which are known, and weights, as arguments of :mod:`spacy_graft.metrics`."""
+        dense = self.dense()
+        return dense.values, dense.known, dense.weights
 
     def dense(self) -> Targets:
         """The same as arrays."""
