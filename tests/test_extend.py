@@ -90,6 +90,19 @@ def test_an_extended_model_knows_of_documents_that_were_held_out(train_records: 
     assert (extended.n_documents, extended.n_held_out) == (len(train_records), 20)
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
+def test_a_model_without_features_is_extended() -> None:
+    """Its fit had finished before the first step, as has the next one: no n-gram is in two documents."""
+    nlp = make_nlp(learner=PATH, keep_corpus=True)
+    records = [{"text": f"one{i} two{i}", "label": label} for i, label in enumerate(["food", "music", "sport"] * 14)]
+    spacy_graft.fit(nlp, make_examples(nlp, records[:20]))
+    nlp.update(make_examples(nlp, records[20:]))
+    component = component_of(nlp)
+    assert component.report is not None
+    assert (component.report.n_documents, component.report.n_active) == (42, 0)
+    assert set(nlp("one1 two1").cats) == {"food", "music", "sport"}
+
+
 def finished(component: TextCatGraft, points: int) -> bool:
     report = component.report
     assert report is not None

@@ -275,14 +275,19 @@ def test_extensions_and_numbers() -> None:
 @pytest.mark.parametrize(
     ("products", "message"),
     [
-        ({"of": ["word"]}, r"combines 'word', which is no other block of this component\. Did you mean 'words'\?"),
+        (
+            {"of": ["word"]},
+            r"combines 'word', which is no other block of features of this component\. Did you mean 'words'\?",
+        ),
+        ({"of": ["vectors"]}, "combines 'vectors', which is no other block of features"),
         ({"of": ["products"]}, "combines 'products', which is no other block"),
         ({"of": ["words"], "degree": 4}, "degree must be 2 or 3, but is 4"),
         ({"of": []}, "of must name one block at least"),
     ],
 )
 def test_senseless_combinations_are_refused_when_the_config_is_read(products: dict[str, Any], message: str) -> None:
-    features = {"words": FEATURES["words"], "products": {**FEATURES["products"], **products}}
+    vectors = {"@graft_features": "spacy_graft.Vectors.v1"}
+    features = {"words": FEATURES["words"], "products": {**FEATURES["products"], **products}, "vectors": vectors}
     with pytest.raises(ValueError, match=message):
         make_nlp(features)
 

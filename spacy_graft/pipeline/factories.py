@@ -232,11 +232,11 @@ def check_combinations(name: str, blocks: dict[str, Any]) -> None:
             f"[{name}] There are {len(found)} blocks of combinations: {listed(found)}. Give only one; it can combine "
             f"all other blocks."
         )
-    others = [block_name for block_name in blocks if block_name not in found]
+    others = [block_name for block_name, block in blocks.items() if has_features(block)]
     for block_name, block in found.items():
         unknown = [of for of in block.of if of not in others]
         if unknown:
             raise ValueError(
-                f"[{name}] The block {block_name!r} combines {listed(unknown)}, which is no other block of this "
-                f"component.{did_you_mean(unknown[0], others)} The other blocks: {listed(others)}."
+                f"[{name}] The block {block_name!r} combines {listed(unknown)}, which is no other block of features of "
+                f"this component.{did_you_mean(unknown[0], others)} Its blocks of features: {listed(others)}."
             )

@@ -156,13 +156,9 @@ class Training:
         self.names = FeatureNames(texts)
         self.vectors = vectors
         self.fit: Fit | None = None
-        self.reports: list[Report] = []
-        self.choice: Choice | None = None
-        self.held_out: HeldOut | None = None
+        self._forget_steps()
         self.left_out: tuple[str, ...] = ()
         self.strengths = self._first_strengths()
-        self.concluded = False
-        self.is_stable = False
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self._scorer: Scorer | None = None
@@ -176,6 +172,15 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
+
+    def _forget_steps(self) -> None:
+        """Be as before the first step of a fit."""
+        self.reports: list[Report] = []
+        self.choice: Choice | None = None
+        self.held_out: HeldOut | None = None
+        self.concluded = False
+        self.is_stable = False
+        self.n_scored = 0
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
@@ -409,9 +414,8 @@ class Training:
     def _started_fit(self) -> Fit:
         """A fit with all documents, after the number of steps done so far."""
         fit = self._begun_fit()
-        self.reports = []
+        self._forget_steps()
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
-        self.held_out, self.concluded, self.is_stable, self.n_scored = None, False, False, 0
         for _ in range(self._steps):
             self._step(fit)
         return fit
@@ -535,7 +539,8 @@ class ResumedTraining(Training):
         if not isinstance(self.learner, GraftingPath):
             return Model(self.named(self._final_solution(fit)), fit.report)
         model = self.refitted(self._report, self._report.n_held_out)
-        self.reports[-1] = model.report
+        # None if the fit had finished before its first step.
+        self.reports[-1:] = [model.report]
         return model
 
     def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
