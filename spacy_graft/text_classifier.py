@@ -399,7 +399,8 @@ class GraftTextClassifier(LinearClassifier):
         -------
         list of Explanation
             For each label its score, and the contributions of the document's features with their places, in characters
-            of the document's text. In a notebook, an explanation is shown as the highlighted text.
+            of the document's text. Labels are strings there, but ``explanation[label]`` takes those of ``classes_``.
+            In a notebook, an explanation is shown as the highlighted text.
 
         Raises
         ------

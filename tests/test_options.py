@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
 from spacy_graft import GraftClassifier
@@ -71,6 +72,14 @@ def test_every_number_and_flag_has_limits(owner, option, value):
         replace(owner, **{option: value})
     assert type(owner).__name__ in str(error.value)
     assert repr(value) in str(error.value)
+
+
+def test_numbers_of_numpy_become_those_of_python():
+    """They are compared, and written as JSON."""
+    path = GraftingPath(steps=np.int64(3), max_features=np.int32(5), ridge=np.float32(0.5), retrain=np.bool_(False))
+    assert path == GraftingPath(steps=3, max_features=5, ridge=0.5, retrain=False)
+    assert {type(path.steps), type(path.max_features), type(path.ridge), type(path.retrain)} == {int, float, bool}
+    assert type(CoordinateAscent(iterations=np.int64(5)).iterations) is int
 
 
 @pytest.mark.parametrize("value", [[], [1.0, NAN], [1e300], ["2"], [True], "2", {"a": 1}, 0.0, INFINITY])

@@ -9,6 +9,7 @@ import pickle
 import re
 import warnings
 import weakref
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -308,10 +309,17 @@ def test_explanations_add_up_and_show_the_places(analyzer, learner):
         assert (explanation.best.label, explanation.best.against) == (best, second)
         assert [label.against for label in explanation if label.label != best] == [best] * (len(by_label) - 1)
         assert explanation.text == text
+        assert all(explanation[label].label == label for label in model.classes_)
         assert "<" in explanation._repr_html_()
         for part in explanation.best.contributions:
             for (span,) in part.members[0].places:
                 assert text[span.start : span.end].lower().strip() == part.text.strip()
+
+
+def test_explanations_are_found_by_the_labels_of_the_estimator():
+    model = fitted(labels=[int(label == "food") for label in LABELS])
+    explanation = model.explain(TEXTS[:1])[0]
+    assert explanation[model.predict(TEXTS[:1])[0]] is explanation.best
 
 
 def test_a_feature_or_its_reverse_complement():
@@ -503,8 +511,11 @@ def test_halves_of_surrogate_pairs_are_breaks():
         lambda: fitted(
             "integer", [list(map(ord, text)) for text in TEXTS], np.array(LABELS, object), min_df=np.int64(2)
         ),
+        lambda: fitted(
+            "word", learner=replace(PATH, steps=np.int64(3), max_features=np.int32(50), ridge=np.float32(0.5))
+        ),
     ],
-    ids=["two", "byte", "binary", "matrix", "collections", "integer"],
+    ids=["two", "byte", "binary", "matrix", "collections", "integer", "numpy"],
 )
 def test_a_saved_model_is_the_same(trained, tmp_path):
     model = trained()

@@ -100,9 +100,10 @@ class Explanation:
     labels: tuple[LabelExplanation, ...]
     probabilities: Mapping[str, float]
 
-    def __getitem__(self, label: str) -> LabelExplanation:
+    def __getitem__(self, label: object) -> LabelExplanation:
+        """That of a label. Labels of an estimator may be given as it has them, such as integers."""
         for explanation in self.labels:
-            if explanation.label == label:
+            if explanation.label == str(label):
                 return explanation
         raise KeyError(label)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from ..extract.options import as_names
 from ..options import (
     LARGEST_COUNT,
@@ -56,6 +58,12 @@ SMALLEST_RATIO = 1e-12
 
 class Settings:
     """Options, checked as they are read."""
+
+    def _make_plain(self) -> None:
+        """Turn NumPy's numbers into Python's: options are compared, and written as JSON."""
+        for option, value in vars(self).items():
+            if isinstance(value, np.generic):
+                object.__setattr__(self, option, value.item())
 
     def _require_flag(self, option: str) -> None:
         self._require(isinstance(getattr(self, option), bool), option, "true or false")
@@ -138,6 +146,7 @@ class PenaltySettings(Settings):
     stability_seed: int = 0
 
     def __post_init__(self) -> None:
+        self._make_plain()
         for option in ("ridge", "network_alpha", "network_gamma"):
             strength = getattr(self, option)
             self._require(is_number_in(strength, 0.0, LARGEST_STRENGTH), option, f"at least 0, {UP_TO}")
@@ -284,6 +293,7 @@ class CoordinateAscent(Settings):
     iterations_per_step: int = 10
 
     def __post_init__(self) -> None:
+        self._make_plain()
         tolerance = is_number_in(self.tolerance, 0.0, 1.0) and 0.0 < self.tolerance < 1.0
         self._require(tolerance, "tolerance", "between 0 and 1")
         if self.iterations != "cv":
