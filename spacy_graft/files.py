@@ -10,7 +10,7 @@ import secrets
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
@@ -67,6 +67,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield number, decoded_line(path, number, line).rstrip("\r\n")
 
 
+def csv_reader(lines: Iterable[str], delimiter: str, strict: bool = False) -> Any:
+    """A reader of the csv module, without its limit of the length of cells."""
+    csv.field_size_limit(LARGEST_CELL)
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
 def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, each with the number of its last line.
 
@@ -75,9 +81,8 @@ def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
     BadLineError
         In iteration, if a row is not CSV, for example because a quotation mark is missing.
     """
-    csv.field_size_limit(LARGEST_CELL)
     # Strict: otherwise, a missing quotation mark would make one row of all that follows.
-    reader = csv.reader((decoded_line(path, *line) for line in numbered_lines(path)), delimiter=delimiter, strict=True)
+    reader = csv_reader((decoded_line(path, *line) for line in numbered_lines(path)), delimiter, strict=True)
     try:
         for row in reader:
             if row:
@@ -95,9 +100,9 @@ def table_records(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[
         In iteration, if two columns have one name, a row has more or fewer cells, or it is not CSV.
     """
     rows = table_rows(path, delimiter)
-    _, header = next(rows, (1, []))
+    number, header = next(rows, (1, []))
     if twice := [name for name, count in Counter(header).items() if count > 1]:
-        raise BadLineError(path, 1, f"there are several columns {listed(twice)}. Keep one of each.")
+        raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
     for number, row in rows:
         if len(row) != len(header):
             raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")

@@ -244,6 +244,10 @@ class GraftTextClassifier(LinearClassifier):
             are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
         readers, X = self._readers(), documents_of(X)
+        if not isinstance(shards, InMemory | None):
+            raise ValueError(
+                f"{type(self).__name__}: shards must be an InMemory, OnDisk or Dask, but is {shards!r:.80}."
+            )
         if vectors is None:
             self._fit(TextSpace(readers, shards), X, y, sample_weight)
             return self

@@ -131,6 +131,15 @@ def test_a_label_that_is_no_folder_is_refused(label: Any, message: str, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["c.jsonl"]
 
 
+def test_ids_of_some_documents_are_refused(tmp_path: Path) -> None:
+    records = [{**record, "id": k} if k else record for k, record in enumerate(RECORDS)]
+    source = write_jsonl(tmp_path / "c.jsonl", records)
+    message = refusal(source, tmp_path / "c.spacy")
+    assert f"1 of the {len(records)} documents have no 'id'" in message
+    call("convert", source, tmp_path / "c.spacy", "--id-field", "")
+    assert (tmp_path / "c.spacy").exists()
+
+
 def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "c.jsonl", RECORDS)
     assert "must end in .jsonl, " in refusal(source, tmp_path / "c.json")

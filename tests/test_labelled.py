@@ -77,6 +77,7 @@ def test_examples_are_not_kept(blank: Language) -> None:
         ([(3, "a")], None, "The text of document 1 must be a string, but is 3"),
         (["x", None], ["a", "b"], "The text of document 2 must be a string, but is None"),
         ([("x", "a")], ["a"], r"fit\(nlp, examples, dev=examples\)"),
+        ([], [], "There are no examples"),
     ],
 )
 def test_what_is_missing_is_said(documents: Any, labels: Any, message: str) -> None:

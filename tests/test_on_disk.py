@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -193,6 +194,25 @@ def test_two_processes_do_not_build_one_index(tmp_path, stream):
     owner.write_text(json.dumps({"pid": int(ended.stdout), "host": on_disk.this_host()}))
     place.index(stream, 2, None)
     assert not owner.exists()
+
+
+def test_an_index_that_another_process_has_ended_with_is_not_built_again(tmp_path, stream, monkeypatch):
+    """The files of the first would be empty where it has them mapped."""
+    place, owned = OnDisk(1, str(tmp_path)), on_disk.IndexFolder.owned
+    built = []
+
+    @contextmanager
+    def owned_after_another(folder):
+        monkeypatch.setattr(on_disk.IndexFolder, "owned", owned)
+        built.append(place.index(stream, 2, None))
+        files = {file.name: file.stat().st_mtime_ns for file in folder.path.glob("*.bin")}
+        with owned(folder):
+            yield
+        assert files == {file.name: file.stat().st_mtime_ns for file in folder.path.glob("*.bin")} != {}
+
+    monkeypatch.setattr(on_disk.IndexFolder, "owned", owned_after_another)
+    index = place.index(stream, 2, None)
+    np.testing.assert_array_equal(index.nodes, built[0].nodes)
 
 
 def test_options_are_checked():

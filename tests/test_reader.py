@@ -309,6 +309,8 @@ BAD_CONTENT = {
     "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'body', 'label'"),
     "no header": ("c.tsv", b"a text\ta\n", r"c\.tsv, line 1: there is no column 'text'"),
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
+    "twice below": ("c.csv", b"\n\ntext,label,text\nx,a,y\n", "line 3: there are several columns 'text'"),
+    "one long line": ("c.jsonl", b"x" * 200_000 + b"\n", "line 1: not JSON"),
     "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),
     "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', "line 3: cannot be read as CSV"),
     "carriage return": ("c.csv", b"text,label\rx,a\ry,b\r", r"c\.csv, line 1: cannot be read as a table.*end in"),

@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
-from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, fit
+from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
 from spacy_graft.extract.texts import BATCH
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
@@ -463,6 +463,12 @@ def test_parameters_are_checked_when_a_fit_begins(options, message):
     model = GraftTextClassifier(**options)
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("shards", ["index", InMemory, 2])
+def test_shards_are_checked_when_a_fit_begins(shards):
+    with pytest.raises(ValueError, match="GraftTextClassifier: shards must be an InMemory, OnDisk or Dask, but is"):
+        GraftTextClassifier().fit(TEXTS, LABELS, shards=shards)
 
 
 def test_what_is_not_fitted_says_so():

@@ -51,6 +51,13 @@ def raise_full(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def test_what_cannot_take_the_place_leaves_it_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    with pytest.raises(FileNotFoundError):
+        whole_save.replace_folder(tmp_path / "model", tmp_path / "missing")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_the_callback_is_registered() -> None:
     assert registry.callbacks.get("spacy_graft.WholeSave.v1")() is saved_whole
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,26 +72,26 @@ class Summary:
     Attributes
     ----------
     n_documents : int
-    keys : list of str
-        All keys, in the order of their first appearance.
+    keys : dict of str to int
+        How many documents have each key, in the order of its first appearance.
     is_exclusive : bool
         Whether each document has one label.
     """
 
     n_documents: int
-    keys: list[str]
+    keys: dict[str, int]
     is_exclusive: bool
 
     @classmethod
     def of(cls, corpus: JsonlCorpus, update: Callable[[str], None]) -> Summary:
         """Read and check a corpus."""
-        n_documents, is_exclusive, keys = 0, True, dict[str, None]()
+        n_documents, is_exclusive, keys = 0, True, Counter[str]()
         labels = corpus.labels
         for number, record in with_count(corpus.records(), update, "documents checked"):
             n_documents += 1
-            keys |= dict.fromkeys(record)
+            keys.update(record.keys())
             is_exclusive = is_exclusive and len(corpus.positive(number, record)) == 1
-        return cls(n_documents, list(keys), is_exclusive and bool(labels))
+        return cls(n_documents, keys, is_exclusive and bool(labels))
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,13 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     from spacy.tokens import DocBin
 
     corpus = texts.corpus
-    if id_field in texts.summary.keys:
+    n_ids, n_documents = texts.summary.keys.get(id_field, 0), texts.summary.n_documents
+    if 0 < n_ids < n_documents:
+        raise CommandError(
+            f"{n_documents - n_ids:,} of the {n_documents:,} documents have no {id_field!r}. Give each of them one, or "
+            f'leave ids out: --id-field "".'
+        )
+    if n_ids:
         corpus.id_field = id_field
     report_left_out(texts, {corpus.text_field, texts.label_key, id_field})
     docs = DocBin(store_user_data=True)

@@ -58,7 +58,9 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
     if not folder.shared.fetch(MANIFEST):
         try:
             with folder.owned():
-                Building(folder, place, min_df, limit).build(stream)
+                # Another process may have ended with it meanwhile, and have its files open.
+                if not folder.shared.fetch(MANIFEST):
+                    Building(folder, place, min_df, limit).build(stream)
         except OSError as error:
             raise ValueError(
                 f"The index cannot be written in {folder.path}: {reason_of(error)}. Make room, or give another folder. "

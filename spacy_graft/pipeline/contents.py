@@ -16,7 +16,7 @@ from typing import Any
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..files import BadLineError, as_number, decoded_line, json_object, numbered_lines, table_records
+from ..files import BadLineError, as_number, csv_reader, decoded_line, json_object, numbered_lines, table_records
 from ..messages import listed
 from .targets import ID_KEY, WEIGHT_KEY
 
@@ -29,6 +29,8 @@ DOCBIN_START = b"x\x9c"
 #: Endings of the names of tables. What separates their cells is seen in the first line.
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
+#: Characters of a cell in messages: where there is no line with names, it is a text.
+LONGEST_SHOWN = 40
 
 
 class Form(StrEnum):
@@ -111,7 +113,7 @@ def content_of(path: Path, text_field: str) -> Content:
         if text_field in cells:
             return Content(Form.table, delimiter)
     if is_table:
-        cells = max(headers.values(), key=len)
+        cells = [cell[:LONGEST_SHOWN] for cell in max(headers.values(), key=len)]
         raise BadLineError(
             path,
             number,
@@ -138,7 +140,7 @@ def header_cells(path: Path, number: int, line: bytes) -> dict[str, list[str]]:
     """The cells of the first line of a table, for each thing that may separate them."""
     text = decoded_line(path, number, line).removeprefix("\ufeff")
     try:
-        return {delimiter: next(csv.reader([text], delimiter=delimiter), []) for delimiter in DELIMITERS}
+        return {delimiter: next(csv_reader([text], delimiter), []) for delimiter in DELIMITERS}
     except csv.Error as error:  # carriage returns inside of the line
         raise BadLineError(path, number, f"cannot be read as a table: {error}. Lines end in \\n or \\r\\n.") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from spacy.language import Language
@@ -40,16 +40,18 @@ def examples_of(
     if isinstance(documents, str):
         raise ValueError(f"A list of texts is expected, not the string {documents[:40]!r}.")
     remaining = iter(documents)
-    first = [document for _, document in zip(range(1), remaining, strict=False)]
+    first = list(islice(remaining, 1))
+    if not first:
+        return []
     documents = chain(first, remaining)
-    if first and isinstance(first[0], str):
+    if isinstance(first[0], str):
         return labelled(nlp, *parted(documents, labels), known)
     if labels is not None:
         raise ValueError(
             "Labels are given for texts: fit(nlp, texts, labels). Examples and pairs have theirs; give documents that "
             "choose the model by name: fit(nlp, examples, dev=examples)."
         )
-    if first and isinstance(first[0], tuple | list):
+    if isinstance(first[0], tuple | list):
         return labelled(nlp, *unzipped(documents), known)
     return documents
 

@@ -106,9 +106,14 @@ def size_of(folder: Path) -> int:
 
 
 def replace_folder(path: Path, new: Path) -> None:
-    """Put a new folder in the place of another, which is deleted."""
+    """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
     old = new.with_name(f"{new.name}.old")
     if path.exists():
         os.replace(path, old)
-    os.replace(new, path)
+    try:
+        os.replace(new, path)
+    except OSError:
+        if old.exists():
+            os.replace(old, path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
