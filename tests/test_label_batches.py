@@ -31,6 +31,7 @@ from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.dataset import decisions_about
 from spacy_graft.pipeline.dataset_scores import dataset_scores
 from spacy_graft.pipeline.reader import JsonlCorpus
+from spacy_graft.pipeline.scorer import LabelColumns
 from strategies import training_data
 
 WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oil", "gas", "gold", "tin")
@@ -319,7 +320,7 @@ def test_complete_documents_without_a_label_count_as_all_others():
         spacy_graft.fit(nlp, examples)
         assert len(component.held_out(examples).corpus) == len(examples)
         scored = [Example(nlp(example.text), example.reference) for example in examples]
-        figures = calibration_metrics(component.labels, scored, exclusive=False)
+        figures = calibration_metrics(LabelColumns.of(scored, component.labels), exclusive=False)
         scores = dataset_scores(component, scored)
         n_decisions = sum(1 for example in scored for _ in decisions_about(component, example))
         usable = sum(is_usable(example.reference, exclusive=False) for example in examples)

@@ -58,11 +58,12 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     settings, problems = objective.settings, objective.problems
     if (settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0) or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
+    if not settings.penalty_weight_kind.by_label:
+        of_all = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))[0]
+        return kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
     positives = problems.positives()
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
-    if not settings.penalty_weight_kind.by_label:
-        return kernels.shared_inverse_weights(by_label[0], np.ascontiguousarray(index.df), *index.moments())
     inverse = problems.data.place.empty((index.n_nodes, positives.shape[1]), np.float32)
     presence = repeat(None) if known.all() else (sums for *_, sums in sums_over_documents(index, known))
     for (label, begin, end, inside), present in zip(sums_over_documents(index, positives), presence, strict=False):

@@ -116,7 +116,7 @@ class Problems:
 
     def positives(self) -> np.ndarray:
         """Targets of the trained labels where known, 0 elsewhere: float64 (documents, trained labels)."""
-        return (self.data.targets * self.data.known)[:, self.trained]
+        return self.data.targets[:, self.trained] * self.data.known[:, self.trained]
 
     def weights_by_label(self, weights: np.ndarray) -> np.ndarray:
         """Weights (features, labels) from those of the trained labels (features, trained labels)."""
