@@ -722,8 +722,11 @@ class TextCatGraft(TrainablePipe):
             self.set_snapshot(chosen.snapshot, chosen.report)
             self._note_score(choice.points[-1].scores)
         training.n_scored += training.concluded
-        if not choice.points or training.n_scored > 1:
+        if not choice.points:
             return self._scores(examples, options)
+        if training.n_scored > 1:
+            # Other components may go on: what is said of the choice must not change any more.
+            return {**self._scores(examples, options), **choice.scores()}
         chosen = choice.chosen
         self.set_annotations((example.predicted for example in judged), chosen.probabilities)
         return {**chosen.scores, **choice.scores()}
