@@ -141,6 +141,15 @@ def test_a_label_that_does_not_hold_keeps_the_threshold_of_the_component(several
     assert component_of(several).thresholds["sport"] == 0.25
 
 
+def test_a_label_with_few_positive_documents_keeps_the_threshold_of_the_component(several: Language) -> None:
+    dev = dev_of(several)
+    food = [example for example in dev if example.reference.cats["food"]]
+    for n, has_own in ((9, False), (10, True)):
+        found = spacy_graft.calibrate(several, [example for example in dev if example not in food[n:]])
+        assert ("food" in found.thresholds) is has_own
+        assert "music" in found.thresholds
+
+
 def test_thresholds_go_with_the_probabilities(several: Language) -> None:
     spacy_graft.calibrate(several, dev_of(several))
     kept = spacy_graft.calibrate(several, dev_of(several), temperature=False, thresholds=False)
