@@ -115,10 +115,18 @@ def test_training_and_calibration_write_cards(train_records: list[Record], dev_r
     assert nlp.meta["notes"] != before
 
 
-def test_an_edit_removes_the_card(own: Language) -> None:
+def test_an_edit_removes_the_card_and_scores(own: Language) -> None:
     add_card(own)
+    own.meta["performance"] = {"tag_acc": 0.9, "cats_score": 1.0, "cats_f_per_type": {}}
     component_of(own).edit(deny=["*salt*"], nlp=own, resolve=False)
     assert not own.meta.get("notes")
+    assert own.meta["performance"] == {"tag_acc": 0.9}
+
+
+def test_a_fit_removes_the_scores_of_the_model_before(own: Language, train_records: list[Record]) -> None:
+    own.meta["performance"] = {"tag_acc": 0.9, "cats_score": 1.0}
+    spacy_graft.fit(own, make_examples(own, train_records[:60]))
+    assert own.meta["performance"] == {"tag_acc": 0.9}
 
 
 @package_files

@@ -22,7 +22,7 @@ from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
 from .corpus import ExtractedCorpus
-from .notes import forget_card
+from .notes import forget_model
 from .training import Model, ResumedTraining, annotated_before
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def edited(
         component.training = training if was_training else None
     if nlp is not None:
         write_to_config(nlp, component, constraints)
-        forget_card(nlp)
+        forget_model(nlp)
     assert component.report is not None
     return compared(features, component.features(), component.report)
 

@@ -33,6 +33,7 @@ from .choice import HeldOut, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus, ignore_rare_labels
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
+from .notes import forget_model
 from .progress import progress_bar
 from .targets import positive_labels
 from .textcat import TextCatGraft
@@ -138,6 +139,7 @@ def fit(
         else:
             train_with_folds(component, train, options, progress)
     component.end_training()
+    forget_model(nlp)
     add_card(nlp)
     assert component.report is not None
     return component.report

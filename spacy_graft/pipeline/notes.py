@@ -1,4 +1,4 @@
-"""The notes of a pipeline's metadata: a model card that this package has written, or those of others."""
+"""What the metadata of a pipeline say of its model: a card that this package has written, or others' notes; scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def has_own_notes(nlp: Language) -> bool:
     return bool(notes) and not notes.startswith(MARK)
 
 
-def forget_card(nlp: Language) -> None:
-    """Remove a card that is no longer true."""
+def forget_model(nlp: Language) -> None:
+    """Remove a card and scores of labels that are of another model than the present one."""
     if not has_own_notes(nlp):
         nlp.meta.pop("notes", None)
+    scores = nlp.meta.get("performance") or {}
+    for name in [name for name in scores if name.startswith("cats_")]:
+        del scores[name]
