@@ -538,6 +538,16 @@ def test_a_data_set(factory: str, fragments: bool, train_records: list[Record], 
     assert f"{len(best.decided)}{len(best.wrong)}{best.text}" in text
 
 
+def test_a_data_set_with_other_labels_is_refused(fitted: Language) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    examples = make_examples(fitted, [{"text": "salt", "label": "food"}] * 3)
+    for example in examples:
+        example.reference.cats = {"weather": 1.0}
+    with pytest.raises(ValueError, match=r"None of the 3 documents has a label of the component .*: 'weather'"):
+        dataset_figures(component, examples, False)
+
+
 def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
     nlp = make_nlp()
     nlp.initialize(lambda: make_unhelpful(nlp))

@@ -13,8 +13,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..messages import listed, listed_in_part
+from ..messages import listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
+from ..pipeline.dataset import no_label
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -88,11 +89,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     examples = list(examples)
     known = set(component.labels)
     if not any(known & example.reference.cats.keys() for example in examples):
-        found = {label: None for example in examples for label in example.reference.cats}
-        raise ValueError(
-            f"None of the {len(examples)} documents has a label of the component {component.name!r}. Its labels: "
-            f"{listed(component.labels)}; those of the documents: {listed(found)}."
-        )
+        raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
     predicted = nlp.pipe(document_text(example.reference) for example in examples)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]

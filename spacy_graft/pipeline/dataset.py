@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
+from ..messages import listed
 from ..metrics import LEAST_RIGHT
 from .targets import is_complete
 from .textcat import TextCatGraft, TextCatGraftMultilabel
@@ -56,13 +57,20 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         Their predicted documents have the annotation that the blocks need.
     fragments : bool
         Whether to count features in the place of words and phrases.
+
+    Raises
+    ------
+    ValueError
+        If documents have labels, but none that the component has.
     """
+    labels: set[str] = set()
     present: Counter[tuple[str, str]] = Counter()
     decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
     n_documents = n_errors = 0
     for n_documents, example in enumerate(examples, start=1):
+        labels.update(example.reference.cats)
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, example):
@@ -79,6 +87,8 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         present.update(names)
         for name in sorted(deciding):
             decided[name].append(n_documents)
+    if labels and labels.isdisjoint(component.labels):
+        raise no_label(component, n_documents, sorted(labels))
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,
@@ -86,6 +96,14 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         len(wrong),
         [Deciding(*name, present[name], decided[name], sorted(wrong.intersection(decided[name]))) for name in ranked],
         errors,
+    )
+
+
+def no_label(component: TextCatGraft, n_documents: int, found: Iterable[str]) -> ValueError:
+    """Return the error for documents of which none has a label of the component."""
+    return ValueError(
+        f"None of the {n_documents} documents has a label of the component {component.name!r}. Its labels: "
+        f"{listed(component.labels)}; those of the documents: {listed(dict.fromkeys(found))}."
     )
 
 
