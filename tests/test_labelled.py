@@ -12,6 +12,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import TELLING, Record, make_examples, make_nlp
 from spacy_graft.pipeline.labelled import examples_of
+from spacy_graft.pipeline.textcat import TextCatGraft
 
 
 def cats_of(examples: Any) -> list[dict[str, float]]:
@@ -78,11 +79,27 @@ def test_examples_are_not_kept(blank: Language) -> None:
         (["x", None], ["a", "b"], "The text of document 2 must be a string, but is None"),
         ([("x", "a")], ["a"], r"fit\(nlp, examples, dev=examples\)"),
         ([], [], "There are no examples"),
+        ([float("nan"), "x"], ["a", "b"], "The text of document 1 must be a string, but is nan"),
+        ([3], None, r"Documents must be Examples, or pairs .*, but the first one is 3 \(int\)"),
     ],
 )
 def test_what_is_missing_is_said(documents: Any, labels: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         spacy_graft.fit(make_nlp(), documents, labels)
+
+
+def test_other_functions_take_pairs_as_well(train_records: list[Record]) -> None:
+    pairs = [(record["text"], record["label"]) for record in train_records]
+    nlp = make_nlp("textcat_graft_multilabel")
+    spacy_graft.fit(nlp, pairs[:60])
+    component = nlp.get_pipe("textcat_graft_multilabel")
+    assert isinstance(component, TextCatGraft)
+    examples = make_examples(nlp, train_records)
+    assert spacy_graft.label_errors(nlp, pairs) == spacy_graft.label_errors(nlp, examples)
+    assert component.edit(deny=["salt"], examples=pairs[:60], nlp=nlp).report.converged
+    assert spacy_graft.calibrate(nlp, pairs[60:], temperature=False).thresholds
+    with pytest.raises(ValueError, match="A Doc is explained"):
+        component.explain("salt")  # type: ignore[arg-type]
 
 
 def test_dev_in_the_place_of_labels_is_refused(nlp: Language, examples: list[Example], dev: list[Example]) -> None:

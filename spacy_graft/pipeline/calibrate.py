@@ -85,7 +85,7 @@ def calibrate(
     nlp : Language
         A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
         the documents.
-    examples : iterable of Example
+    examples : iterable of Example, or of (text, labels)
         Documents with ``doc.cats`` that were not trained on, such as the dev set.
     temperature : bool
         Whether to divide weights and intercepts by the temperature that minimises the log-loss. This moves all

@@ -1,4 +1,4 @@
-"""Examples made of texts and labels, for those who call :func:`spacy_graft.fit` with them."""
+"""Examples made of texts and labels, for those who call functions such as :func:`spacy_graft.fit` with them."""
 
 from __future__ import annotations
 
@@ -43,16 +43,22 @@ def examples_of(
     first = list(islice(remaining, 1))
     if not first:
         return []
-    documents = chain(first, remaining)
-    if isinstance(first[0], str):
+    documents, is_example = chain(first, remaining), hasattr(first[0], "predicted")
+    is_pair = isinstance(first[0], tuple | list) and not is_example
+    if isinstance(first[0], str) or (labels is not None and not is_pair and not is_example):
         return labelled(nlp, *parted(documents, labels), known)
     if labels is not None:
         raise ValueError(
             "Labels are given for texts: fit(nlp, texts, labels). Examples and pairs have theirs; give documents that "
             "choose the model by name: fit(nlp, examples, dev=examples)."
         )
-    if isinstance(first[0], tuple | list):
+    if is_pair:
         return labelled(nlp, *unzipped(documents), known)
+    if not is_example:
+        raise ValueError(
+            f"Documents must be Examples, or pairs of a text and its labels, but the first one is "
+            f"{first[0]!r:.40} ({type(first[0]).__name__})."
+        )
     return documents
 
 

@@ -1023,6 +1023,8 @@ class TextCatGraft(TrainablePipe):
     def _explained(self, doc: Doc, label: str | None, against: str | None, best: bool = False) -> Explanation:
         """The explanation of one label or of all; with ``best``, of the most probable one of these."""
         self.require_initialized()
+        if not hasattr(doc, "vocab"):
+            raise ValueError(f"[{self.name}] A Doc is explained, such as nlp(text), and not {doc!r:.40}.")
         snapshot = snapshot_of(self.model)
         row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
         probabilities = dict(zip(self.labels, row.tolist(), strict=True))

@@ -30,6 +30,7 @@ from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, Scorer
 from .corpus import DocPair, ExtractedCorpus
+from .labelled import examples_of
 from .progress import progress_bar
 from .reader import JsonlCorpus
 from .targets import TargetReader
@@ -597,9 +598,13 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
     return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else with_tokens(get_examples())
 
 
-def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Example]) -> Iterator[Example]:
-    """The examples as they reach a component: annotated by all enabled components before it."""
-    return (Example(*pair) for pair in documents_before(nlp, component, examples))
+def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Any]) -> Iterator[Example]:
+    """The examples as they reach a component: annotated by all enabled components before it.
+
+    They may be given as pairs of a text and its labels (:func:`.labelled.examples_of`).
+    """
+    known: Sequence[str] = getattr(component, "labels", ())
+    return (Example(*pair) for pair in documents_before(nlp, component, examples_of(nlp, examples, known=known)))
 
 
 def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
