@@ -11,7 +11,7 @@ import scipy.sparse
 
 from .class_targets import ClassTargets, restored_labels, saved_labels
 from .estimator_files import SealedEstimator
-from .estimators import BaseEstimator, ClassifierMixin, require_fitted
+from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
 from .graft.network import NamedFeatures, Network, NetworkBuilder
@@ -65,13 +65,11 @@ class NamedFeature(ItemFeature):
     intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator, SealedEstimator):
+class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
-    #: The learner if none is given.
     _default_learner: ClassVar[Any] = Grafting(l1=1.0)
 
-    learner: Any
     multilabel: bool
     classes_: np.ndarray
     report_: Report

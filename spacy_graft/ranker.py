@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from .estimator_files import SealedEstimator, checked_values
-from .estimators import BaseEstimator, require_fitted
+from .estimators import LearnerEstimator, require_fitted
 from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
@@ -87,7 +87,7 @@ class CandidateExplanation:
     contributions: tuple[CandidateContribution, ...]
 
 
-class GraftRanker(BaseEstimator, SealedEstimator):
+class GraftRanker(LearnerEstimator, SealedEstimator):
     """A sparse log-linear choice among the candidates of each group (Riezler & Vasserman 2004).
 
     The probability of a candidate is a softmax, over its group, of the sum of its features' weights: one weight for
@@ -131,6 +131,8 @@ class GraftRanker(BaseEstimator, SealedEstimator):
     [array([1, 0, 2])]
     """
 
+    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
+
     _space: Space
 
     def __init__(
@@ -158,7 +160,7 @@ class GraftRanker(BaseEstimator, SealedEstimator):
         return tags
 
     def _checked_learner(self) -> Grafting | GraftingPath:
-        learner = checked_learner("GraftRanker", self.learner, Grafting(l1=1.0))
+        learner = checked_learner("GraftRanker", self.learner, self._default_learner)
         if not isinstance(learner, Grafting | GraftingPath):
             raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
         return learner

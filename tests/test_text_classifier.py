@@ -471,6 +471,25 @@ def test_shards_are_checked_when_a_fit_begins(shards):
         GraftTextClassifier().fit(TEXTS, LABELS, shards=shards)
 
 
+def test_options_of_the_learner_are_parameters():
+    learner = Grafting(l1=1.0)
+    model = GraftTextClassifier(learner)
+    assert model.get_params()["learner__l1"] == 1.0
+    assert "learner__l1" not in model.get_params(deep=False)
+    model.set_params(learner__l1=2.0, min_df=3)
+    assert (model.learner, learner, model.min_df) == (Grafting(l1=2.0), Grafting(l1=1.0), 3)
+    assert GraftTextClassifier().set_params(learner__steps=4).learner == GraftingPath(steps=4)
+    assert clone(model).learner == model.learner
+    with pytest.raises(
+        ValueError, match=r"Invalid parameter 'learner__steps' .* The options of Grafting are: \['ridge"
+    ):
+        model.set_params(learner__steps=4)
+    search = GridSearchCV(
+        make_pipeline(GraftTextClassifier(learner)), {"grafttextclassifier__learner__l1": [0.5, 99.0]}
+    )
+    assert search.fit(TEXTS, LABELS).best_params_ == {"grafttextclassifier__learner__l1": 0.5}
+
+
 def test_what_is_not_fitted_says_so():
     model = GraftTextClassifier()
     for method in (model.predict, model.predict_proba, model.decision_function, model.explain):
@@ -534,8 +553,10 @@ def test_a_saved_model_is_the_same(trained, tmp_path):
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.features() == model.features()
     assert loaded.report_ == model.report_
-    params = {name: list(value) if isinstance(value, tuple) else value for name, value in model.get_params().items()}
-    assert loaded.get_params() == params
+    params = model.get_params(deep=False)
+    assert loaded.get_params(deep=False) == {
+        name: list(value) if isinstance(value, tuple) else value for name, value in params.items()
+    }
     loaded.save(tmp_path / "again.graft")
     assert (tmp_path / "again.graft").read_bytes() == (tmp_path / "model.graft").read_bytes()
 
