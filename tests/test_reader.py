@@ -99,8 +99,7 @@ BAD_LINES = {
     "label is a truth": (b'{"text": "x", "label": true, "id": 2, "weight": 1}', "'label', must be .*, not true"),
     "label in list": (b'{"text": "x", "label": ["a", {}], "id": 2, "weight": 1}', "a label must be .*, not an object"),
     "probability": (b'{"text": "x", "label": {"a": 2}, "id": 2, "weight": 1}', "'a' must have a number from 0 to 1"),
-    "not a number": (b'{"text": "x", "label": {"a": NaN}, "id": 2, "weight": 1}', "number from 0 to 1, not NaN"),
-    "truth": (b'{"text": "x", "label": {"a": true}, "id": 2, "weight": 1}', "number from 0 to 1, not true"),
+    "not a number": (b'{"text": "x", "label": {"a": NaN}, "id": 2, "weight": 1}', "to 1, true or false, not NaN"),
     "unpaired": (b'{"text": "x\\ud800", "label": "a", "id": 2, "weight": 1}', r"unpaired surrogate, \\ud800 at .* 1"),
     "unpaired in label": (b'{"text": "x", "label": "\\udc00", "id": 2, "weight": 1}', r"unpaired surrogate, \\udc00"),
     "not UTF-8": (b'{"text": "\xff", "label": "a", "id": 2, "weight": 1}', "not UTF-8"),
@@ -303,6 +302,12 @@ def test_a_folder_of_texts(tmp_path: Path, blank: Language) -> None:
     assert [example.predicted.text for example in examples] == ["text a/more/x\n", "text b/1.txt\n", "text b/2.txt\n"]
     assert examples[0].reference.cats == {"a/more": 1.0, "b": 0.0}
     assert examples[1].reference.user_data[ID_KEY] == "b/1.txt"
+
+
+def test_labels_that_are_true_or_false(tmp_path: Path, blank: Language) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": {"a": True, "b": False, "c": 0.5}}])
+    (example,) = JsonlCorpus(path)(blank)
+    assert example.reference.cats == {"a": 1.0, "b": 0.0, "c": 0.5}
 
 
 BAD_CONTENT = {

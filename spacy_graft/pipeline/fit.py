@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from ..graft.network import NetworkBuilder
     from ..graft.points import PointFit
+    from ..vectors.word_vectors import WordVectors
     from .vectors import VectorsReader
 
 
@@ -57,7 +58,7 @@ def fit(
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | Iterable[str] | None = None,
-    vectors: VectorsReader | None = None,
+    vectors: WordVectors | VectorsReader | None = None,
     checkpoints: str | None = None,
     shards: Callable[[], InMemory] | None = None,
 ) -> Report:
@@ -88,8 +89,8 @@ def fit(
         Length of the longest n-gram that can be a vertex of the network, in tokens.
     unlabelled : iterable of Example, or of str, optional
         Additional documents for the network; their labels are not used.
-    vectors : callable, optional
-        A source of word vectors for the block ``spacy_graft.Vectors.v1``, from ``@graft_vectors``, as for
+    vectors : WordVectors or callable, optional
+        Word vectors for the block ``spacy_graft.Vectors.v1``, or a source of them from ``@graft_vectors``, as for
         ``initialize``. It is called once.
     checkpoints : str, optional
         A folder for checkpoints, as for ``initialize``: a training that was interrupted goes on when it is repeated.
@@ -118,7 +119,7 @@ def fit(
     # Vectors are read once for all folds, those of the pipeline as well.
     if vectors is None and vectors_block(component.blocks) is not None:
         vectors = vectors_of_vocab
-    given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors)}
+    given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors) if callable(vectors) else vectors}
     # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
     component.initialize(lambda: train, **given)
     options: dict[str, Any] = {

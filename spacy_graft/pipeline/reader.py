@@ -292,8 +292,9 @@ class JsonlCorpus:
         return {label: float(label in positive) for label in labels}
 
     def _probability(self, number: int, label: str, value: Any) -> float:
-        if not is_number(value) or not 0.0 <= value <= 1.0:
-            raise self._bad(number, f"the label {label!r} must have a number from 0 to 1, not {json_kind(value)}.")
+        if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+            problem = f"the label {label!r} must have a number from 0 to 1, true or false, not {json_kind(value)}."
+            raise self._bad(number, problem)
         return float(value)
 
     def _labels_of(self, number: int, record: dict[str, Any]) -> set[str]:
