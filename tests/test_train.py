@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +87,7 @@ def test_several_labels_are_independent(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "train.jsonl", [{**record, "topics": record.pop("label")} for record in records])
     said = train(data, "--label-field", "topics", "--output", tmp_path, *SHORT)
     assert "Labels are independent." in said
+    assert re.search(r"\d+ of the documents do not have exactly one label, the first of them line \d+\.", said)
     _, component = trained(tmp_path)
     assert not component.exclusive
     assert component.labels == ("all", "food", "music", "sport")

@@ -114,9 +114,15 @@ def train_command(
     blank_pipeline(settings["nlp"]["lang"])
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
-    is_single_label = are_exclusive(opened_corpora(settings))
+    corpora = opened_corpora(settings)
+    others = without_single_label(corpora)
     if is_shipped:
-        set_kind(settings["components"][component], is_single_label if exclusive is None else exclusive)
+        set_kind(settings["components"][component], not others if exclusive is None else exclusive)
+        if exclusive is None and others:
+            print_message(
+                f"{len(others):,} of the documents do not have exactly one label, the first of them "
+                f"{corpora['train'].content.unit} {others[0]:,}. If they should have one, correct them."
+            )
         settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
     with replacing(output):
@@ -263,25 +269,27 @@ def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
     return readers
 
 
-def are_exclusive(corpora: dict[str, JsonlCorpus]) -> bool:
-    """Read and check the corpora; return whether each training document has exactly one label."""
-    counts, exclusive = {}, True
+def without_single_label(corpora: dict[str, JsonlCorpus]) -> list[int]:
+    """Read and check the corpora; return the numbers of training documents that do not have exactly one label."""
+    counts, others = {}, []
     for split, corpus in corpora.items():
+        counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
-            singles = [is_single(labels) for labels in with_count(label_values(corpus), update, "documents checked")]
-        if not singles:
+            for number, labels in with_count(label_values(corpus), update, "documents checked"):
+                counts[split] += 1
+                if split == "train" and not is_single(labels):
+                    others.append(number)
+        if not counts[split]:
             raise CommandError(f"{corpus.path} has no documents.")
-        counts[split] = len(singles)
-        exclusive = exclusive and (split == "dev" or all(singles))
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    return exclusive
+    return others
 
 
-def label_values(corpus: JsonlCorpus) -> Iterator[Any]:
-    """Yield the labels of each document."""
+def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the labels of each document."""
     key = corpus.label_field
-    return ([] if key is None else record[key] for _, record in corpus.records())
+    return ((number, [] if key is None else record[key]) for number, record in corpus.records())
 
 
 def is_single(labels: str | list[str] | dict[str, float]) -> bool:
