@@ -26,11 +26,11 @@ from ..explain.evidence import character_spans
 from ..extract.batches import joined_streams
 from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block
 from ..graft.data import TrainingData
+from ..pipeline.annotation import documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import check_cats
-from ..pipeline.training import documents_before
 
 __all__ = ["SignificanceReport", "SignificantFeature", "significance"]
 

@@ -17,13 +17,13 @@ from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..metrics import LEAST_RIGHT
 from ..model.sparse_linear import SparseLinear
+from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ignore_rare_labels
 from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import TextCatGraft
-from ..pipeline.training import annotated_before
 from .corpus import example_name
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from ..graft.memory import has_many_labels
 from ..graft.space import distinct_columns
 from ..graft.start import can_divide
 from ..index.kernels import LANES
+from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus, ignore_rare_labels
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
-from ..pipeline.training import annotated_before
 
 # The largest figures of docs/architecture.md, section Memory.
 #: Bytes per symbol while an index is built, and for a block with ``min_df`` 1.

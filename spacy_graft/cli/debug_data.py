@@ -152,7 +152,7 @@ def data_report(
     """Complete the report of a corpus with the memory estimate and label errors, if its documents can be used."""
     from spacy.training import Example
 
-    from ..pipeline.training import annotated
+    from ..pipeline.annotation import annotated
 
     split = corpus.train
     if not split.n_usable or len(split.without_text) == split.n_documents:

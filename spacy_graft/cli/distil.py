@@ -189,7 +189,7 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
     """What the config says of the component's ``initialize``."""
     from spacy.util import registry
 
-    from ..pipeline.training import annotated_before
+    from ..pipeline.annotation import annotated_before
 
     settings = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
     options: dict[str, Any] = {"checkpoints": str(checkpoints)}

@@ -119,7 +119,7 @@ def labelled_documents(
     nlp: Language, graft: TextCatGraft, data: Path, text_field: str, label_field: str
 ) -> Iterator[Example]:
     """Read labelled documents, with the annotation that the component needs."""
+    from ..pipeline.annotation import annotated_before
     from ..pipeline.reader import JsonlCorpus
-    from ..pipeline.training import annotated_before
 
     return annotated_before(nlp, graft, JsonlCorpus(data, text_field, label_field)(nlp))

@@ -84,15 +84,16 @@ class Ascent:
         """One search, and one iteration of each running label whose best coordinate it finds; returns these labels."""
         residuals = self.importance * (self.targets - expit(self.scores))
         residuals[~self.running] = 0.0
-        blocks, nodes, labels = self._best(residuals)
-        new = ~self._are_active(blocks, nodes, labels)
+        blocks, nodes, labels, new = self._best(residuals)
         self.active = self.space.entered(self.active, blocks[new], nodes[new], labels[new])
         for row, label in zip(self.space.rows_of(blocks, nodes).tolist(), labels.tolist(), strict=True):
             self._move(row, label)
         return labels
 
-    def _best(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _best(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Block, node and label of the largest |v| / λ of each label for which one search finds it; the others wait.
+
+        Also whether each is a pair that is not active yet: bool.
 
         The gradients of active pairs are summed over their columns; the search looks for better ones among the rest.
         """
@@ -122,17 +123,12 @@ class Ascent:
             if max(best, highest[label]) <= FLAT_SLOPE * self.importance[label].max(initial=0.0):
                 self._rest(label)
             elif best > highest[label]:
-                chosen.append((found.blocks[of_label[0]], found.nodes[of_label[0]], label))
+                chosen.append((found.blocks[of_label[0]], found.nodes[of_label[0]], label, True))
             else:
                 row = active.rows[np.argmax(np.where(active.labels == label, gradients, -1.0))]
-                chosen.append((space.blocks[row], space.nodes[row], label))
-        blocks, nodes, labels = np.array(chosen, np.int64).reshape(-1, 3).T
-        return blocks, nodes, labels
-
-    def _are_active(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        space, active = self.space, self.active
-        pairs = set(zip(space.blocks[active.rows], space.nodes[active.rows], active.labels, strict=True))
-        return np.array([pair in pairs for pair in zip(blocks, nodes, labels, strict=True)], np.bool_)
+                chosen.append((space.blocks[row], space.nodes[row], label, False))
+        blocks, nodes, labels, new = np.array(chosen, np.int64).reshape(-1, 4).T
+        return blocks, nodes, labels, new.astype(np.bool_)
 
     def _move(self, row: int, label: int) -> None:
         """Go to the maximum along one coordinate, and see whether the scores have converged."""

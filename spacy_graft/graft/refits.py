@@ -106,13 +106,12 @@ class Refits:
 
     def solution_of(self, found: Minimum) -> Solution:
         """The model of an optimum. Features are named once, for all strengths."""
-        active, intercepts, scores = found.active, found.intercepts, found.scores
-        for known in self._known.values():
-            state = self._state
-            weights, intercepts = weights_by_label(state.space, state.objective.problems, active, intercepts, scores)
+        state, of_pairs = self._state, (found.active, found.intercepts, found.scores)
+        if (known := next(iter(self._known.values()), None)) is not None:
+            weights, intercepts = weights_by_label(state.space, state.objective.problems, *of_pairs)
             word_scores = state.word_scores(found.dense)
             return replace(known, weights=weights, intercepts=intercepts, word_scores=word_scores)
-        named = self._state.solution_of(active, intercepts, found.dense, scores)
+        named = state.solution_of(found.active, found.intercepts, found.dense, found.scores)
         return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named
 
     def _own_lengths(self) -> Lengths:

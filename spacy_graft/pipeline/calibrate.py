@@ -13,11 +13,11 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import metrics
+from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
 from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
-from .training import annotated_before
 
 #: With fewer positive documents a label keeps the threshold of the component: that of the best F1 is then near the
 #: probability of a single document. On 500 documents of Reuters with 90 labels, thresholds of all labels took the

@@ -468,3 +468,19 @@ def strength_of(trial: Trial) -> float:
     """The strength of a trial that has one."""
     assert trial.strength is not None
     return trial.strength
+
+
+def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
+    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
+    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
+    if not vectors:
+        return of_network
+    first = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge)
+    strengths = dict.fromkeys([learner.vectors_ridge, *learner.vectors_choices])
+    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first]
+
+
+def first_strengths(learner: Any) -> dict[str, float]:
+    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
+    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
+    return {"vectors_ridge": 0.0} if has_none else {}

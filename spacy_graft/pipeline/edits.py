@@ -21,9 +21,10 @@ from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
+from .annotation import annotated_before
 from .corpus import ExtractedCorpus
 from .notes import forget_model
-from .training import Model, ResumedTraining, annotated_before
+from .training import Model, ResumedTraining
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft

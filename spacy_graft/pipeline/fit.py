@@ -27,9 +27,10 @@ from ..held_out import (
     rows_of_splits,
 )
 from ..index.places import InMemory
+from .annotation import annotated_before
 from .block_choice import leave_out
 from .card import add_card
-from .choice import HeldOut, trials_of
+from .choice import HeldOut, choices_of, first_strengths, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus, ignore_rare_labels
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
@@ -37,7 +38,7 @@ from .notes import forget_model
 from .progress import progress_bar
 from .targets import positive_labels
 from .textcat import TextCatGraft
-from .training import Model, Training, annotated_before, choices_of, first_strengths
+from .training import Model, Training
 from .vectors import vectors_block, vectors_of_vocab
 
 if TYPE_CHECKING:

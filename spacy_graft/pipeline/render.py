@@ -15,10 +15,10 @@ from ..explain.html.markup import Html, fragment, interactive_page, side_by_side
 from ..explain.html.page import label_view
 from ..explain.scores import Explanation, LabelExplanation
 from ..messages import did_you_mean, listed
+from .annotation import annotated_before
 from .components import graft_component
 from .dataset import dataset_figures
 from .textcat import LIVE_COMPONENTS, TextCatGraft
-from .training import annotated_before
 
 STYLES = ("text", "table", "global")
 #: What can be rendered.

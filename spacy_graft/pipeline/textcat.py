@@ -38,12 +38,13 @@ from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, t
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from . import history, saving
+from .annotation import Examples, annotated, whole_corpus
 from .choice import HeldOut, named_points
 from .corpus import DocPair, ExtractedCorpus
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, is_annotated, is_complete, read_labels
-from .training import Examples, ResumedTraining, Training, annotated, whole_corpus
+from .training import ResumedTraining, Training
 
 if TYPE_CHECKING:
     from .edits import Edit

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
-from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Corpus, Example
-from spacy.util import minibatch, resolve_dot_names
 
-from ..extract.unread import unread_text
 from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
@@ -26,13 +21,12 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
+from .annotation import Examples
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, Scorer
+from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths
 from .corpus import DocPair, ExtractedCorpus
-from .labelled import examples_of
 from .progress import progress_bar
-from .reader import JsonlCorpus
 from .targets import TargetReader
 
 if TYPE_CHECKING:
@@ -49,18 +43,9 @@ if TYPE_CHECKING:
     from .network import NetworkSource
     from .vectors import VectorsSource
 
-Examples = Iterable[Example]
 #: Names of n-grams or items of a block.
 Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
-Pipe = Callable[[Doc], Doc]
 Made = TypeVar("Made")
-
-
-class Pair(NamedTuple):
-    """The documents of an example that is read and no more: an Example lists all of its words."""
-
-    predicted: Doc
-    reference: Doc
 
 
 class Model(NamedTuple):
@@ -568,91 +553,3 @@ class ResumedTraining(Training):
         if not isinstance(self.learner, GraftingPath):
             return Model(self.named(self._final_solution(fit)), fit.report.copy())
         return self.refitted(self._report, self._report.n_held_out)
-
-
-def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
-    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
-    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
-    if not vectors:
-        return of_network
-    first = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge)
-    strengths = dict.fromkeys([learner.vectors_ridge, *learner.vectors_choices])
-    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first]
-
-
-def first_strengths(learner: Any) -> dict[str, float]:
-    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
-    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
-    return {"vectors_ridge": 0.0} if has_none else {}
-
-
-def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
-    """The documents of examples with the annotation that they have in ``update``.
-
-    They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
-    components can be among them. These are disabled during initialization, hence ``nlp.components``.
-    """
-    annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
-    before = takewhile(lambda item: item[1] is not component, nlp.components)
-    pipes = [pipe for name, pipe in before if name in annotating]
-    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else with_tokens(get_examples())
-
-
-def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Any]) -> Iterator[Example]:
-    """The examples as they reach a component: annotated by all enabled components before it.
-
-    They may be given as pairs of a text and its labels (:func:`.labelled.examples_of`).
-    """
-    known: Sequence[str] = getattr(component, "labels", ())
-    return (Example(*pair) for pair in documents_before(nlp, component, examples_of(nlp, examples, known=known)))
-
-
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
-    """The documents of examples as they reach a component."""
-    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return annotated_by(before, examples, nlp.batch_size)
-
-
-def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
-    """Yield the documents of examples, the predicted ones processed by components."""
-    for batch in minibatch(examples, batch_size):
-        docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
-        for pipe in pipes:
-            docs = apply(pipe, docs)
-        for example, doc in zip(batch, docs, strict=True):
-            yield Pair(doc, example.reference)
-
-
-def with_tokens(examples: Examples) -> Iterator[Pair]:
-    """The documents of examples, with the tokens of those that have not been read."""
-    for example in examples:
-        doc = example.predicted
-        yield Pair(doc if unread_text(doc) is None else own_doc(doc), example.reference)
-
-
-def own_doc(doc: Doc) -> Doc:
-    """A copy of a document; the tokens of one that has not been read."""
-    unread = unread_text(doc)
-    return doc.copy() if unread is None else unread.doc()
-
-
-def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> Callable[[], Examples]:
-    """The whole training corpus, if spaCy has cut it off.
-
-    Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
-    files can be read again, unlike other streams, which may not end.
-    """
-    if nlp is None or not isinstance(get_examples(), islice):
-        return get_examples
-    config = nlp.config.interpolate()
-    training = config.get("training", {})
-    if training.get("max_epochs") != -1:
-        return get_examples
-    (reader,) = resolve_dot_names(config, [training["train_corpus"]])
-    return partial(reader, nlp) if isinstance(reader, Corpus | JsonlCorpus) else get_examples
-
-
-def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
-    """The documents, processed by one component."""
-    stream: Any = getattr(pipe, "pipe", None)
-    return map(pipe, docs) if stream is None else stream(docs)

@@ -53,7 +53,7 @@ class Restricted:
     dense: Dense | None = None
     n_threads: int = 1
 
-    def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> float:
+    def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> None:
         """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum.
 
         F never rises by more than rounding.
@@ -65,11 +65,6 @@ class Restricted:
         scores : float64 (labels, documents)
         tolerance : float
             Violation of the optimality conditions to stop at, in units of |v| / λ.
-
-        Returns
-        -------
-        float
-            The violation that is left; before the last step, if there were as many as there may be.
         """
         last = np.inf
         value, p = self.loss.value_and_probabilities(scores)
@@ -105,7 +100,6 @@ class Restricted:
             active.weights[:] = weights
             dense.weights[:] = new_dense
             intercepts += length * minimum.intercepts
-        return violation
 
     def violation(self, active: Active, scores: np.ndarray) -> float:
         """The largest violation of the optimality conditions, in units of |v| / λ."""

@@ -20,13 +20,13 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
+from ..pipeline.annotation import Pair, annotated_before, documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.fit import Split, cross_validated, folds, loss_of, splits_of, train_like
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import Targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
-from ..pipeline.training import Pair, annotated_before, documents_before
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
 from .store import Store, text_key

@@ -1,0 +1,100 @@
+"""The documents of examples as they reach a component: annotated by the components before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Corpus, Example
+from spacy.util import minibatch, resolve_dot_names
+
+from ..extract.unread import unread_text
+from .corpus import DocPair
+from .labelled import examples_of
+from .reader import JsonlCorpus
+
+Examples = Iterable[Example]
+Pipe = Callable[[Doc], Doc]
+
+
+class Pair(NamedTuple):
+    """The documents of an example that is read and no more: an Example lists all of its words."""
+
+    predicted: Doc
+    reference: Doc
+
+
+def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:
+    """The documents of examples with the annotation that they have in ``update``.
+
+    They are annotated by the components before this one that ``[training] annotating_components`` lists. Frozen
+    components can be among them. These are disabled during initialization, hence ``nlp.components``.
+    """
+    annotating = nlp.config.interpolate().get("training", {}).get("annotating_components", [])
+    before = takewhile(lambda item: item[1] is not component, nlp.components)
+    pipes = [pipe for name, pipe in before if name in annotating]
+    return annotated_by(pipes, get_examples(), nlp.batch_size) if pipes else with_tokens(get_examples())
+
+
+def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Any]) -> Iterator[Example]:
+    """The examples as they reach a component: annotated by all enabled components before it.
+
+    They may be given as pairs of a text and its labels (:func:`.labelled.examples_of`).
+    """
+    known: Sequence[str] = getattr(component, "labels", ())
+    return (Example(*pair) for pair in documents_before(nlp, component, examples_of(nlp, examples, known=known)))
+
+
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
+    """The documents of examples as they reach a component."""
+    before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
+    return annotated_by(before, examples, nlp.batch_size)
+
+
+def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:
+    """Yield the documents of examples, the predicted ones processed by components."""
+    for batch in minibatch(examples, batch_size):
+        docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
+        for pipe in pipes:
+            docs = apply(pipe, docs)
+        for example, doc in zip(batch, docs, strict=True):
+            yield Pair(doc, example.reference)
+
+
+def with_tokens(examples: Examples) -> Iterator[Pair]:
+    """The documents of examples, with the tokens of those that have not been read."""
+    for example in examples:
+        doc = example.predicted
+        yield Pair(doc if unread_text(doc) is None else own_doc(doc), example.reference)
+
+
+def own_doc(doc: Doc) -> Doc:
+    """A copy of a document; the tokens of one that has not been read."""
+    unread = unread_text(doc)
+    return doc.copy() if unread is None else unread.doc()
+
+
+def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> Callable[[], Examples]:
+    """The whole training corpus, if spaCy has cut it off.
+
+    Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
+    files can be read again, unlike other streams, which may not end.
+    """
+    if nlp is None or not isinstance(get_examples(), islice):
+        return get_examples
+    config = nlp.config.interpolate()
+    training = config.get("training", {})
+    if training.get("max_epochs") != -1:
+        return get_examples
+    (reader,) = resolve_dot_names(config, [training["train_corpus"]])
+    return partial(reader, nlp) if isinstance(reader, Corpus | JsonlCorpus) else get_examples
+
+
+def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
+    """The documents, processed by one component."""
+    stream: Any = getattr(pipe, "pipe", None)
+    return map(pipe, docs) if stream is None else stream(docs)
