@@ -20,6 +20,7 @@ from .common import (
     load_pipeline,
     make_table,
     print_json,
+    print_message,
     print_tables,
     wants_table,
 )
@@ -43,6 +44,8 @@ cat review.txt | spacy-graft explain training/model-best - --html explanation.ht
 
 #: Limits of tables: labels, contributions of each label, features of a word, characters before and after an occurrence.
 MAX_LABELS_SHOWN, MAX_CONTRIBUTIONS, MAX_FEATURES_OF_WORD, CONTEXT_LENGTH = 3, 10, 3, 24
+#: Bytes of a page from which browsers are slow.
+LARGE_PAGE = 20_000_000
 
 #: Contribution, name, what is said of it, and places.
 Row = tuple[float, str, str, Sequence[tuple[int, int]]]
@@ -120,7 +123,13 @@ def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool)
 
     with writing(path) as file:
         documents = [render(explanation, fragments=fragments) for explanation in explanations]
-        file.write(interactive_page("Explanations", "\n".join(documents)).encode())
+        content = interactive_page("Explanations", "\n".join(documents)).encode()
+        file.write(content)
+    if len(content) > LARGE_PAGE:
+        print_message(
+            f"{path} has {len(content) / 1e6:,.0f} MB, with which browsers are slow. Explain fewer texts on a page, or "
+            f"use --format json."
+        )
 
 
 def limited_explanation(explanation: Explanation, top: int | None) -> dict[str, Any]:

@@ -71,9 +71,11 @@ class Store:
         elif store_header(header).get("format") != STORE_FORMAT:
             raise ValueError(f"{self.path} is no store of a teacher of this version. Delete it, or give another one.")
         elif (other := store_header(header)).get("digest") != digest:
+            name = other.get("teacher")
+            named = f"{name}, and not {self.teacher}" if name != self.teacher else f"which is called {name} as well"
             raise ValueError(
-                f"{self.path} has what another teacher said, {other.get('teacher')}, and not {self.teacher}: their "
-                f"digests differ. Delete it, or give another output."
+                f"{self.path} has what another teacher said, {named}: their digests differ. Delete it, or give another "
+                f"output."
             )
         else:
             self._header = header.decode()
