@@ -599,6 +599,13 @@ def test_init_config_writes_a_config_that_trains(corpus: Path, tmp_path: Path, k
     assert nlp.meta["performance"]["cats_score"] > 0.8
 
 
+def test_init_config_takes_names_of_fields(tmp_path: Path) -> None:
+    call("init-config", tmp_path / "config.cfg", "--text-field", "Message", "--label-field", "Category")
+    corpora = spacy.util.load_config(tmp_path / "config.cfg")["corpora"]
+    for split in ("train", "dev"):
+        assert (corpora[split]["text_field"], corpora[split]["label_field"]) == ("Message", "Category")
+
+
 def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.cfg"
     call("init-config", config, "--lang", "en", "--syntax", "--syntax-from", unpacked)

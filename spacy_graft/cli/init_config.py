@@ -11,6 +11,7 @@ import typer
 
 from ..files import writing
 from .common import CommandError, blank_pipeline, print_message
+from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def init_config_command(
     ] = None,
     train: Annotated[str | None, typer.Option(metavar="FILE", help="Labelled texts to train on.")] = None,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labelled texts to select the model on.")] = None,
+    text_field: TextFieldOption = "text",
+    label_field: LabelFieldOption = "label",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a config for `python -m spacy train`.
@@ -80,6 +83,8 @@ def init_config_command(
         syntax_from = ask("Pipeline to take syntax from", f"{lang}_core_news_sm" if lang != "en" else OWN)
     config = complete_config(lang, exclusive, size, syntax_from if syntax else None)
     config["paths"].update(train=train, dev=dev)
+    for reader in config["corpora"].values():
+        reader.update(text_field=text_field, label_field=label_field)
     text = header(output, train, dev) + config.to_str(interpolate=False) + "\n"
     if output == "-":
         sys.stdout.write(text)
