@@ -109,6 +109,19 @@ def table_records(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[
         yield number, dict(zip(header, row, strict=True))
 
 
+def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of JSON lines that are not empty, with the numbers of their lines.
+
+    Raises
+    ------
+    BadLineError
+        In iteration, if a line is not a JSON object.
+    """
+    for number, line in numbered_lines(path):
+        if line.strip():
+            yield number, json_object(path, number, line)
+
+
 def as_number(cell: str) -> float | str:
     """The number in a cell; another cell as it is, for a message."""
     try:

@@ -16,7 +16,7 @@ from typing import Any
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..files import BadLineError, as_number, csv_reader, decoded_line, json_object, numbered_lines, table_records
+from ..files import BadLineError, as_number, csv_reader, decoded_line, json_records, numbered_lines, table_records
 from ..messages import listed
 from .targets import ID_KEY, WEIGHT_KEY
 
@@ -162,13 +162,6 @@ def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]
         Form.texts: lambda: text_records(path, fields),
     }
     return read[content.form]()
-
-
-def json_records(path: Path) -> Iterator[Record]:
-    """The lines of JSON lines that are not empty."""
-    for number, line in numbered_lines(path):
-        if line.strip():
-            yield number, json_object(path, number, line)
 
 
 def cell_records(path: Path, delimiter: str, fields: Fields) -> Iterator[Record]:

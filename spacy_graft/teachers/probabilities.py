@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import BadLineError, as_number, json_object, table_records, text_lines
+from ..files import BadLineError, as_number, json_records, table_records
 from ..messages import listed
 from .store import text_key
 
@@ -80,13 +80,11 @@ def is_csv(path: Path) -> bool:
 
 def record_lines(path: Path) -> Iterator[FileLine]:
     """The lines of JSON lines that are not empty."""
-    for number, line in text_lines(path):
-        if line.strip():
-            record = json_object(path, number, line.encode())
-            if CATS_KEY not in record:
-                raise BadLineError(path, number, f"there is no {CATS_KEY!r}. The keys: {listed(record)}.")
-            text = record.get(TEXT_KEY)
-            yield number, record[CATS_KEY], text if isinstance(text, str) else None
+    for number, record in json_records(path):
+        if CATS_KEY not in record:
+            raise BadLineError(path, number, f"there is no {CATS_KEY!r}. The keys: {listed(record)}.")
+        text = record.get(TEXT_KEY)
+        yield number, record[CATS_KEY], text if isinstance(text, str) else None
 
 
 def table_lines(path: Path) -> Iterator[FileLine]:
