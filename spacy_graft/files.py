@@ -91,18 +91,24 @@ def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
         raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
 
 
-def table_records(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+def table_records(
+    path: Path, delimiter: str = ",", required: Iterable[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table by the names of its columns, which are its first row, with the numbers of their lines.
 
     Raises
     ------
     BadLineError
-        In iteration, if two columns have one name, a row has more or fewer cells, or it is not CSV.
+        In iteration, if a required column is missing, two columns have one name, a row has more or fewer cells, or it
+        is not CSV.
     """
     rows = table_rows(path, delimiter)
     number, header = next(rows, (1, []))
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
+    for name in required:
+        if name not in header:
+            raise BadLineError(path, number, f"there is no column {name!r}. The columns: {listed(header)}.")
     for number, row in rows:
         if len(row) != len(header):
             raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")

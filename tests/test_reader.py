@@ -314,6 +314,7 @@ BAD_CONTENT = {
     "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'body', 'label'"),
     "no header": ("c.tsv", b"a text\ta\n", r"c\.tsv, line 1: there is no column 'text'"),
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
+    "no labels": ("c.csv", b'text,name\n"two\nlines",a\n', "line 1: there is no column 'label'. The columns: 'text'"),
     "twice below": ("c.csv", b"\n\ntext,label,text\nx,a,y\n", "line 3: there are several columns 'text'"),
     "one long line": ("c.jsonl", b"x" * 200_000 + b"\n", "line 1: not JSON"),
     "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),

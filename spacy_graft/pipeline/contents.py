@@ -166,7 +166,8 @@ def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]
 
 def cell_records(path: Path, delimiter: str, fields: Fields) -> Iterator[Record]:
     """The rows of a table. Labels that are not a single one stand in their cell as JSON."""
-    for number, cells in table_records(path, delimiter):
+    required = [name for name in (fields.label, fields.id, fields.weight) if name is not None]
+    for number, cells in table_records(path, delimiter, required):
         record: dict[str, Any] = dict(cells)
         if fields.label in cells:
             record[fields.label] = labels_of_cell(cells[fields.label])
