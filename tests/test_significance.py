@@ -19,6 +19,7 @@ from conftest import Record, make_example, write_jsonl
 from naive import stream_of
 from spacy_graft import GraftClassifier, GraftTextClassifier, significance
 from spacy_graft.checks import SignificanceReport, association
+from spacy_graft.cli.association import renderables
 from spacy_graft.extract.bags import Bags
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.pipeline.progress import progress_bar
@@ -420,3 +421,12 @@ def test_command_with_pairs(tmp_path: Path) -> None:
     report = json.loads(call("test", path, "--pairs", 8, "--permutations", 99, "--format", "json").stdout)
     alone = json.loads(call("test", path, "--permutations", 99, "--format", "json").stdout)
     assert report["n_tested"] > alone["n_tested"]
+
+
+@pytest.mark.parametrize(("n", "is_told"), [(19, True), (20, False)])
+def test_rare_labels_are_told_of(n: int, is_told: bool) -> None:
+    report = SignificanceReport(100, 10, 10, {"a": 60, "b": 50, "c": n}, 0.05, 3.0, {}, {}, [])
+    said = [part for part in renderables(report) if isinstance(part, str)]
+    assert ("rare ones raise it (c: 19 documents)" in " ".join(said)) is is_told
+    two = replace(report, labels={"a": 60, "c": n})
+    assert len(list(renderables(two))) == 1

@@ -41,6 +41,9 @@ spacy-graft test train.jsonl --model training/model-best
 spacy-graft test train.jsonl --pairs 50
 """
 
+#: A label of fewer documents is told of, if there are others.
+FEW_DOCUMENTS = 20
+
 
 class Units(StrEnum):
     """What n-grams are made of."""
@@ -153,6 +156,13 @@ def renderables(report: SignificanceReport) -> Iterator[RenderableType]:
         f"{report.n_permutations:,} permutations. |z| of {report.threshold:.2f} or more: significant at "
         f"{report.level:g} among all of them."
     )
+    rarest = min(report.labels, key=report.labels.__getitem__)
+    if len(report.labels) > 2 and report.labels[rarest] < FEW_DOCUMENTS:
+        yield (
+            f"The limit is that of all labels together, and rare ones raise it ({printable(rarest)}: "
+            f"{report.labels[rarest]:,} documents): by chance, their n-grams have the largest |z|. Test without them, "
+            f"or with a larger --min-df."
+        )
     for label in report.labels:
         features = [feature for feature in report.features if feature.label == label]
         if label in report.n_discoveries:
