@@ -98,6 +98,8 @@ def test_other_functions_take_pairs_as_well(train_records: list[Record]) -> None
     assert spacy_graft.label_errors(nlp, pairs) == spacy_graft.label_errors(nlp, examples)
     assert component.edit(deny=["salt"], examples=pairs[:60], nlp=nlp).report.converged
     assert spacy_graft.calibrate(nlp, pairs[60:], temperature=False).thresholds
+    found, expected = (spacy_graft.significance(nlp, given, permutations=19, level=0.5) for given in (pairs, examples))
+    assert found == expected
     with pytest.raises(ValueError, match="A Doc is explained"):
         component.explain("salt")  # type: ignore[arg-type]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,6 +66,19 @@ def test_several_components() -> None:
     assert lines[0].split().count("FEATURES") == 2
     assert lines[0].split()[:6] == ["E", "#", "LOSS", "TEXTC...", "LOSS", "SECOND"]
     assert lines[2].split()[4:14] == "1.00000 7 - - 1.0e-01 0.50000 8 - - 2.0e-01".split()
+
+
+@pytest.mark.parametrize("with_others", [False, True])
+def test_rows_after_the_last_step_are_those_of_other_components(with_others: bool) -> None:
+    nlp = make_nlp()
+    if with_others:
+        nlp.add_pipe("tagger")
+    give_report(nlp)
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    component.training = SimpleNamespace(n_scored=2, concluded=False, reports=[])  # type: ignore[assignment]
+    lines, _ = log(nlp, [info_of(nlp)])
+    assert len(lines) == 2 + with_others
 
 
 def test_a_pipeline_without_graft_components() -> None:

@@ -127,8 +127,8 @@ def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool)
         file.write(content)
     if len(content) > LARGE_PAGE:
         print_message(
-            f"{path} has {len(content) / 1e6:,.0f} MB, with which browsers are slow. Explain fewer texts on a page, or "
-            f"use --format json."
+            f"{path} has {len(content) / 1e6:,.0f} MB: browsers are slow with pages of this size. Explain fewer texts "
+            f"on a page, or use --format json."
         )
 
 

@@ -59,7 +59,8 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     if (settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0) or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
     if not settings.penalty_weight_kind.by_label:
-        of_all = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))[0]
+        # The same for all labels: how many documents are inside and outside of one does not matter.
+        (of_all,) = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))
         return kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
     positives = problems.positives()
     known = problems.data.known[:, problems.trained].astype(np.float64)

@@ -55,7 +55,7 @@ class SelectionFit:
         before = self.report.objective
         with self.report.timed("solve"):
             self._enter()
-            # What intercepts lack moves all gradients once they are optimal, by units of the smallest λ.
+            # Intercepts are made optimal last. That changes |v| / λ by up to so many times what they lacked.
             finer = max(self.state.space.largest_inverse_weight, 1.0)
             self.state.optimise(0.0, self.tolerance / finer, keep_zeros=True)
             optimal = bool(self.state.violation(0.0) <= self.tolerance)

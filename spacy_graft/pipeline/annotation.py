@@ -41,18 +41,18 @@ def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pi
 
 
 def annotated_before(nlp: Language, component: Pipe, examples: Iterable[Any]) -> Iterator[Example]:
-    """The examples as they reach a component: annotated by all enabled components before it.
+    """The examples as they reach a component: annotated by all enabled components before it."""
+    return (Example(*pair) for pair in documents_before(nlp, component, examples))
 
-    They may be given as pairs of a text and its labels (:func:`.labelled.examples_of`).
+
+def documents_before(nlp: Language, component: Pipe, examples: Iterable[Any]) -> Iterator[Pair]:
+    """The documents of examples as they reach a component.
+
+    Examples may be given as pairs of a text and its labels (:func:`.labelled.examples_of`).
     """
     known: Sequence[str] = getattr(component, "labels", ())
-    return (Example(*pair) for pair in documents_before(nlp, component, examples_of(nlp, examples, known=known)))
-
-
-def documents_before(nlp: Language, component: Pipe, examples: Iterable[DocPair]) -> Iterator[Pair]:
-    """The documents of examples as they reach a component."""
     before = [pipe for _, pipe in takewhile(lambda item: item[1] is not component, nlp.pipeline)]
-    return annotated_by(before, examples, nlp.batch_size)
+    return annotated_by(before, examples_of(nlp, examples, known=known), nlp.batch_size)
 
 
 def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size: int) -> Iterator[Pair]:

@@ -123,7 +123,7 @@ def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decis
         yield from independent_decisions(component, example)
         return
     doc = example.predicted
-    cats = {label: value for label, value in example.reference.cats.items() if label in component.labels}
+    cats = {label: example.reference.cats.get(label, 0.0) for label in component.labels}
     best = component.explain_best(doc).best
     most = max(cats.values(), default=0.0)
     right = [label for label, value in cats.items() if value == most > 0.0]

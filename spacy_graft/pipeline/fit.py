@@ -136,7 +136,7 @@ def fit(
         options["unlabelled"] = lambda _: annotated_unlabelled
     with progress_bar(component.name) as progress:
         if dev is not None:
-            held_out = annotated_before(nlp, component, examples_of(nlp, dev, known=component.labels))
+            held_out = annotated_before(nlp, component, dev)
             train_with_dev(component, train, list(held_out), options, progress)
         else:
             train_with_folds(component, train, options, progress)

@@ -14,6 +14,7 @@ from ..extract.blocks import is_reading_block
 from ..extract.lengths import WORDS
 from ..extract.unread import UNREAD_KEY
 from ..messages import listed
+from .loop import trained_by_loop
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,10 +139,8 @@ def unread_doc(nlp: Language, text: LazyText) -> Doc:
 
 def require_lazy_readers(nlp: Language) -> None:
     """Raise a ValueError if components other than graft components are trained, which need tokens."""
-    frozen = nlp.config["training"]["frozen_components"]
     grafts = graft_pipes(nlp)
-    trained = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)]
-    others = [name for name in trained if name not in grafts and name not in frozen]
+    others = [name for name in trained_by_loop(nlp) if name not in grafts]
     if others or not grafts:
         raise ValueError(
             f"spacy_graft.JsonlCorpus.v1: lazy documents have no tokens for components other than graft components, "

@@ -18,6 +18,7 @@ from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
 from ..messages import listed
 from ..options import check_flags
+from .loop import trained_by_loop
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -83,6 +84,8 @@ class LogTable:
         trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         self.losses = list(trained)
         self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
+        #: Whether no other components are trained.
+        self.is_of_grafts = trained_by_loop(nlp).keys() <= self.grafts.keys()
         settings = nlp.config["training"]
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
@@ -107,7 +110,7 @@ class LogTable:
         self._print(["-" * width for width in self.widths])
 
     def write(self, info: Info) -> None:
-        if self.grafts and all(is_over(pipe) for pipe in self.grafts.values()):
+        if self.is_of_grafts and self.grafts and all(is_over(pipe) for pipe in self.grafts.values()):
             return
         self._print(
             [

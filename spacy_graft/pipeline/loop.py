@@ -75,9 +75,10 @@ def warn_of_impatience(name: str, patience: int, enough: int) -> None:
 
 def other_trained(nlp: Language, component: TextCatGraft) -> list[str]:
     """The other components that the loop trains."""
+    return [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
+
+
+def trained_by_loop(nlp: Language) -> dict[str, Any]:
+    """The components that the loop trains, by name."""
     frozen = nlp.config["training"]["frozen_components"]
-    return [
-        name
-        for name, pipe in nlp.pipeline
-        if pipe is not component and name not in frozen and getattr(pipe, "is_trainable", False)
-    ]
+    return {name: pipe for name, pipe in nlp.pipeline if name not in frozen and getattr(pipe, "is_trainable", False)}

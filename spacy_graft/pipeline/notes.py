@@ -1,4 +1,4 @@
-"""What the metadata of a pipeline say of its model: a card that this package has written, or others' notes; scores."""
+"""What the metadata of a pipeline say about its model: scores, and as notes a card of this package or other texts."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class JsonlCorpus:
 
     @cached_property
     def _kept(self) -> list[Record]:
-        """The tenth of a file that is for dev: it is read again for each evaluation, and the file has ten times it."""
+        """The part for dev, a tenth of the documents. Each evaluation reads it, and would parse the whole file."""
         return list(self._records_in_part())
 
     def _all_records(self) -> Iterator[Record]:
