@@ -32,7 +32,7 @@ from .held_out import (
     rows_of_splits,
     scored_points,
 )
-from .index.places import InMemory
+from .index.places import IndexPlace
 from .item_model import finished_fit, started_fit
 from .messages import listed
 from .options import check_flags
@@ -211,7 +211,7 @@ class GraftTextClassifier(LinearClassifier):
         sample_weight: Any = None,
         *,
         vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
-        shards: InMemory | None = None,
+        shards: IndexPlace | None = None,
     ) -> GraftTextClassifier:
         """Train until the learner's tolerance is met.
 
@@ -244,7 +244,7 @@ class GraftTextClassifier(LinearClassifier):
             are too few labels, no n-gram is in ``min_df`` documents, no word has a vector, or a parameter is invalid.
         """
         readers, X = self._readers(), documents_of(X)
-        if not isinstance(shards, InMemory | None):
+        if not isinstance(shards, IndexPlace | None):
             raise ValueError(
                 f"{type(self).__name__}: shards must be an InMemory, OnDisk or Dask, but is {shards!r:.80}."
             )

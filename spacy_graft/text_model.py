@@ -27,7 +27,7 @@ from .graft.constraints import FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
 from .graft.solution import Solution
-from .index.places import InMemory
+from .index.places import IndexPlace, InMemory
 from .item_model import ItemFeature
 from .messages import listed
 from .model.loading import WORD_SCORES
@@ -66,11 +66,11 @@ class TextSpace:
     Parameters
     ----------
     readers : mapping of str to SequenceReader
-    place : InMemory, optional
+    place : InMemory, OnDisk or Dask, optional
         Where symbols and indexes are.
     """
 
-    def __init__(self, readers: Mapping[str, SequenceReader], place: InMemory | None = None) -> None:
+    def __init__(self, readers: Mapping[str, SequenceReader], place: IndexPlace | None = None) -> None:
         self.readers = dict(readers)
         self.place = InMemory() if place is None else place
         self._words = Words()

@@ -24,6 +24,7 @@ from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.choice import trials_of
 from spacy_graft.pipeline.defaults import blocks_of
 from spacy_graft.pipeline.fit import cross_validated, folds, splits_of
+from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -95,7 +96,7 @@ def judged_at_point(
     train, dev = split(nlp, records)
     training, fit = at_point(nlp, train, like)
     component = component_of(nlp)
-    held_out = component.held_out(dev)
+    held_out = held_out_of(component, dev)
     trial = trials_of(fit, training.named(fit.solution()), held_out)(LEARNER["refit"])
     component.set_snapshot(trial.snapshot.divided(trial.temperature), fit.report)
     return held_out.mean(held_out.losses(held_out.probabilities(trial.scores / trial.temperature))), component

@@ -17,6 +17,7 @@ from spacy_graft import metrics
 from spacy_graft.graft.report import Report
 from spacy_graft.held_out import Judge, is_better_strength, is_exhausted, lowest_of_parabola, parsimonious
 from spacy_graft.pipeline.choice import Trial, best_refit, trials_of
+from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import Targets
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -271,7 +272,7 @@ def test_scores_of_held_out_documents_are_those_of_predictions(noisy: list[Recor
     for _ in range(4):
         nlp.update(train[:4])
     component = component_of(nlp)
-    scores = component.held_out(dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
+    scores = held_out_of(component, dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
     expected = component.model.predict([example.predicted for example in dev])
     np.testing.assert_array_equal(scores, expected)
 
@@ -283,7 +284,7 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
     for _ in range(5):
         nlp.update(train[:4])
     fit: Any = training_of(nlp).fit
-    held_out = component_of(nlp).held_out(dev)
+    held_out = held_out_of(component_of(nlp), dev)
     trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
     best = best_refit(trial_of(2.0), trial_of)
     assert isinstance(best, Trial)

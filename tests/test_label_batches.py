@@ -30,6 +30,7 @@ from spacy_graft.pipeline import labelled, scorer, targets, textcat
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.dataset import decisions_about
 from spacy_graft.pipeline.dataset_scores import dataset_scores
+from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.scorer import LabelColumns
 from strategies import training_data
@@ -318,7 +319,7 @@ def test_complete_documents_without_a_label_count_as_all_others():
         examples = examples_of(nlp, complete)
         examples[0].reference.cats = {} if complete else dict.fromkeys(all_labels(20), 0.0)
         spacy_graft.fit(nlp, examples)
-        assert len(component.held_out(examples).corpus) == len(examples)
+        assert len(held_out_of(component, examples).corpus) == len(examples)
         scored = [Example(nlp(example.text), example.reference) for example in examples]
         figures = calibration_metrics(LabelColumns.of(scored, component.labels), exclusive=False)
         scores = dataset_scores(component, scored)

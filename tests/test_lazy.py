@@ -30,6 +30,8 @@ from conftest import (
 )
 from spacy_graft.extract.unread import unread_text
 from spacy_graft.model.snapshot import Snapshot
+from spacy_graft.pipeline import textcat
+from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -100,7 +102,7 @@ def test_held_out_documents_are_read_and_scored_once_a_point(folder: Path, monke
     read: list[Any] = []
     scored: list[Any] = []
     predicted: list[Any] = []
-    monkeypatch.setattr(TextCatGraft, "held_out", recorded(TextCatGraft.held_out, read))
+    monkeypatch.setattr(textcat, "held_out_of", recorded(held_out_of, read))
     monkeypatch.setattr(Snapshot, "scores_of_streams", recorded(Snapshot.scores_of_streams, scored))
     monkeypatch.setattr(Snapshot, "scores", recorded(Snapshot.scores, predicted))
     component = component_of(trained(config_of(make_nlp(learner={**PATH, "refit": 2.0}), folder)))
@@ -118,7 +120,7 @@ def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_re
     reader = JsonlCorpus(write_jsonl(folder / "other.jsonl", lines), lazy=True)
     list(component_of(nlp).pipe(example.predicted for example in reader(nlp)))
     examples = list(reader(nlp))
-    held_out = component_of(nlp).held_out(examples)
+    held_out = held_out_of(component_of(nlp), examples)
     again = list(reader(nlp))
     assert held_out.are(again)
     assert held_out.numbers_of([again[1].predicted.copy(), again[0].predicted]) == [1, 0]
@@ -131,7 +133,7 @@ def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_re
     eager = list(JsonlCorpus(folder / "other.jsonl")(nlp))
     assert not held_out.are(eager)
     assert held_out.numbers_of([eager[0].predicted]) is None
-    assert not component_of(nlp).held_out(eager).are(eager)
+    assert not held_out_of(component_of(nlp), eager).are(eager)
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

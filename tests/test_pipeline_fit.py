@@ -12,6 +12,7 @@ import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
 from spacy_graft.held_out import REFIT_GRID, is_exhausted
 from spacy_graft.pipeline.fit import folds
+from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
@@ -81,14 +82,14 @@ def test_the_point_chosen_has_the_least_loss_over_all_folds(train_records: list[
         held_out = [example for example, number in zip(parts, fold_of, strict=True) if number == fold]
         again.initialize(lambda kept=kept: kept)
         component = component_of(again)
-        judge = component.held_out(held_out)
+        judge = held_out_of(component, held_out)
         path: list[np.ndarray] = []
         while len(path) < PATH["steps"] and not is_exhausted([judge.doubting_loss(found) for found in path]):
             again.update(kept[:2])
             path.append(component.model.predict([example.predicted for example in held_out]))
         scores.append(path + path[-1:] * (PATH["steps"] - len(path)))
         held_out_of_all += held_out
-    everything = component_of(nlp).held_out(held_out_of_all)
+    everything = held_out_of(component_of(nlp), held_out_of_all)
     losses = []
     for step in range(PATH["steps"]):
         pooled = np.concatenate([path[step] for path in scores])

@@ -11,7 +11,7 @@ import numpy as np
 from ..extract.bags import Bags, Vocabulary
 from ..extract.blocks import CombinationBlock
 from ..extract.streams import Stream
-from ..index.places import InMemory
+from ..index.places import IndexPlace, InMemory
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -60,7 +60,7 @@ class TrainingData:
     groups : int32 (n), optional
         Where documents are candidates, of which each group has a correct one: the group of each, ascending from 0
         without gaps. There is one label then, which is not exclusive, and the targets of a group sum to 1.
-    place : InMemory
+    place : InMemory, OnDisk or Dask
         Where indexes are made and kept.
     names : FeatureNames, optional
         Where the learner has constraints: how features are named.
@@ -84,7 +84,7 @@ class TrainingData:
     exclusive: bool
     network: Network | None = None
     groups: np.ndarray | None = None
-    place: InMemory = field(default_factory=InMemory)
+    place: IndexPlace = field(default_factory=InMemory)
     names: FeatureNames | None = None
     vectors: DocumentVectors | None = None
     indexes: dict[IndexKey, NgramIndex | ItemIndex] | None = None

@@ -13,7 +13,7 @@ from ..extract.blocks import CombinationBlock
 from ..heap import trim_heap
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
-from ..index.places import Dask, InMemory, OnDisk
+from ..index.places import Dask, IndexPlace, OnDisk
 from ..search.combinations import CombinationSearch
 from ..search.on_cluster import ClusterSearch
 from ..search.ranges import RangedSearch
@@ -88,7 +88,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     return space
 
 
-def searches_in(place: InMemory) -> Searches:
+def searches_in(place: IndexPlace) -> Searches:
     """What searches the indexes of a place."""
     if isinstance(place, Dask):
         return partial(ClusterSearch, place=place)

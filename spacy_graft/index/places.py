@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 GivenT = TypeVar("GivenT")
 
 
-@register_call(graft_shards, "spacy_graft.InMemory.v1")
 @dataclass(frozen=True)
-class InMemory:
-    """Indexes in memory.
+class IndexPlace:
+    """Where indexes are built and kept: one of :class:`InMemory`, :class:`OnDisk` and :class:`Dask`.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ class InMemory:
             name = type(self).__name__
             raise ValueError(f"{name}: threads = {self.threads!r}, but it must be 0 to {LARGEST_COUNT:,}.")
 
-    def __call__(self) -> InMemory:
+    def __call__(self) -> IndexPlace:
         """The place itself, because registered functions of a config are called."""
         return self
 
@@ -57,14 +56,44 @@ class InMemory:
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray:
         """An uninitialised array of about the size of an index, like that of :func:`numpy.empty`."""
-        return np.empty(shape, dtype)
+        raise NotImplementedError
 
     def kept(self, stream: Stream) -> Stream:
         """A part of a stream that is being read, until all parts are joined."""
-        return stream
+        raise NotImplementedError
 
     def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
         """The index of a stream; see :meth:`.ngrams.NgramIndex.build`."""
+        raise NotImplementedError
+
+
+@register_call(graft_shards, "spacy_graft.InMemory.v1")
+@dataclass(frozen=True)
+class InMemory(IndexPlace):
+    """Indexes in memory.
+
+    Parameters
+    ----------
+    threads : int
+        Threads that build and search indexes, and multiply by a network or by all columns. 0 means one for each core.
+        The model is the same for any number, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If an option has no such value.
+    """
+
+    def empty(self, shape: Any, dtype: Any) -> np.ndarray:
+        """An array like that of :func:`numpy.empty`."""
+        return np.empty(shape, dtype)
+
+    def kept(self, stream: Stream) -> Stream:
+        """The same part."""
+        return stream
+
+    def index(self, stream: Stream, min_df: int, max_length: int | None) -> NgramIndex:
+        """The index of a stream, which is built anew."""
         from .ngrams import NgramIndex  # imports the compiler, which takes a second
 
         return NgramIndex.build(stream, min_df, max_length, self.n_threads)
@@ -72,7 +101,7 @@ class InMemory:
 
 @register_call(graft_shards, "spacy_graft.OnDisk.v1")
 @dataclass(frozen=True)
-class OnDisk(InMemory):
+class OnDisk(IndexPlace):
     """Indexes in files of a folder. The files are mapped into memory, and a search reads the parts that it needs.
 
     An index is built shard by shard (:mod:`.on_disk`). After an interruption, the finished shards are used again. A

@@ -29,7 +29,7 @@ from ..extract.streams import Stream
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.memory import has_many_labels
-from ..index.places import InMemory
+from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
 from .targets import Target, TargetReader, Targets
@@ -68,11 +68,11 @@ class ExtractedCorpus:
     ----------
     blocks : mapping of str to block
     reader : TargetReader
-    place : InMemory, optional
+    place : InMemory, OnDisk or Dask, optional
         Where symbols and indexes are.
     """
 
-    def __init__(self, blocks: Mapping[str, Block], reader: TargetReader, place: InMemory | None = None) -> None:
+    def __init__(self, blocks: Mapping[str, Block], reader: TargetReader, place: IndexPlace | None = None) -> None:
         self.blocks = blocks
         self.reader = reader
         self.place = InMemory() if place is None else place

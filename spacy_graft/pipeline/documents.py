@@ -10,7 +10,7 @@ import numpy as np
 
 from ..extract.blocks import ReadingBlock, is_item_block
 from ..extract.streams import Stream, stream_of
-from ..index.places import InMemory
+from ..index.places import IndexPlace
 from .targets import Target, Targets
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Documents:
 
     @classmethod
     def of(
-        cls, documents: Sequence[ReadDocument], blocks: Mapping[str, ReadingBlock], n_labels: int, place: InMemory
+        cls, documents: Sequence[ReadDocument], blocks: Mapping[str, ReadingBlock], n_labels: int, place: IndexPlace
     ) -> Documents:
         """The columns of documents of these blocks and labels, in a place."""
         return cls(
@@ -74,7 +74,7 @@ class Documents:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Documents], place: InMemory) -> Documents:
+    def joined(cls, parts: Sequence[Documents], place: IndexPlace) -> Documents:
         """All documents of parts with the same blocks and labels, at least one part, in one place."""
         if len(parts) == 1:
             return parts[0]

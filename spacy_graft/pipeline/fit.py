@@ -26,13 +26,14 @@ from ..held_out import (
     refit_grid,
     rows_of_splits,
 )
-from ..index.places import InMemory
+from ..index.places import IndexPlace
 from .annotation import annotated_before
 from .block_choice import leave_out
 from .card import add_card
 from .choice import HeldOut, choices_of, first_strengths, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus, ignore_rare_labels
+from .judging import held_out_of
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .notes import forget_model
 from .progress import progress_bar
@@ -61,7 +62,7 @@ def fit(
     unlabelled: Iterable[Example] | Iterable[str] | None = None,
     vectors: WordVectors | VectorsReader | None = None,
     checkpoints: str | None = None,
-    shards: Callable[[], InMemory] | None = None,
+    shards: Callable[[], IndexPlace] | None = None,
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
 
@@ -334,9 +335,9 @@ def cross_validated(
         for fold, (kept, part, also) in enumerate(splits, start=1):
             title = f"{name}fold {fold} of {n_folds}: "
             path = training_steps(component, kept, options, progress, title, also=also)
-            scored = scored_steps(component, path, component.held_out(part), tempered, alone=n_folds == 1)
+            scored = scored_steps(component, path, held_out_of(component, part), tempered, alone=n_folds == 1)
             paths.append(points_of_fold(scored))
-        held_out = component.held_out([example for split in splits for example in split.held_out])
+        held_out = held_out_of(component, [example for split in splits for example in split.held_out])
         chosen, losses = chosen_of_folds(learner, held_out, paths, tempered)
         chosen = with_best_strengths(component, chosen, losses, splits, held_out, options)
         return without_needless_blocks(component, chosen, splits, held_out, options)
@@ -422,7 +423,7 @@ def judged_again(
     for kept, part, also in splits:
         training = begun_training(component, kept, options, like, also=also)
         fit = training.path_to(like)
-        trial_of = trials_of(fit, training.named(fit.solution()), component.held_out(part))
+        trial_of = trials_of(fit, training.named(fit.solution()), held_out_of(component, part))
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
     tempered = options.get("network") is not None and like.network_alpha != 0.0

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -29,27 +28,33 @@ from ..extract.blocks import Block
 from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
-from ..index.places import InMemory
-from ..messages import did_you_mean, listed, listed_in_part
+from ..messages import did_you_mean, listed
 from ..metrics import clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from . import history, saving
 from .annotation import Examples, annotated, whole_corpus
-from .choice import HeldOut, named_points
+from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
+from .initialization import (
+    Resources,
+    checked_examples,
+    checkpoint_path,
+    index_place,
+    network_source,
+    require_labels,
+    vectors_source,
+)
+from .judging import choose, held_out_of
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
-from .targets import TargetReader, is_annotated, is_complete, read_labels
+from .targets import TargetReader, is_annotated, read_labels
 from .training import ResumedTraining, Training
 
 if TYPE_CHECKING:
     from .edits import Edit
-    from .network import NetworkSource
-    from .vectors import VectorsSource
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
@@ -354,16 +359,16 @@ class TextCatGraft(TrainablePipe):
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
-        corpus = read_labels(self._checked(get_examples()), self.name, self.exclusive)
+        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
-        self._check_labels(all_labels)
-        self.constraints.check(f"[{self.name}]", all_labels, self.blocks)
-        self._check_positive_label(positive_label, all_labels)
-        network_source = self._network_source(network, network_max_length, unlabelled, nlp)
-        vectors_source = self._vectors_source(vectors)
-        checkpoint_folder = self._checkpoint_folder(checkpoints)
-        place = self._place(shards)
+        require_labels(self, all_labels, positive_label)
+        resources = Resources(
+            network_source(self, nlp, network, network_max_length, unlabelled),
+            checkpoint_path(self, checkpoints),
+            vectors_source(self, vectors),
+            index_place(self, shards),
+        )
         # Until here nothing has changed.
         self.cfg["labels"] = []
         if self.exclusive:
@@ -374,125 +379,20 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(
-            source if corpus.names else None, network_source, checkpoint_folder, vectors_source, place
-        )
-
-    def _vectors_source(self, read: Callable[..., Any] | None) -> VectorsSource | None:
-        """Where word vectors come from; they are read here, so that what is wrong with them is told early."""
-        from .vectors import VectorsSource, vectors_block, vectors_of_vocab
-
-        found = vectors_block(self.blocks)
-        if found is None:
-            if read is not None:
-                raise ValueError(
-                    f"[{self.name}] Word vectors are used by a block of vectors only, and there is none. Add a block "
-                    f'with @graft_features = "spacy_graft.Vectors.v1", or remove vectors from '
-                    f"[initialize.components.{self.name}]."
-                )
-            return None
-        source = VectorsSource(self.name, *found, vectors_of_vocab if read is None else read, self.vocab)
-        source.require()
-        return source
-
-    def _network_source(
-        self,
-        builder: Callable[..., Any] | None,
-        max_length: int,
-        reader: Callable[..., Any] | None,
-        nlp: Language | None,
-    ) -> NetworkSource | None:
-        if builder is None:
-            if reader is not None:
-                raise ValueError(
-                    f"[{self.name}] Unlabelled documents are used by a network only, and there is none. Set network in "
-                    f"[initialize.components.{self.name}], or remove unlabelled."
-                )
-            return None
-        from .network import NetworkSource
-
-        unlabelled = None if reader is None else partial(reader, nlp)
-        if unlabelled is not None and nlp is not None:
-            unlabelled = partial(annotated, unlabelled, nlp, self)
-        source = NetworkSource(self.name, builder, max_length, self.blocks, self.vocab.strings, unlabelled)
-        optional = self.learner.optional_blocks if isinstance(self.learner, GraftingPath) else ()
-        if linked := [block for block in optional if block in source.vertex_blocks]:
-            raise ValueError(
-                f"[{self.name}] The network links features of {listed(linked)}: it cannot be one of the "
-                f"optional_blocks of the learner. Remove it from these."
-            )
-        return source
-
-    def _checked(self, examples: Examples) -> Examples:
-        """Yield the examples; raise an error if there are none, or if they are something else."""
-        example = None
-        for example in examples:
-            validate_examples([example], f"{type(self).__name__}.initialize")
-            yield example
-        if example is None:
-            raise ValueError(
-                f"[{self.name}] There are no examples to initialize with. Check that the training corpus is not empty."
-            )
-
-    def _check_labels(self, labels: Sequence[Any]) -> None:
-        """Raise a ValueError if the component cannot have these labels."""
-        if self.exclusive and len(labels) < 2:
-            raise ValueError(
-                f"[{self.name}] Exclusive labels must be at least two, but the examples have {listed(labels)}. "
-                f"Annotate doc.cats with all labels, list them in "
-                f"[initialize.components.{self.name}] labels, or use textcat_graft_multilabel for a single label."
-            )
-        if not labels:
-            raise ValueError(
-                f"[{self.name}] There are no labels. Annotate doc.cats of the examples, or list the labels in "
-                f"[initialize.components.{self.name}] labels."
-            )
-
-    def _check_positive_label(self, label: str | None, labels: Sequence[str]) -> None:
-        if label is not None and (len(labels) != 2 or label not in labels):
-            raise ValueError(
-                f"[{self.name}] The positive label {label!r} is for scoring and must be one of two labels. The labels "
-                f"of this component are {listed(labels)}. Change [initialize.components.{self.name}] positive_label, "
-                f"or remove it."
-            )
+        self.training = self._new_training(source if corpus.names else None, resources)
 
     def target_reader(self, skips_unknown: bool = False) -> TargetReader:
         """What reads the targets of documents, for the present labels; labels it does not know can be skipped."""
         return TargetReader(self.name, self.labels, self.exclusive, skips_unknown)
 
     def _new_training(
-        self,
-        source: Callable[[], Iterable[DocPair]] | None = None,
-        network: NetworkSource | None = None,
-        checkpoint_folder: Path | None = None,
-        vectors: VectorsSource | None = None,
-        place: InMemory | None = None,
+        self, source: Callable[[], Iterable[DocPair]] | None = None, resources: Resources | None = None
     ) -> Training:
-        reader = self.target_reader()
-        corpus = ExtractedCorpus(self.blocks, reader, place)
+        network, checkpoint_folder, vectors, place = resources or Resources()
+        corpus = ExtractedCorpus(self.blocks, self.target_reader(), place)
         return Training(
             corpus, self.steered_learner, self._named, self._texts, source, network, checkpoint_folder, vectors
         )
-
-    def _place(self, shards: Callable[..., Any] | None) -> InMemory:
-        """Where the symbols and the indexes of the corpus are."""
-        place = InMemory() if shards is None else shards()
-        if not isinstance(place, InMemory):
-            raise ValueError(
-                f"[{self.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "
-                f"{type(place).__name__}. Correct it in [initialize.components.{self.name}]."
-            )
-        return place
-
-    def _checkpoint_folder(self, folder: str | None) -> Path | None:
-        is_path = isinstance(self.learner, GraftingPath)
-        if folder is not None and not (is_path and self.learner.penalty == "l1"):
-            under = " with penalty = 'l2'" if is_path else ""
-            raise ValueError(
-                f"[{self.name}] Checkpoints are of the steps of spacy_graft.GraftingPath.v1, but the learner is "
-                f"{type(self.learner).__name__}{under}. Remove checkpoints from [initialize.components.{self.name}]."
-            )
-        return None if folder is None else Path(folder)
 
     def update(
         self,
@@ -666,9 +566,9 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
         if self.training is not None and self.training.takes_held_out:
             known = self.training.held_out
-            held_out = known if known is not None and known.are(examples) else self.held_out(examples)
+            held_out = known if known is not None and known.are(examples) else held_out_of(self, examples)
             if len(held_out.corpus):
-                return self._choose(self.training, held_out, examples, kwargs)
+                return choose(self, self.training, held_out, examples, kwargs)
             warnings.warn(
                 f"[{self.name}] None of the {len(examples)} held-out documents has a label of the component: they "
                 f"choose no model, so that it is that of the last step, whose temperature is not known. The labels of "
@@ -678,96 +578,25 @@ class TextCatGraft(TrainablePipe):
         if not any(is_annotated(example.reference) for example in examples):
             warnings.warn(UNLABELLED.format(name=self.name, n=len(examples)), stacklevel=2)
             return {}
-        scores = self._scores(examples, kwargs)
+        scores = self.scores_of(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores
-        self._note_score(scores)
+        self.note_score(scores)
         # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
         return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
 
-    def _scores(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+    def scores_of(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
+        """The scores of examples, as of the scorer."""
         scores: dict[str, Any] = super().score(examples, **options)
         return scores
 
-    def _note_score(self, scores: Mapping[str, Any]) -> None:
+    def note_score(self, scores: Mapping[str, Any]) -> None:
         """Enter the first score of the last step into the history."""
         steps: list[dict[str, Any]] = saving.notes_of(self.model).get(HISTORY, [])
         score = scores.get("cats_score")
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-
-    def _choose(
-        self, training: Training, held_out: HeldOut, examples: list[Example], options: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Judge the present point of the path by these documents, and set the model chosen among the points so far.
-
-        The scores are those of the chosen point. Other documents than the first ones are scored as ever.
-        """
-        choice = training.choice
-        assert choice is not None
-        if training.held_out is not None and training.held_out.digest != held_out.digest:
-            return self._scores(examples, options)
-
-        def scorer(probabilities: np.ndarray) -> dict[str, Any]:
-            self.set_annotations((example.predicted for example in judged), probabilities)
-            return self._scores(examples, options)
-
-        judged = [example for example in examples if self._can_judge(example)]
-        if training.held_out is None:
-            self._warn_of_held_out(held_out, examples, len(judged))
-        if not training.is_judged():
-            training.judge(held_out, scorer)
-            chosen = choice.chosen
-            assert chosen.snapshot is not None
-            self.set_snapshot(chosen.snapshot, chosen.report)
-            self._note_score(choice.points[-1].scores)
-        training.n_scored += training.concluded
-        if not choice.points:
-            return self._scores(examples, options)
-        if training.n_scored > 1:
-            # Other components may go on: what is said of the choice must not change any more.
-            return {**self._scores(examples, options), **choice.scores()}
-        chosen = choice.chosen
-        self.set_annotations((example.predicted for example in judged), chosen.probabilities)
-        return {**chosen.scores, **choice.scores()}
-
-    def _warn_of_held_out(self, held_out: HeldOut, examples: list[Example], n_judging: int) -> None:
-        """Warn of held-out documents that cannot choose, and of labels that are all the same."""
-        if n_judging < len(examples):
-            found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
-            unknown = [label for label in found if label not in self.labels]
-            named = f" ({listed_in_part(unknown)})" if unknown else ""
-            warnings.warn(
-                f"[{self.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
-                f"have no label, or labels that the component does not have{named}.",
-                stacklevel=2,
-            )
-        if held_out.of_shares == 0.0 and len(self.labels) > 1:
-            warnings.warn(
-                f"[{self.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
-                f"Add documents with others: a model that always gives these labels would seem the best.",
-                stacklevel=2,
-            )
-
-    def held_out(self, examples: list[Example]) -> HeldOut:
-        """The documents of examples of which a label of the component is known."""
-        reader = self.target_reader(skips_unknown=True)
-        corpus = ExtractedCorpus(self.blocks, reader)
-        judging = [self._can_judge(example) for example in examples]
-        corpus.add(compress(examples, judging))
-        return HeldOut(corpus, self.vocab.strings, examples, judging, bool(self.constraints.locks))
-
-    def _can_judge(self, example: Example) -> bool:
-        """Whether labels of this component are known of an example; if they are exclusive, one of them must be right.
-
-        Labels that only held-out documents have are not known to the component, and count for nothing.
-        """
-        cats, labels = example.reference.cats, set(self.labels)
-        if not self.exclusive:
-            return is_complete(example.reference) or not labels.isdisjoint(cats)
-        right = {label for label, value in cats.items() if value}
-        return bool(right) and right <= labels
 
     def divide_scores(self, divisor: float) -> None:
         """Divide weights and intercepts by a number, and thereby all scores and contributions."""

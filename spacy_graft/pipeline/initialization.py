@@ -1,0 +1,145 @@
+"""What ``initialize`` is given, checked: examples, labels, and what a training needs besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spacy.language import Language
+from spacy.training import validate_examples
+
+from ..graft.settings import GraftingPath
+from ..index.places import IndexPlace, InMemory
+from ..messages import listed
+from .annotation import Examples, annotated
+from .vectors import VectorsSource, vectors_block, vectors_of_vocab
+
+if TYPE_CHECKING:
+    from .network import NetworkSource
+    from .textcat import TextCatGraft
+
+
+class Resources(NamedTuple):
+    """What a training needs besides documents.
+
+    Attributes
+    ----------
+    network : NetworkSource, optional
+    checkpoint_folder : Path, optional
+    vectors : VectorsSource, optional
+    place : InMemory, OnDisk or Dask, optional
+        Where the symbols and the indexes of the corpus are.
+    """
+
+    network: NetworkSource | None = None
+    checkpoint_folder: Path | None = None
+    vectors: VectorsSource | None = None
+    place: IndexPlace | None = None
+
+
+def checked_examples(component: TextCatGraft, examples: Examples) -> Examples:
+    """Yield the examples; raise an error if there are none, or if they are something else."""
+    example = None
+    for example in examples:
+        validate_examples([example], f"{type(component).__name__}.initialize")
+        yield example
+    if example is None:
+        raise ValueError(
+            f"[{component.name}] There are no examples to initialize with. Check that the training corpus is not empty."
+        )
+
+
+def require_labels(component: TextCatGraft, labels: Sequence[str], positive_label: str | None) -> None:
+    """Raise a ValueError if the component cannot have these labels."""
+    name = component.name
+    if component.exclusive and len(labels) < 2:
+        raise ValueError(
+            f"[{name}] Exclusive labels must be at least two, but the examples have {listed(labels)}. Annotate "
+            f"doc.cats with all labels, list them in [initialize.components.{name}] labels, or use "
+            f"textcat_graft_multilabel for a single label."
+        )
+    if not labels:
+        raise ValueError(
+            f"[{name}] There are no labels. Annotate doc.cats of the examples, or list the labels in "
+            f"[initialize.components.{name}] labels."
+        )
+    component.constraints.check(f"[{name}]", labels, component.blocks)
+    if positive_label is not None and (len(labels) != 2 or positive_label not in labels):
+        raise ValueError(
+            f"[{name}] The positive label {positive_label!r} is for scoring and must be one of two labels. The labels "
+            f"of this component are {listed(labels)}. Change [initialize.components.{name}] positive_label, or remove "
+            f"it."
+        )
+
+
+def network_source(
+    component: TextCatGraft,
+    nlp: Language | None,
+    builder: Callable[..., Any] | None,
+    max_length: int,
+    reader: Callable[..., Any] | None,
+) -> NetworkSource | None:
+    """What builds the network, from a builder of ``@graft_graphs`` and a reader of documents without labels."""
+    name = component.name
+    if builder is None:
+        if reader is not None:
+            raise ValueError(
+                f"[{name}] Unlabelled documents are used by a network only, and there is none. Set network in "
+                f"[initialize.components.{name}], or remove unlabelled."
+            )
+        return None
+    from .network import NetworkSource
+
+    unlabelled = None if reader is None else partial(reader, nlp)
+    if unlabelled is not None and nlp is not None:
+        unlabelled = partial(annotated, unlabelled, nlp, component)
+    source = NetworkSource(name, builder, max_length, component.blocks, component.vocab.strings, unlabelled)
+    optional = component.learner.optional_blocks if isinstance(component.learner, GraftingPath) else ()
+    if linked := [block for block in optional if block in source.vertex_blocks]:
+        raise ValueError(
+            f"[{name}] The network links features of {listed(linked)}: it cannot be one of the optional_blocks of the "
+            f"learner. Remove it from these."
+        )
+    return source
+
+
+def vectors_source(component: TextCatGraft, read: Callable[..., Any] | None) -> VectorsSource | None:
+    """Where word vectors come from; they are read here, so that what is wrong with them is told early."""
+    found = vectors_block(component.blocks)
+    if found is None:
+        if read is not None:
+            raise ValueError(
+                f"[{component.name}] Word vectors are used by a block of vectors only, and there is none. Add a block "
+                f'with @graft_features = "spacy_graft.Vectors.v1", or remove vectors from '
+                f"[initialize.components.{component.name}]."
+            )
+        return None
+    source = VectorsSource(component.name, *found, vectors_of_vocab if read is None else read, component.vocab)
+    source.require()
+    return source
+
+
+def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
+    """The folder of the checkpoints; raise a ValueError for a learner that has none."""
+    name, learner = component.name, component.learner
+    is_path = isinstance(learner, GraftingPath)
+    if folder is not None and not (is_path and learner.penalty == "l1"):
+        under = " with penalty = 'l2'" if is_path else ""
+        raise ValueError(
+            f"[{name}] Checkpoints are of the steps of spacy_graft.GraftingPath.v1, but the learner is "
+            f"{type(learner).__name__}{under}. Remove checkpoints from [initialize.components.{name}]."
+        )
+    return None if folder is None else Path(folder)
+
+
+def index_place(component: TextCatGraft, shards: Callable[..., Any] | None) -> IndexPlace:
+    """Where the symbols and the indexes of the corpus are."""
+    place = InMemory() if shards is None else shards()
+    if not isinstance(place, IndexPlace):
+        raise ValueError(
+            f"[{component.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "
+            f"{type(place).__name__}. Correct it in [initialize.components.{component.name}]."
+        )
+    return place

@@ -1,0 +1,94 @@
+"""How held-out documents choose the model during training, whenever a component is scored by them."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from spacy.training import Example
+
+from ..messages import listed_in_part
+from .choice import HeldOut
+from .corpus import ExtractedCorpus
+from .targets import is_complete
+
+if TYPE_CHECKING:
+    from .textcat import TextCatGraft
+    from .training import Training
+
+
+def choose(
+    component: TextCatGraft, training: Training, held_out: HeldOut, examples: list[Example], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Judge the present point of the path by these documents, and set the model chosen among the points so far.
+
+    The scores are those of the chosen point. Other documents than the first ones are scored as ever.
+    """
+    choice = training.choice
+    assert choice is not None
+    if training.held_out is not None and training.held_out.digest != held_out.digest:
+        return component.scores_of(examples, options)
+
+    def scorer(probabilities: np.ndarray) -> dict[str, Any]:
+        component.set_annotations((example.predicted for example in judged), probabilities)
+        return component.scores_of(examples, options)
+
+    judged = [example for example in examples if can_judge(component, example)]
+    if training.held_out is None:
+        warn_of_held_out(component, held_out, examples, len(judged))
+    if not training.is_judged():
+        training.judge(held_out, scorer)
+        chosen = choice.chosen
+        assert chosen.snapshot is not None
+        component.set_snapshot(chosen.snapshot, chosen.report)
+        component.note_score(choice.points[-1].scores)
+    training.n_scored += training.concluded
+    if not choice.points:
+        return component.scores_of(examples, options)
+    if training.n_scored > 1:
+        # Other components may go on: what is said of the choice must not change any more.
+        return {**component.scores_of(examples, options), **choice.scores()}
+    chosen = choice.chosen
+    component.set_annotations((example.predicted for example in judged), chosen.probabilities)
+    return {**chosen.scores, **choice.scores()}
+
+
+def warn_of_held_out(component: TextCatGraft, held_out: HeldOut, examples: list[Example], n_judging: int) -> None:
+    """Warn of held-out documents that cannot choose, and of labels that are all the same."""
+    if n_judging < len(examples):
+        found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
+        unknown = [label for label in found if label not in component.labels]
+        named = f" ({listed_in_part(unknown)})" if unknown else ""
+        warnings.warn(
+            f"[{component.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
+            f"have no label, or labels that the component does not have{named}.",
+            stacklevel=2,
+        )
+    if held_out.of_shares == 0.0 and len(component.labels) > 1:
+        warnings.warn(
+            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
+            f"Add documents with others: a model that always gives these labels would seem the best.",
+            stacklevel=2,
+        )
+
+
+def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
+    """The documents of examples of which a label of the component is known."""
+    corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
+    judging = [can_judge(component, example) for example in examples]
+    corpus.add(compress(examples, judging))
+    return HeldOut(corpus, component.vocab.strings, examples, judging, bool(component.constraints.locks))
+
+
+def can_judge(component: TextCatGraft, example: Example) -> bool:
+    """Whether labels of this component are known of an example; if they are exclusive, one of them must be right.
+
+    Labels that only held-out documents have are not known to the component, and count for nothing.
+    """
+    cats, labels = example.reference.cats, set(component.labels)
+    if not component.exclusive:
+        return is_complete(example.reference) or not labels.isdisjoint(cats)
+    right = {label for label, value in cats.items() if value}
+    return bool(right) and right <= labels
