@@ -23,8 +23,12 @@ N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
-#: a handful of features, whose log-loss on few documents is a matter of luck, and cost little.
-PATIENCE, LEAST_POINTS = 2, 5
+#: few features, whose log-loss on few documents is a matter of luck, and cost little.
+PATIENCE, LEAST_POINTS = 2, 8
+#: Log-losses that differ by less than this share of a standard error are not told apart. Beyond the best size, the
+#: log-loss of documents to come is nearly flat, while that of few held-out documents rises and falls by luck: the first
+#: minimum often comes too early (``docs/accuracy.md``).
+NEGLIGIBLE = 0.2
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
@@ -54,6 +58,13 @@ class PlainTargets(NamedTuple):
     values: np.ndarray
     known: np.ndarray
     weights: np.ndarray
+
+
+class MeanLoss(NamedTuple):
+    """The mean log-loss of documents, and its standard error."""
+
+    mean: float
+    error: float
 
 
 class Judge:
@@ -252,9 +263,8 @@ def chosen_of_folds(
         reports.append(report)
         losses_of_points.append(losses)
         sizes.append(float(np.mean([point.n_features for point in points])))
-    means = [report.log_loss or 0.0 for report in reports]
-    errors = list(map(held_out.error, losses_of_points))
-    chosen = parsimonious(learner.parsimony, [-loss for loss in means], means, errors, sizes)
+    means = [MeanLoss(held_out.mean(losses), held_out.error(losses)) for losses in losses_of_points]
+    chosen = parsimonious(learner.parsimony, means, sizes)
     return reports[chosen], losses_of_points[chosen]
 
 
@@ -319,12 +329,14 @@ def is_exhausted(losses: Sequence[float]) -> bool:
     return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 
+def within(losses: Iterable[MeanLoss], n_errors: float) -> float:
+    """The log-loss that is so many standard errors above the least one."""
+    least = min(losses)
+    return least.mean + n_errors * least.error
+
+
 def parsimonious(
-    parsimony: str | int,
-    values: Sequence[Any],
-    losses: Sequence[float],
-    errors: Sequence[float],
-    sizes: Sequence[float],
+    parsimony: str | int, losses: Sequence[MeanLoss], sizes: Sequence[float], values: Sequence[Any] | None = None
 ) -> int:
     """The index of the point that ``parsimony`` asks for.
 
@@ -333,18 +345,23 @@ def parsimonious(
     parsimony : "best", "one_se" or int
         See :class:`~spacy_graft.graft.settings.GraftingPath`. The rule of one standard error is that of Breiman,
         Friedman, Olshen & Stone 1984, section 3.4.3.
-    values : sequence of numbers or tuples
-        Of points along a path; the larger is the better one.
-    losses, errors : sequence of float
-        Their log-losses and the standard errors of these.
+    losses : sequence of MeanLoss
+        Of points along a path.
     sizes : sequence of float
         Their features.
+    values : sequence of numbers or tuples, optional
+        By another metric; the larger is the better one. It does not choose under "one_se".
     """
     if parsimony == "one_se":
-        best = int(np.argmin(losses))
-        return next(i for i, loss in enumerate(losses) if loss <= losses[best] + errors[best])
+        limit = within(losses, 1.0)
+        return next(i for i, loss in enumerate(losses) if loss.mean <= limit)
     small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
-    return max(small, key=values.__getitem__, default=0)
+    if not small:
+        return 0
+    if values is not None:
+        return max(small, key=values.__getitem__)
+    limit = within((losses[i] for i in small), NEGLIGIBLE)
+    return max(i for i in small if losses[i].mean <= limit)
 
 
 def is_small(n_features: float, parsimony: str | int) -> bool:

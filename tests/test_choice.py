@@ -15,7 +15,7 @@ import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
 from spacy_graft.graft.report import Report
-from spacy_graft.held_out import Judge, is_better_strength, is_exhausted, lowest_of_parabola, parsimonious
+from spacy_graft.held_out import Judge, MeanLoss, is_better_strength, is_exhausted, lowest_of_parabola, parsimonious
 from spacy_graft.pipeline.choice import Trial, best_refit, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import Targets
@@ -344,25 +344,28 @@ def test_the_lowest_place_of_a_parabola(values: tuple[float, ...], place: float,
 
 def test_a_path_ends_after_two_points_without_a_better_one() -> None:
     assert not is_exhausted([])
-    assert not is_exhausted([3.0, 2.0, 1.0, 1.5])
-    assert is_exhausted([4.0, 3.0, 1.0, 2.0, 1.5])
-    assert is_exhausted([1.0, 1.0, 1.0, 1.0, 1.0])
+    assert not is_exhausted([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 1.5])
+    assert is_exhausted([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 2.0, 1.5])
+    assert is_exhausted([1.0] * 8)
 
 
 def test_a_path_does_not_end_at_its_first_points() -> None:
-    assert not is_exhausted([1.0, 2.0, 2.0, 2.0])
-    assert is_exhausted([1.0, 2.0, 2.0, 2.0, 2.0])
-    assert not is_exhausted([1.0, 2.0, 2.0, 2.0, 0.5])
+    assert not is_exhausted([1.0, *[2.0] * 6])
+    assert is_exhausted([1.0, *[2.0] * 7])
+    assert not is_exhausted([1.0, *[2.0] * 6, 0.5])
 
 
 def test_which_point_parsimony_asks_for() -> None:
-    losses, errors, sizes = [3.0, 1.2, 1.0, 1.1], [0.5, 0.4, 0.3, 0.2], [1.0, 5.0, 9.0, 20.0]
-    values = [-loss for loss in losses]
-    assert parsimonious("best", values, losses, errors, sizes) == 2
-    assert parsimonious("one_se", values, losses, errors, sizes) == 1
-    assert parsimonious(8, values, losses, errors, sizes) == 1
-    assert parsimonious(30, values, losses, errors, sizes) == 2
-    assert parsimonious(0, values, losses, errors, sizes) == 0
+    losses = list(map(MeanLoss, [3.0, 1.3, 1.0, 1.05, 1.1], [0.5, 0.4, 0.3, 0.2, 0.1]))
+    sizes = [1.0, 5.0, 9.0, 20.0, 40.0]
+    assert parsimonious("best", losses, sizes) == 3
+    assert parsimonious("one_se", losses, sizes) == 1
+    assert parsimonious(8, losses, sizes) == 1
+    assert parsimonious(10, losses, sizes) == 2
+    assert parsimonious(30, losses, sizes) == 3
+    assert parsimonious(0, losses, sizes) == 0
+    values = [0.1, 0.9, 0.5, 0.6, 0.7]
+    assert [parsimonious(rule, losses, sizes, values) for rule in ("best", 30, 1, "one_se")] == [1, 1, 0, 1]
 
 
 def test_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:

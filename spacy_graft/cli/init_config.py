@@ -182,11 +182,11 @@ def reader_settings(split: str) -> dict[str, Any]:
     }
 
 
-#: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. It
-#: comes after two points without a better one, at the earliest after the fifth point: patience must be larger.
+#: A training step is a point of the learner's path, on the whole corpus, and the last one that to the chosen model. The
+#: path ends by itself.
 TRAINING_SETTINGS: dict[str, Any] = {
     "eval_frequency": 1,
-    "patience": 6,
+    "patience": 0,
     "max_steps": 18,
     "max_epochs": -1,
     "dropout": 0.0,

@@ -49,10 +49,11 @@ def path_command(
     """Print the steps of a model's training.
 
     Each step has its L1 strength, number of features, duality gap and, if known, quality on dev. L1 strengths are shown
-    relative to l1_max, the smallest one whose model is empty. The point with the least log-loss is marked "best", and
-    "one_se" the smallest whose log-loss is within one standard error of it: with parsimony = "one_se", the learner
-    takes that one. The last step is the chosen model; trained again on dev as well, it has no log-loss. JSON output has
-    one object per step, on a line of its own. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
+    relative to l1_max, the smallest one whose model is empty. "best" marks the last point whose log-loss is nearly the
+    least (within a fifth of a standard error), and "one_se" the smallest within one standard error: with parsimony =
+    "one_se", the learner takes that one. The last step is the chosen model; trained again on dev as well, it has no
+    log-loss. JSON output has one object per step, on a line of its own. --output needs matplotlib: python -m pip
+    install "spacy-graft[plots]"
     """
     _, graft = load_pipeline(model, component)
     history = graft.history

@@ -333,8 +333,9 @@ class GraftingPath(PenaltySettings):
         as ``cats_macro_f``; the larger is the better one. The path ends by the log-loss in any case. Without dev
         documents (``fit`` alone, classifiers) folds choose by the log-loss, and this is not looked at.
     parsimony : str or int
-        Which point is chosen: ``best``; ``one_se``, the first whose log-loss is within one standard error of that of
-        the best; or the best of those with no more than this number of features.
+        Which point is chosen: ``best``, with log-loss the last one within a fifth of a standard error of the least;
+        ``one_se``, the first whose log-loss is within one standard error of the least; or the best of those with no
+        more than this number of features.
     network_choices : sequence of float
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.

@@ -15,7 +15,7 @@ from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import PARSIMONY, GraftingPath
-from ..held_out import Judge, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious
+from ..held_out import Judge, MeanLoss, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -183,10 +183,10 @@ class JudgedPoint:
         return self.report.log_loss
 
     @property
-    def error(self) -> float:
-        """The standard error of the log-loss."""
+    def mean_loss(self) -> MeanLoss:
+        """The log-loss, with its standard error."""
         assert self.report.log_loss_error is not None
-        return self.report.log_loss_error
+        return MeanLoss(self.log_loss, self.report.log_loss_error)
 
 
 class Choice:
@@ -222,7 +222,7 @@ class Choice:
 
     @property
     def best(self) -> JudgedPoint:
-        """The best point by the metric; of equal ones that with the higher macro-F1, then the first."""
+        """The point with the best value of the metric; of equal ones that with the higher macro-F1, then the first."""
         return max(self.points, key=self._value)
 
     @property
@@ -231,10 +231,10 @@ class Choice:
         return self._of_point() if self._instead is None else self._instead
 
     def _of_point(self) -> JudgedPoint:
-        columns = [
-            (self._value(point), point.log_loss, point.error, float(point.report.n_active)) for point in self.points
-        ]
-        return self.points[parsimonious(self.learner.parsimony, *map(list, zip(*columns, strict=True)))]
+        losses = [point.mean_loss for point in self.points]
+        sizes = [float(point.report.n_active) for point in self.points]
+        values = None if self.learner.metric == "log_loss" else list(map(self._value, self.points))
+        return self.points[parsimonious(self.learner.parsimony, losses, sizes, values)]
 
     def scores(self) -> dict[str, float]:
         """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls along a path.
@@ -396,11 +396,9 @@ def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
     if not judged:
         return {}
-    losses, errors, sizes = (
-        [history[i][key] or 0.0 for i in judged] for key in ("log_loss", "log_loss_error", "n_active")
-    )
-    values = [-loss for loss in losses]
-    return {rule: judged[parsimonious(rule, values, losses, errors, sizes)] for rule in PARSIMONY}
+    losses = [MeanLoss(history[i]["log_loss"], history[i]["log_loss_error"] or 0.0) for i in judged]
+    sizes = [history[i]["n_active"] for i in judged]
+    return {rule: judged[parsimonious(rule, losses, sizes)] for rule in PARSIMONY}
 
 
 def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:

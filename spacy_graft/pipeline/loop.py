@@ -10,14 +10,10 @@ from spacy.language import Language
 from spacy.util import logger
 
 from ..graft.settings import GraftingPath
-from ..held_out import LEAST_POINTS, PATIENCE
 from ..messages import listed
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
-
-#: Evaluations without a better score after which the loop ends: later than the component itself, and its last step.
-LOOP_PATIENCE = max(PATIENCE + 2, LEAST_POINTS + 1)
 
 
 def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
@@ -42,12 +38,11 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     learner = component.learner
     if not isinstance(learner, GraftingPath):
         return
-    # Another metric may have its best point long before the path ends.
-    enough = LOOP_PATIENCE if learner.metric == "log_loss" else 0
+    max_steps = learner.steps + 2
     if training["eval_frequency"] < learner.steps:
-        warn_of_impatience(component.name, training["patience"], enough)
+        warn_of_impatience(component.name, training["patience"], max_steps)
         return
-    wanted = {"eval_frequency": 1, "patience": enough, "max_steps": learner.steps + 2}
+    wanted = {"eval_frequency": 1, "patience": 0, "max_steps": max_steps}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
     problem = (
         f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but each step is a "
@@ -63,13 +58,14 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     logger.warning("%s This training uses %s instead. Write these settings into the config.", problem, settings)
 
 
-def warn_of_impatience(name: str, patience: int, enough: int) -> None:
+def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:
     """Warn of a loop that can end before the path, and its last step, do; 0 is a patience without end."""
-    if patience and (not enough or patience < enough):
+    if 0 < patience < max_steps:
         logger.warning(
             "[%s] [training] patience is %d. Training may end before the path does, and without its last step, which "
-            "trains the chosen model again with the dev documents. Set patience = %d%s.",
-            name, patience, enough, "" if enough else ", no limit",
+            "trains the chosen model again with the dev documents. Set patience = 0, no limit: the path ends by "
+            "itself.",
+            name, patience,
         )  # fmt: skip
 
 
