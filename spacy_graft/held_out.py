@@ -28,7 +28,7 @@ PATIENCE, LEAST_POINTS = 2, 8
 #: Log-losses that differ by less than this share of a standard error are not told apart. Beyond the best size, the
 #: log-loss of documents to come is nearly flat, while that of few held-out documents rises and falls by luck: the first
 #: minimum often comes too early (``docs/accuracy.md``).
-NEGLIGIBLE = 0.2
+INDISTINCT = 0.2
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
@@ -329,7 +329,7 @@ def is_exhausted(losses: Sequence[float]) -> bool:
     return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
 
-def within(losses: Iterable[MeanLoss], n_errors: float) -> float:
+def loss_limit(losses: Iterable[MeanLoss], n_errors: float) -> float:
     """The log-loss that is so many standard errors above the least one."""
     least = min(losses)
     return least.mean + n_errors * least.error
@@ -353,14 +353,14 @@ def parsimonious(
         By another metric; the larger is the better one. It does not choose under "one_se".
     """
     if parsimony == "one_se":
-        limit = within(losses, 1.0)
+        limit = loss_limit(losses, 1.0)
         return next(i for i, loss in enumerate(losses) if loss.mean <= limit)
     small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
     if not small:
         return 0
     if values is not None:
         return max(small, key=values.__getitem__)
-    limit = within((losses[i] for i in small), NEGLIGIBLE)
+    limit = loss_limit((losses[i] for i in small), INDISTINCT)
     return max(i for i in small if losses[i].mean <= limit)
 
 
