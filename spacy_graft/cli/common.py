@@ -184,6 +184,15 @@ def check_overrides(arguments: list[str]) -> None:
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
+def check_overwriting(output: str, force: bool) -> None:
+    """Raise a CommandError if the output exists and must not be replaced."""
+    path = Path(output)
+    if path.is_dir():
+        raise CommandError(f"{output} is a folder, which is not replaced. Give the name of a new one.")
+    if path.exists() and not force:
+        raise CommandError(f"{output} exists. Use --force to replace it.")
+
+
 def refuse_options(context: typer.Context, *names: str, why: str) -> None:
     """Raise a CommandError for the first of these parameters that is given; ``why`` says where it has no effect."""
     for parameter in context.command.params:

@@ -15,7 +15,7 @@ import typer
 
 from ..files import json_text, writing, writing_folder
 from ..messages import listed
-from .common import CommandError, blank_pipeline, print_message
+from .common import CommandError, blank_pipeline, check_overwriting, print_message
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, IdFieldOption, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
@@ -55,7 +55,9 @@ def convert_command(
     from .corpora import labelled_corpus
 
     write = writer_of(output, lang, id_field)
-    check_overwriting(source, output, force)
+    if Path(output).exists() and Path(output).resolve() == Path(source).resolve():
+        raise CommandError(f"IN and OUT are both {source}. Give another name.")
+    check_overwriting(output, force)
     corpus = labelled_corpus(source, text_field, label_field)
     with status_line("Checking the texts") as update:
         summary = Summary.of(corpus, update)
@@ -149,17 +151,6 @@ def writer_of(output: str, lang: str, id_field: str) -> Writer:
             f"name without an ending, or one that ends in /."
         )
     return write_texts
-
-
-def check_overwriting(source: str, output: str, force: bool) -> None:
-    """Raise a CommandError if the output exists and must not be replaced."""
-    path = Path(output)
-    if path.exists() and path.resolve() == Path(source).resolve():
-        raise CommandError(f"IN and OUT are both {source}. Give another name.")
-    if path.is_dir():
-        raise CommandError(f"{output} is a folder, which is not replaced. Give the name of a new one.")
-    if path.exists() and not force:
-        raise CommandError(f"{output} exists. Use --force to replace it.")
 
 
 def write_jsonl(texts: ConvertedTexts, path: Path) -> None:

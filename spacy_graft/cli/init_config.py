@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import CommandError, blank_pipeline, print_message
+from .common import blank_pipeline, check_overwriting, print_message
 from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
 
@@ -72,7 +72,8 @@ def init_config_command(
     On a terminal, options that are not given are asked for. Elsewhere the defaults are English, exclusive labels, no
     syntax, medium size.
     """
-    check_overwrite(output, force)
+    if output != "-":
+        check_overwriting(output, force)
     lang = lang or ask("Language of the texts", "en")
     if exclusive is None:
         exclusive = confirm("Does each document have exactly one label?", True)
@@ -92,12 +93,6 @@ def init_config_command(
     with writing(Path(output)) as file:
         file.write(text.encode())
     print_message(f"Wrote {output}")
-
-
-def check_overwrite(output: str, force: bool) -> None:
-    """Raise a CommandError if the file exists and should not be replaced."""
-    if output != "-" and not force and Path(output).is_file():
-        raise CommandError(f"{output} exists. Use --force to replace it.")
 
 
 def is_interactive() -> bool:
