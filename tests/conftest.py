@@ -218,7 +218,7 @@ def training(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     result = run(
         *("-m", "spacy", "train", CONFIG, "--output", output),
         *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"),
-        *("--training.max_steps", 6),
+        *("--training.max_steps", 18),
     )
     return output, result
 
