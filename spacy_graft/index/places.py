@@ -29,13 +29,7 @@ class IndexPlace:
     Parameters
     ----------
     threads : int
-        Threads that build and search indexes, and multiply by a network or by all columns. 0 means one for each core.
-        The model is the same for any number, to the last bit.
-
-    Raises
-    ------
-    ValueError
-        If an option has no such value.
+        As of :class:`InMemory`.
     """
 
     threads: int = 0
