@@ -91,8 +91,8 @@ operating system counts them: user and system time with the start of Python, imp
 peak of memory; of commands of up to 30 CPU seconds, medians of three runs. Compiled kernels are in numba's cache. The
 machine is shared: beside other programs the same command takes up to half as much again, which is more than most
 differences between rows of ours, all of which were measured beside other programs. Rows *with syntax* (their time
-includes parsing) and learning curves are of the code before 2026-11-23, which took the point with the least log-loss on
-dev, where the others take the last one with nearly the least.
+includes parsing) and learning curves were measured with the rule before, which took the point with the least log-loss
+on dev; the others take the last one with nearly the least.
 
 The settings of the choice (what is chosen by what) were made without four sets that were put aside before:
 mpqa_polarity, multidomain_sentiment/dvd, zh_chnsenticorp_hotel and imdb_5k. That the last point with nearly the least
