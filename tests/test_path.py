@@ -104,7 +104,7 @@ def passed_to(path: PathFit, like: Report) -> PathFit:
         if path.report.points == like.points - 1:
             path.arrive(like)
         else:
-            path.pass_by()
+            path.pass_by(like.points - 1)
     return path
 
 
@@ -171,15 +171,15 @@ def test_a_point_passed_by_may_be_too_large_where_its_optimum_is_not(corpus):
     """So that the path does not end there."""
     path, _ = started(corpus, None)
     for _ in range(STEPS - 1):
-        path.pass_by()
+        path.pass_by(path.report.points + 1)
     before = path.report
-    path.pass_by()
+    path.pass_by(path.report.points + 1)
     passed = path.report.n_active
     other, seen = started(corpus, passed - 1)
     for _ in range(STEPS - 1):
-        other.pass_by()
+        other.pass_by(other.report.points + 1)
     assert other.report.n_active == before.n_active
-    other.pass_by()
+    other.pass_by(other.report.points + 1)
     assert [l1 for l1, _ in seen] == [path.report.l1]
     assert other.report.l1 == path.report.l1
     assert before.n_active < other.report.n_active < passed
@@ -189,7 +189,7 @@ def test_a_point_passed_by_may_be_too_large_where_its_optimum_is_not(corpus):
 def test_where_every_try_is_too_large_the_point_before_is_certified(corpus, monkeypatch):
     path, seen = started(corpus, None)
     for _ in range(STEPS - 1):
-        path.pass_by()
+        path.pass_by(path.report.points + 1)
     passed = path.report
     assert not passed.converged
     monkeypatch.setattr(PathFit, "_limit", passed.n_active - 1)

@@ -19,6 +19,8 @@ from .settings import GraftingPath
 #: Where the path meets ``max_features``: optima tried for one point, and the share of features that is enough; with how
 #: many times as many a model need not be optimal to be known for too large. What tells two L1 strengths apart.
 TRIES, NEAR, ROOM, SAME = 5, 0.94, 1.05, 1.001
+#: How many points are passed by at a time. Farther away, an optimum is no good start.
+POINTS_AT_ONCE = 2
 
 #: Logarithms of an L1 strength and of the number of features there.
 Mark = tuple[float, float]
@@ -51,10 +53,10 @@ class PathFit(StateFit):
             lowest, there = self._l1_of(number), like.l1_ratio * self.report.l1_max
             self._arrived(number, self._next_point(lowest, there if there > SAME * lowest else lowest))
 
-    def pass_by(self) -> None:
-        """One round at the next point: it is near its optimum, which a point after it begins at, and not certified."""
+    def pass_by(self, last: int) -> None:
+        """One round at the next point but one: it is near its optimum, which later ones begin at, and not certified."""
         if not self.finished:
-            number = self.report.points + 1
+            number = min(self.report.points + POINTS_AT_ONCE, last)
             l1, full = self._l1_of(number), False
             self.rounds.pass_by(l1)
             if self.rounds.state.active.n_rows <= self._limit:

@@ -36,8 +36,8 @@ class PointFit(ABC):
     def step(self) -> None:
         """Go to the next point; do nothing after the last."""
 
-    def pass_by(self) -> None:
-        """Go past the next point on the way to a later one: near its optimum, if that is less work."""
+    def pass_by(self, last: int) -> None:
+        """Go past points on the way to one after number ``last``: near their optima, if that is less work."""
         self.step()
 
     def arrive(self, like: Report) -> None:

@@ -372,8 +372,9 @@ class Training:
         """
         self.fit = None  # frees its memory before the next fit allocates
         fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
-        while not fit.finished and fit.report.points < like.points:
-            self._do(fit, partial(fit.arrive, like) if fit.report.points == like.points - 1 else fit.pass_by)
+        last = like.points - 1
+        while not fit.finished and fit.report.points <= last:
+            self._do(fit, partial(fit.arrive, like) if fit.report.points == last else partial(fit.pass_by, last))
         return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
