@@ -103,8 +103,11 @@ def learner(alpha: float) -> Grafting:
     return Grafting(penalty="l2", ridge=RIDGE, network_alpha=alpha, tol=TOLERANCE)
 
 
-def our_evaluation(problem: Drawn, alpha: float, n_threads: int) -> Evaluation:
-    """The objective and its gradient by the parts that our solver is made of; weights are sorted by label."""
+def our_evaluation(problem: Drawn, alpha: float, n_threads: int, single: bool = False) -> Evaluation:
+    """The objective and its gradient by the parts that our solver is made of; weights are sorted by label.
+
+    ``single``: with the product of the network in single precision, as in conjugate gradients.
+    """
     loss = problem.loss()
     n_labels = len(loss.targets)
     # One weight stands for two labels, ±w / 2, and is penalised half as much.
@@ -119,7 +122,7 @@ def our_evaluation(problem: Drawn, alpha: float, n_threads: int) -> Evaluation:
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         value, p = loss.value_and_probabilities(design.spread(weights))
-        gradient = coupling.gradient(weights)
+        gradient = coupling.gradient(weights, single)
         gradient += 2.0 * share * RIDGE * weights
         value += 0.5 * float(weights @ gradient)
         gradient -= design.collect(loss.residuals(p))
@@ -149,20 +152,27 @@ def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
 
 
 def evaluations(n_labels: int, alpha: float) -> Iterator[Any]:
-    """Of an evaluation by ours, on each number of threads, and by the plain one: least wall, and median CPU ms."""
+    """Of an evaluation by ours, on each number of threads, in double and in single precision, and by the plain one.
+
+    Least wall, and median CPU ms.
+    """
     problem = Drawn.of(n_labels)
     n_scores = len(problem.loss().targets)
     point = np.random.default_rng(0).normal(size=VERTICES * n_scores) / 10.0
     with_intercepts = np.concatenate([point.reshape(n_scores, VERTICES).T.ravel(), np.zeros(n_scores)])
     ours, plain = [our_evaluation(problem, alpha, n) for n in THREADS], plain_evaluation(problem, alpha)
+    in_single = [our_evaluation(problem, alpha, n, single=True) for n in THREADS]
     value, gradient = ours[0](point)
     if not np.isclose(value, plain(with_intercepts)[0], rtol=1e-12):
         raise RuntimeError("The two objectives differ.")
     for evaluate in ours[1:]:
         if not np.array_equal(gradient, evaluate(point)[1]):
             raise RuntimeError("The number of threads changes the gradient.")
+    if not np.allclose(gradient, in_single[0](point)[1], rtol=0.0, atol=1e-6 * np.abs(gradient).max()):
+        raise RuntimeError("Single precision changes the gradient by more than its rounding.")
     yield None
-    yield milliseconds([*(partial(evaluate, point) for evaluate in ours), partial(plain, with_intercepts)])
+    both = [partial(evaluate, point) for evaluate in (*ours, *in_single)]
+    yield milliseconds([*both, partial(plain, with_intercepts)])
 
 
 def milliseconds(calls: Sequence[Callable[[], Any]]) -> list[tuple[float, float]]:
@@ -249,7 +259,8 @@ def main(
 ) -> None:
     """Measure and print."""
     pin_threads()
-    header = ["labels", "weights", *(f"ours, threads: {n}" for n in THREADS), "SciPy"]
+    ours = [f"{name}, threads: {n}" for name in ("ours", "in single precision") for n in THREADS]
+    header = ["labels", "weights", *ours, "SciPy"]
     print_table("One evaluation of objective and gradient: least wall (median CPU) ms", header, evaluation_rows())
     header = ["labels", "α", "solver", "CPU s", "MB above start", "objective", "above the lower", "how"]
     print_table("A whole fit", header, fit_rows())

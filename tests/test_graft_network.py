@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partialmethod
 
 import numpy as np
 import pytest
@@ -140,6 +141,22 @@ def test_products_add_the_edges_in_their_order(seed, n_virtual, n_labels):
             np.testing.assert_array_equal(penalty.product(weights), expected)
 
 
+@given(seeds, st.integers(0, 3), st.integers(1, 9))
+def test_products_in_single_precision_are_rounded_twice(seed, n_virtual, n_labels):
+    """Before each of the two sums, which add up in double precision; the same bits for any number of threads."""
+    penalty = NetworkPenalty(random_graph("abcdef", n_virtual, seed), Grafting(l1=1.0))
+    weights = np.random.default_rng(seed).normal(size=(6, n_labels))
+    rounded = weights.astype(np.float32).astype(np.float64)
+    rows = in_order(sparse.csr_array(penalty.by_feature), rounded).astype(np.float32)
+    if penalty.classes is not None:
+        rows -= penalty.of_classes @ penalty.classes.solve(penalty.of_classes.T @ rows)
+    expected = in_order(sparse.csr_array(penalty.by_feature.T), rows.astype(np.float64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(design_module, "THREADS_FROM", 0)
+        for penalty.n_threads in (1, 2, 3):
+            np.testing.assert_array_equal(penalty.product(weights, single=True), expected)
+
+
 def in_order(matrix, vectors):
     """The product of a sparse matrix with vectors (n, columns), entry by entry."""
     product = np.zeros((matrix.shape[0], vectors.shape[1]))
@@ -152,7 +169,7 @@ def in_order(matrix, vectors):
 def written_and_not(penalty, features, labels):
     """The coupling as a matrix and as an operator, which few pairs do not get."""
     written = penalty.written_coupling(features, labels, 0.5)
-    return written, penalty._operator(features, labels, 0.5, np.flatnonzero(features >= 0))
+    return written, penalty._not_written(features, labels, 0.5, np.flatnonzero(features >= 0))
 
 
 @given(seeds)
@@ -177,7 +194,9 @@ def test_all_vertices_in_order_are_multiplied_in_place(seed):
     _, in_place = written_and_not(penalty, features, labels)
     _, moved = written_and_not(penalty, features[order], labels[order])
     before = weights.copy()
-    np.testing.assert_array_equal(in_place.gradient(weights)[order], moved.gradient(weights[order]))
+    for single in (False, True):
+        in_order = in_place.gradient(weights, single)[order]
+        np.testing.assert_array_equal(in_order, moved.gradient(weights[order], single))
     np.testing.assert_array_equal(weights, before)
 
 
@@ -187,7 +206,10 @@ def test_written_down_or_not_it_is_the_same(seed):
     features, labels = np.array([2, -1, 0, 5, 2]), np.array([0, 0, 0, 1, 1])
     written, operator = written_and_not(penalty, features, labels)
     weights = np.random.default_rng(seed).normal(size=5)
-    np.testing.assert_allclose(operator.gradient(weights), written.gradient(weights), atol=1e-9)
+    exact = written.gradient(weights)
+    np.testing.assert_allclose(operator.gradient(weights), exact, atol=1e-9)
+    np.testing.assert_allclose(operator.gradient(weights, single=True), exact, atol=1e-5)
+    np.testing.assert_array_equal(written.gradient(weights, single=True), exact)
     np.testing.assert_allclose(np.diag(operator.block(np.arange(5))), operator.diagonal)
     assert (operator.diagonal >= written.diagonal - 1e-9).all()
     chosen = np.array([0, 2, 4])
@@ -334,6 +356,29 @@ def test_large_networks_are_not_written_down(monkeypatch):
     written = run(learner, data)
     monkeypatch.setattr(network_module, "LARGEST_BLOCK", 1)
     assert run(learner, data).report.objective == pytest.approx(written.report.objective, rel=1e-9)
+
+
+@few
+@given(labelled(labels=3), seeds, st.sampled_from([1e-3, 1.0, 1e6]), st.sampled_from([1e-3, 1e-1]))
+def test_single_precision_changes_no_optimum(corpus, seed, alpha, ridge):
+    """Not even where the network is 10⁹ times as steep in some directions as the ridge in others."""
+    texts, targets = corpus
+    assume(any(texts))
+    data = replace(training_data(texts, targets), network=network_over(texts, vertices_of(texts, seed), 1, seed))
+    learner = Grafting(penalty="l2", ridge=ridge, network_alpha=alpha, tol=1e-9)
+    fits = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network_module, "LARGEST_BLOCK", 0)
+        fits.append(run(learner, data))
+        patch.setattr(NetworkPenalty, "product", partialmethod(in_double, NetworkPenalty.product))
+        fits.append(run(learner, data))
+    single, double = (fit.report for fit in fits)
+    assert single.converged
+    assert single.objective == pytest.approx(double.objective, rel=1e-7)
+
+
+def in_double(penalty, product, weights, single=False):
+    return product(penalty, weights)
 
 
 def test_without_edges_nothing_changes():

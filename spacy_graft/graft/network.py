@@ -19,10 +19,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, splu
+from scipy.sparse.linalg import splu
 
 from ..graphs.graph import FeatureGraph
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
@@ -185,14 +186,22 @@ class NetworkPenalty:
     def n_features(self) -> int:
         return self.columns.n_rows
 
-    def product(self, weights: np.ndarray) -> np.ndarray:
-        """M w: float64 (n_features, labels), as ``weights``."""
-        n_labels = weights.shape[1]
-        sums = self.rows.sums(as_lanes(weights.T, self.n_threads), self.n_threads)
+    def product(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
+        """M w: float64 (n_features, labels), as ``weights``; these and R w are rounded to single precision if asked."""
+        rows = self._rows(weights, single)
+        return self.columns.products_of_lanes(rows, weights.shape[1], self.n_threads).T
+
+    def value(self, weights: np.ndarray) -> float:
+        """Σ wᵀ M w over the labels of weights (n_features, labels): ‖R w‖², with the best virtual vertices."""
+        return float(np.sum(np.square(self._rows(weights))))
+
+    def _rows(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
+        """R w, as lanes: (rows, width)."""
+        sums = self.rows.sums(as_lanes(weights.T, self.n_threads, single), self.n_threads)
         if self.classes is not None:
-            rows = sums[:, :n_labels]
+            rows = sums[:, : weights.shape[1]]
             rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))
-        return self.columns.products_of_lanes(sums, n_labels, self.n_threads).T
+        return sums
 
     def among(self, features: np.ndarray) -> sparse.csr_array:
         """M between some of the features (int)."""
@@ -220,7 +229,7 @@ class NetworkPenalty:
         """
         in_network = np.flatnonzero(features >= 0)
         if len(in_network) and np.bincount(labels[in_network]).max() > LARGEST_BLOCK:
-            return self._operator(features, labels, share, in_network)
+            return self._not_written(features, labels, share, in_network)
         return self.written_coupling(features, labels, share)
 
     def written_coupling(self, features: np.ndarray, labels: np.ndarray, share: float) -> Coupling:
@@ -242,28 +251,62 @@ class NetworkPenalty:
         matrix = sparse.csr_array(entries, shape=(len(features), len(features)))
         return Coupling.of_matrix(sparse.csr_array(matrix + outside))
 
-    def _operator(self, features: np.ndarray, labels: np.ndarray, share: float, in_network: np.ndarray) -> Coupling:
+    def _not_written(self, features: np.ndarray, labels: np.ndarray, share: float, in_network: np.ndarray) -> Coupling:
         outside = share * self.outside * (features < 0)
-        n, n_labels = len(features), int(labels.max()) + 1
-        places = labels[in_network] * self.n_features + features[in_network]
-        # Nothing is moved where each label has every vertex, in order, and nothing else.
-        in_place = len(in_network) == n and np.array_equal(places, np.arange(n_labels * self.n_features))
-
-        def product(weights: np.ndarray) -> np.ndarray:
-            weights = weights.reshape(-1)
-            by_label = weights
-            if not in_place:
-                by_label = np.zeros(n_labels * self.n_features)
-                by_label[places] = weights[in_network]
-            of_vertices = self.product(by_label.reshape(n_labels, -1).T).T.reshape(-1)
-            if share != 1.0:
-                of_vertices *= share
-            if in_place:
-                return of_vertices
-            products = outside * weights
-            products[in_network] = of_vertices[places]
-            return products
-
         diagonal = outside.copy()
         diagonal[in_network] = share * (self.by_feature**2).sum(axis=0)[features[in_network]]
-        return Coupling(LinearOperator((n, n), matvec=product, dtype=np.float64), diagonal)
+        places = labels[in_network] * self.n_features + features[in_network]
+        return Coupling(PairsOfNetwork(self, share, outside, in_network, places, int(labels.max()) + 1), diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class PairsOfNetwork:
+    """M over pairs of a feature and a label, not written down.
+
+    Attributes
+    ----------
+    network : NetworkPenalty
+    share : float
+        Factor of M.
+    outside : float64 (pairs)
+        What pairs pay in units of w²: those whose features are no vertices.
+    pairs, places : int (pairs of vertices)
+        The other pairs, and where they are in an array (labels, n_features).
+    n_labels : int
+    """
+
+    network: NetworkPenalty
+    share: float
+    outside: np.ndarray
+    pairs: np.ndarray
+    places: np.ndarray
+    n_labels: int
+
+    def product(self, weights: np.ndarray, single: bool) -> np.ndarray:
+        """Q w: float64 (pairs)."""
+        of_vertices = self.network.product(self._by_vertex(weights), single).T.reshape(-1)
+        if self.share != 1.0:
+            of_vertices *= self.share
+        if self._in_place:
+            return of_vertices
+        products = self.outside * weights
+        products[self.pairs] = of_vertices[self.places]
+        return products
+
+    def value(self, weights: np.ndarray) -> float:
+        """wᵀ Q w."""
+        return self.share * self.network.value(self._by_vertex(weights)) + float(self.outside @ weights**2)
+
+    def _by_vertex(self, weights: np.ndarray) -> np.ndarray:
+        """Weights (n_features, labels) of all vertices."""
+        by_label = weights
+        if not self._in_place:
+            by_label = np.zeros(self.n_labels * self.network.n_features)
+            by_label[self.places] = weights[self.pairs]
+        return by_label.reshape(self.n_labels, -1).T
+
+    @cached_property
+    def _in_place(self) -> bool:
+        """Whether each label has every vertex, in order, and nothing else: then nothing is moved."""
+        n = self.n_labels * self.network.n_features
+        return len(self.pairs) == len(self.outside) and np.array_equal(self.places, np.arange(n))

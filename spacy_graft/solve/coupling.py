@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
+
+
+class Operator(Protocol):
+    """Q where it is not written down, of weights (pairs)."""
+
+    def product(self, weights: np.ndarray, single: bool) -> np.ndarray:
+        """Q w: float64 (pairs), made in single precision if asked."""
+
+    def value(self, weights: np.ndarray) -> float:
+        """wᵀ Q w, whose rounding is no more than that of its size: not that of Q w."""
 
 
 @dataclass(frozen=True)
@@ -15,13 +25,13 @@ class Coupling:
 
     Attributes
     ----------
-    matrix : csr_array or LinearOperator, float64 (pairs, pairs)
+    matrix : csr_array of float64 (pairs, pairs), or Operator
         Q. Coordinate descent needs its rows, so that under L1 it is written down.
     diagonal : float64 (pairs)
         Of Q; of an operator an upper bound, which preconditions.
     """
 
-    matrix: Any
+    matrix: sparse.csr_array | Operator
     diagonal: np.ndarray
 
     @classmethod
@@ -35,6 +45,8 @@ class Coupling:
 
     def penalty(self, weights: np.ndarray) -> float:
         """wᵀ Q w."""
+        if not isinstance(self.matrix, sparse.csr_array):
+            return self.matrix.value(weights)
         return 0.0 if self.is_none else float(weights @ (self.matrix @ weights))
 
     @property
@@ -42,11 +54,18 @@ class Coupling:
         """Whether nothing joins the pairs."""
         return isinstance(self.matrix, sparse.csr_array) and not self.matrix.nnz
 
-    def gradient(self, weights: np.ndarray) -> np.ndarray:
-        """2 Q w."""
+    @property
+    def is_operator(self) -> bool:
+        """Whether Q is not written down."""
+        return not isinstance(self.matrix, sparse.csr_array)
+
+    def gradient(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
+        """2 Q w; by an operator in single precision if asked."""
         if self.is_none:
             return np.zeros(len(weights))
-        gradient = np.asarray(self.matrix @ weights)
+        if isinstance(self.matrix, sparse.csr_array):
+            return np.asarray(2.0 * (self.matrix @ weights))
+        gradient = self.matrix.product(weights, single)
         gradient *= 2.0
         return gradient
 
@@ -56,6 +75,7 @@ class Coupling:
             return self
         if self.is_none:
             return Coupling.none(len(chosen))
+        assert isinstance(self.matrix, sparse.csr_array)
         return Coupling(self.matrix[chosen][:, chosen], self.diagonal[chosen])
 
     def block(self, chosen: np.ndarray) -> np.ndarray:

@@ -15,8 +15,9 @@ from .active import Active
 
 #: Sums of so many numbers are worth more than one thread.
 THREADS_FROM = 1 << 20
-#: Documents of a column in an entry of bits, by a guess that is good enough to share work; scores in a line of cache.
-OF_WORD, LINE = 8, 8
+#: Documents of a column in an entry of bits, by a guess that is good enough to share work; scores in a line of cache,
+#: and its bytes.
+OF_WORD, LINE, LINE_BYTES = 8, 8, 64
 
 
 class Matrix(NamedTuple):
@@ -48,8 +49,8 @@ class Matrix(NamedTuple):
         return products
 
     def sums(self, lanes: np.ndarray, n_threads: int = 1) -> np.ndarray:
-        """The same as lanes: float64 (rows, width)."""
-        sums = np.empty((self.n_rows, lanes.shape[1]))
+        """The same as lanes, in their precision: (rows, width)."""
+        sums = np.empty((self.n_rows, lanes.shape[1]), lanes.dtype)
         work = [
             partial(kernels.sums_of_rows, self.starts[begin : end + 1], *self[1:], lanes, sums[begin:end])
             for begin, end in self.ranges(lanes, n_threads)
@@ -68,13 +69,18 @@ class Matrix(NamedTuple):
         return self._replace(values=self.values**2)
 
 
-def as_lanes(vectors: np.ndarray, n_threads: int = 1) -> np.ndarray:
-    """Vectors (n, columns) as rows for the kernels: float64 (columns, n), with zeros to a multiple of four."""
+def as_lanes(vectors: np.ndarray, n_threads: int = 1, single: bool = False) -> np.ndarray:
+    """Vectors (n, columns) as rows for the kernels: (columns, n), with zeros to a multiple of four.
+
+    In double precision or in single, which halves what products read: they ask for rows in no order.
+    """
     n, columns = vectors.shape
     width = n if n == 1 else -(-n // 4) * 4
+    kind = np.dtype(np.float32 if single else np.float64)
     # Eight numbers then take one line of the cache: NumPy's own arrays begin anywhere, and most of such rows take two.
-    room = np.empty(columns * width + LINE)
-    begin = -room.ctypes.data // room.itemsize % LINE
+    in_line = LINE_BYTES // kind.itemsize
+    room = np.empty(columns * width + in_line, kind)
+    begin = -room.ctypes.data // kind.itemsize % in_line
     lanes = room[begin : begin + columns * width].reshape(columns, width)
     if n_threads == 1 or vectors.size < THREADS_FROM:
         fill_lanes(lanes, vectors.T)

@@ -208,10 +208,19 @@ class QuadraticModel:
         return point
 
     def smooth_minimum(self, point: Point, tolerance: float) -> Point:
-        """The same without L1, where it is a linear system over all pairs."""
+        """The same without L1, where it is a linear system over all pairs.
+
+        With an operator by its products in single precision first: what these leave is then measured in double
+        precision, and solved for if it is too much.
+        """
+        if self.coupling.is_operator:
+            point = self._solved(point, tolerance, single=True)
+        return self._solved(point, tolerance)
+
+    def _solved(self, point: Point, tolerance: float, single: bool = False) -> Point:
         everything = np.arange(len(point.weights))
         for products in (self.products_before_blocks(), SMOOTH_PRODUCTS):
-            towards, solved = QuadraticFace(self, everything).solve(point, 0.7 * tolerance, products)
+            towards, solved = QuadraticFace(self, everything, single).solve(point, 0.7 * tolerance, products)
             point = Point(
                 point.weights + towards.weights,
                 point.intercepts + towards.intercepts,
@@ -327,11 +336,15 @@ class QuadraticModel:
 
 
 class QuadraticFace:
-    """The model on one support, signs fixed: a linear system, H d = right-hand side."""
+    """The model on one support, signs fixed: a linear system, H d = right-hand side.
 
-    def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
+    Its residual is in double precision, the network's part of products with H in single precision if asked.
+    """
+
+    def __init__(self, model: QuadraticModel, support: np.ndarray, single: bool = False) -> None:
         self.model = model
         self.support = support
+        self.single = single
         self.design = model.design.some(support)
         self.active = self.design.active
         self.penalty = model.penalty.some(support)
@@ -346,7 +359,7 @@ class QuadraticFace:
         curved = model.loss.hessian_product(model.probabilities, scores)
         sums = self.design.collect(curved * model.scale)
         sums += 2.0 * self.penalty.quadratic * weights
-        sums += self.coupling.gradient(weights)
+        sums += self.coupling.gradient(weights, self.single)
         product = Direction(
             sums,
             curved.sum(axis=1),

@@ -17,40 +17,53 @@ from numba.extending import intrinsic
 
 
 def row_sum(size: int, valued: bool) -> Callable[..., Any]:
-    """Make what sums so many columns of rows, for kernels; each row times its value if asked."""
+    """Make what sums so many columns of rows, for kernels; each row times its value if asked.
+
+    Rows and sums are in single or in double precision; what adds up is in double.
+    """
 
     def twin(lanes, first, entries, values, start, stop, sums, k):
         """Write sums over ``entries[start:stop]`` of the columns from ``first`` on of ``lanes`` into row k."""
-        columns = slice(first, first + size)
-        sums[k, columns] = 0.0
+        columns, total = slice(first, first + size), np.zeros(size)
         for e in range(start, stop):
             row = lanes[entries[e], columns]
-            sums[k, columns] += values[e] * row if valued else row
+            total += values[e] * row if valued else row
+        sums[k, columns] = total
 
     def typed(_, lanes, first, entries, values, start, stop, sums, k):
         return types.void(lanes, types.intp, entries, values, types.intp, types.intp, sums, types.intp), emit
 
     def emit(context, builder, signature, arguments):
         integer, vector = context.get_value_type(types.intp), ir.VectorType(ir.DoubleType(), size)
+        stored = {types.float64: vector, types.float32: ir.VectorType(ir.FloatType(), size)}
+        of_lanes, of_sums = (stored[signature.args[place].dtype] for place in (0, 6))
         _, first, _, _, start, stop, _, k = arguments
         lanes, entries, values, sums = (
             context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 3, 6)
         )
 
-        def columns(array, row):
+        def columns(array, row, kind):
             _, width = cgutils.unpack_tuple(builder, array.shape)
             place = builder.add(builder.mul(row, width), first)
-            return builder.bitcast(builder.gep(array.data, [place]), vector.as_pointer())
+            return builder.bitcast(builder.gep(array.data, [place]), kind.as_pointer())
+
+        def align(kind):
+            return 8 if kind is vector else 4
 
         total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * size))
         with cgutils.for_range_slice(builder, start, stop, ir.Constant(integer, 1), integer) as (e, _):
             i = builder.sext(builder.load(builder.gep(entries.data, [e])), integer)
-            row = builder.load(columns(lanes, i), align=8)
+            row = builder.load(columns(lanes, i, of_lanes), align=align(of_lanes))
+            if of_lanes is not vector:
+                row = builder.fpext(row, vector)
             if valued:
                 value = builder.load(builder.gep(values.data, [e]))
                 row = builder.fmul(lanes_with(builder, value, ir.DoubleType(), size), row)
             builder.store(builder.fadd(builder.load(total), row), total)
-        builder.store(builder.load(total), columns(sums, k), align=8)
+        result = builder.load(total)
+        if of_sums is not vector:
+            result = builder.fptrunc(result, of_sums)
+        builder.store(result, columns(sums, k, of_sums), align=align(of_sums))
 
     return twin if numba.config.DISABLE_JIT else intrinsic(typed)
 
