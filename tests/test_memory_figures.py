@@ -35,7 +35,7 @@ from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.model.automaton import Automaton
 from spacy_graft.model.item_matching import ItemMatcher, Members, item_tables
-from spacy_graft.search import combination_kernels
+from spacy_graft.search import database_kernels
 from spacy_graft.search.coarse import CoarseTree
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
@@ -384,7 +384,7 @@ def bytes_of_a_combined_candidate() -> float:
 def bytes_of_the_walk(value: str) -> float:
     built = ItemIndex.build(items(value))
     residuals = TARGETS[:, 0] - 0.3
-    database = combination_kernels.database_of(
+    database = database_kernels.database_of(
         built.starts, built.documents, built.values, np.arange(built.n_nodes), np.arange(len(residuals)), residuals,
         np.empty((0, 2)),
     )  # fmt: skip

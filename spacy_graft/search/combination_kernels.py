@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import inlined, inner, njit
-from ..index.item_kernels import entry_key
+from .column_kernels import coded, combination_column, gradient_of, inverse_weight_of, is_simpler, key_of, place_of
+from .database_kernels import Database
 from .weighting import (
     ROUNDING,
     STANDARD,
     Weighting,
-    inverse_weight,
     largest_inverse_weight,
     scaled_bound,
     scaled_bound_below,
@@ -39,29 +39,6 @@ ANCHOR, N_TOUCHED, N_OFFERED, N_BELOW = WALK_PLACE = range(4)
 
 #: What may remain of the residuals, in units of the limit, when the sums are first looked at; each time half of it.
 LOOK_FIRST = 0.5
-#: Bits of an item in the code of a combination, and the mask of as many.
-BITS = 21
-MASK = (1 << BITS) - 1
-
-
-class ItemColumns(NamedTuple):
-    """The columns of all items, and what tells columns apart.
-
-    Attributes
-    ----------
-    starts : int64 (items + 1), documents : int32, values : float64 (as many as documents, or none)
-        See :class:`spacy_graft.index.items.ItemIndex`.
-    numbers : int64 (documents)
-        What each document adds to the key of a column.
-    taken : int64
-        Sorted keys of the columns that are features of their own: combinations with such a column are none.
-    """
-
-    starts: np.ndarray
-    documents: np.ndarray
-    values: np.ndarray
-    numbers: np.ndarray
-    taken: np.ndarray
 
 
 class WalkQuery(NamedTuple):
@@ -107,8 +84,8 @@ class CombinationCandidates(NamedTuple):
     Attributes
     ----------
     gradients : float64, codes, keys : int64 (room)
-        Candidates with their scaled gradients. A code has the members in ascending order, + 1, :data:`BITS` bits each,
-        the last ones lowest; 0 for none.
+        Candidates with their scaled gradients. A code has the members in ascending order, + 1, as many bits each as
+        :data:`~spacy_graft.search.column_kernels.BITS`, the last ones lowest; 0 for none.
     slots : int32
         Hash table of the candidates by key.
     n_candidates, n_violations : int64 (1)
@@ -132,34 +109,6 @@ class CombinationCandidates(NamedTuple):
     squared_excess: np.ndarray
     documents: np.ndarray
     values: np.ndarray
-
-
-class Database(NamedTuple):
-    """Documents and the items in them, some of each; an item is a column here.
-
-    Attributes
-    ----------
-    row_starts : int64 (rows + 1), columns : int32, row_values : float64 (as many, or none)
-        The columns of each row (a document), ascending, and what they are worth.
-    column_starts : int64 (columns + 1), rows : int32, places : int64
-        Where each column stands: in which rows, and at which of their places.
-    weights : float64 (rows)
-        The residual, times the value of the item that all rows have, if there is one.
-    shares : float64 (rows, 2)
-        Those of the query.
-    common : float64 (rows)
-        The value of that item, or 1.
-    """
-
-    row_starts: np.ndarray
-    columns: np.ndarray
-    row_values: np.ndarray
-    column_starts: np.ndarray
-    rows: np.ndarray
-    places: np.ndarray
-    weights: np.ndarray
-    shares: np.ndarray
-    common: np.ndarray
 
 
 class Walk(NamedTuple):
@@ -197,117 +146,6 @@ class Walk(NamedTuple):
     touched: np.ndarray
     below: np.ndarray
     place: np.ndarray
-
-
-def with_columns(row_starts, columns, row_values, n_columns, weights, shares, common):
-    """A database from its rows: finds where each column stands."""
-    column_starts = np.zeros(n_columns + 1, np.int64)
-    rows = np.empty(len(columns), np.int32)
-    places = np.empty(len(columns), np.int64)
-    find_columns(row_starts, columns, column_starts, rows, places)
-    return Database(row_starts, columns, row_values, column_starts, rows, places, weights, shares, common)
-
-
-@njit
-def find_columns(row_starts, columns, column_starts, rows, places):
-    """Fill where each column stands; ``column_starts`` is all zero."""
-    n_columns = column_starts.shape[0] - 1
-    for e in range(columns.shape[0]):
-        column_starts[columns[e] + 1] += 1
-    for column in range(n_columns):
-        column_starts[column + 1] += column_starts[column]
-    for row in range(row_starts.shape[0] - 1):
-        for e in range(row_starts[row], row_starts[row + 1]):
-            to = column_starts[columns[e]]
-            column_starts[columns[e]] = to + 1
-            rows[to] = row
-            places[to] = e
-    for column in range(n_columns, 0, -1):
-        column_starts[column] = column_starts[column - 1]
-    column_starts[0] = 0
-
-
-def database_of(starts, documents, values, chosen, order, residuals, shares):
-    """The database of the chosen items, numbered in their order, and of the documents in theirs, for one label.
-
-    Documents whose residual is 0 are left out where no shares are asked for.
-    """
-    kept = order if len(shares) else order[residuals[order] != 0.0]
-    row_of = np.full(len(residuals), -1, np.int32)
-    row_of[kept] = np.arange(len(kept))
-    row_starts = np.zeros(len(kept) + 1, np.int64)
-    count_rows(starts, documents, chosen, row_of, row_starts)
-    columns = np.empty(row_starts[-1], np.int32)
-    row_values = np.empty(len(columns) if len(values) else 0)
-    fill_rows(starts, documents, values, chosen, row_of, row_starts, columns, row_values)
-    of_rows = shares[kept] if len(shares) else shares
-    common = np.ones(len(kept) if len(values) else 0)
-    return with_columns(row_starts, columns, row_values, len(chosen), residuals[kept], of_rows, common)
-
-
-@njit
-def count_rows(starts, documents, chosen, row_of, row_starts):
-    """Fill ``row_starts``, all zero, of a database of items."""
-    for column in range(chosen.shape[0]):
-        for e in range(starts[chosen[column]], starts[chosen[column] + 1]):
-            row = row_of[documents[e]]
-            if row >= 0:
-                row_starts[row + 1] += 1
-    for row in range(row_starts.shape[0] - 1):
-        row_starts[row + 1] += row_starts[row]
-
-
-@njit
-def fill_rows(starts, documents, values, chosen, row_of, row_starts, columns, row_values):
-    """Fill the rows of a database of items."""
-    for column in range(chosen.shape[0]):
-        for e in range(starts[chosen[column]], starts[chosen[column] + 1]):
-            row = row_of[documents[e]]
-            if row >= 0:
-                columns[row_starts[row]] = column
-                if values.shape[0] > 0:
-                    row_values[row_starts[row]] = values[e]
-                row_starts[row] += 1
-    for row in range(row_starts.shape[0] - 1, 0, -1):
-        row_starts[row] = row_starts[row - 1]
-    row_starts[0] = 0
-
-
-def part_of(database, column, number_of, n_columns):
-    """The rows that hold a column, with the later columns that have a number in ``number_of``, so numbered."""
-    begin, end = database.column_starts[column], database.column_starts[column + 1]
-    rows = database.rows[begin:end]
-    n_entries = int((database.row_starts[rows + 1] - database.places[begin:end] - 1).sum())
-    row_starts = np.zeros(end - begin + 1, np.int64)
-    columns = np.empty(n_entries, np.int32)
-    row_values = np.empty(n_entries if len(database.row_values) else 0)
-    weights = database.weights[rows]
-    common = database.common[rows] if len(database.common) else database.common
-    fill_part(database, column, number_of, row_starts, columns, row_values, weights, common)
-    n_entries = row_starts[-1]
-    shares = database.shares[rows] if len(database.shares) else database.shares
-    return with_columns(row_starts, columns[:n_entries], row_values[:n_entries], n_columns, weights, shares, common)
-
-
-@njit
-def fill_part(database, column, number_of, row_starts, columns, row_values, weights, common):
-    """Fill the rows of a part of a database, and multiply weights and common values by what the column is worth."""
-    begin = database.column_starts[column]
-    real = row_values.shape[0] > 0
-    end = 0
-    for r in range(weights.shape[0]):
-        row, place = database.rows[begin + r], database.places[begin + r]
-        if database.row_values.shape[0] > 0:
-            weights[r] *= database.row_values[place]
-            common[r] *= database.row_values[place]
-        for q in range(place + 1, database.row_starts[row + 1]):
-            number = number_of[database.columns[q]]
-            if number >= 0:
-                columns[end] = number
-                if real:
-                    row_values[end] = database.row_values[q]
-                end += 1
-        row_starts[r + 1] = end
 
 
 @inner
@@ -398,131 +236,6 @@ def clear(sums, moments, column):
     if moments.shape[1] > 0:
         moments[TOTAL, column] = 0.0
         moments[SQUARES, column] = 0.0
-
-
-@inlined
-def coded(a, b, c):
-    """The code of items a < b < c; c is -1 for a pair. Pairs come before triples of the same members."""
-    return ((a + 1) << (2 * BITS)) | ((b + 1) << BITS) | (c + 1)
-
-
-@inlined
-def is_simpler(code, other):
-    """Whether a combination has fewer members than another, or as many and comes first."""
-    if (code & MASK == 0) != (other & MASK == 0):
-        return code & MASK == 0
-    return code < other
-
-
-@inner
-def place_of(key, keys):
-    """Where sorted keys have a key first; -1 if nowhere."""
-    begin, end = 0, keys.shape[0]
-    while begin < end:
-        middle = (begin + end) // 2
-        if keys[middle] < key:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin if begin < keys.shape[0] and keys[begin] == key else -1
-
-
-@inner
-def combination_column(a, b, c, items, documents, values, df):
-    """Write the column of a combination from entry ``df`` on, values only where items have them; returns its end."""
-    starts, of_all, values_of_all = items.starts, items.documents, items.values
-    real = values_of_all.shape[0] > 0
-    i, j, k = starts[a], starts[b], starts[max(c, 0)]
-    while i < starts[a + 1] and j < starts[b + 1]:
-        document = of_all[i]
-        if of_all[j] < document:
-            j += 1
-        elif of_all[j] > document:
-            i += 1
-        else:
-            shared = True
-            if c >= 0:
-                while k < starts[c + 1] and of_all[k] < document:
-                    k += 1
-                shared = k < starts[c + 1] and of_all[k] == document
-            if shared:
-                documents[df] = document
-                if real:
-                    values[df] = values_of_all[i] * values_of_all[j] * (values_of_all[k] if c >= 0 else 1.0)
-                df += 1
-            i += 1
-            j += 1
-    return df
-
-
-@inner
-def key_of(documents, values, begin, end, numbers):
-    """Key of a column; no values where all are 1."""
-    key = 0
-    for e in range(begin, end):
-        number = numbers[documents[e]]
-        key += entry_key(values[e], number) if values.shape[0] else number
-    return key
-
-
-def combination_columns(codes, items):
-    """Columns of combinations, and their keys."""
-    a = (codes >> (2 * BITS)) - 1
-    room = int((items.starts[a + 1] - items.starts[a]).sum())
-    starts = np.zeros(len(codes) + 1, np.int64)
-    keys = np.empty(len(codes), np.int64)
-    documents = np.empty(room, np.int32)
-    values = np.empty(room if len(items.values) else 0)
-    fill_combination_columns(codes, items, starts, documents, values, keys)
-    return starts, documents[: starts[-1]].copy(), values[: starts[-1]].copy(), keys
-
-
-@njit
-def fill_combination_columns(codes, items, starts, documents, values, keys):
-    """Fill the columns of combinations, and their keys."""
-    for r in range(codes.shape[0]):
-        a, b, c = (codes[r] >> (2 * BITS)) - 1, ((codes[r] >> BITS) & MASK) - 1, (codes[r] & MASK) - 1
-        starts[r + 1] = combination_column(a, b, c, items, documents, values, starts[r])
-        keys[r] = key_of(documents, values, starts[r], starts[r + 1], items.numbers)
-
-
-@inner
-def inverse_weight_of(documents, values, begin, end, shares, weighting):
-    """1 / λ of a column, exactly."""
-    inside = outside = total = squares = largest = 0.0
-    for e in range(begin, end):
-        x = values[e] if values.shape[0] else 1.0
-        total += x
-        squares += x * x
-        largest = max(largest, x)
-        if shares.shape[0]:
-            inside += shares[documents[e], 0]
-            outside += shares[documents[e], 1]
-    return inverse_weight(weighting, end - begin, inside, outside, total, squares, largest)
-
-
-@inlined
-def gradient_of(documents, values, df, residuals):
-    """Σ x δ over a column."""
-    gradient = 0.0
-    for e in range(df):
-        gradient += residuals[documents[e]] * (values[e] if values.shape[0] else 1.0)
-    return gradient
-
-
-def combination_inverse_weights(codes, items, shares, weighting):
-    """1 / λ of combinations for one label."""
-    starts, documents, values, _ = combination_columns(codes, items)
-    inverse = np.empty(len(codes))
-    fill_combination_inverse_weights(starts, documents, values, shares, weighting, inverse)
-    return inverse
-
-
-@njit
-def fill_combination_inverse_weights(starts, documents, values, shares, weighting, inverse):
-    """Fill 1 / λ of columns for one label."""
-    for r in range(inverse.shape[0]):
-        inverse[r] = inverse_weight_of(documents, values, starts[r], starts[r + 1], shares, weighting)
 
 
 @njit

@@ -19,13 +19,14 @@ import numpy as np
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
 from ..threads import in_threads
+from . import column_kernels, database_kernels
 from . import combination_kernels as kernels
 from .request import SearchRequest
 from .violations import Violations, best_places
 from .weighting import ROUNDING, STANDARD, Weighting, largest_inverse_weight
 
 #: Originals that a code has room for.
-MOST_ITEMS = kernels.MASK - 1
+MOST_ITEMS = column_kernels.MASK - 1
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class CombinationSearch:
                 f"min_df of their blocks, or combine fewer blocks."
             )
         self.items = items
-        self.columns = kernels.ItemColumns(
+        self.columns = column_kernels.ItemColumns(
             items.starts, items.documents, items.values,
             column_numbers(items.n_documents), np.unique(taken),
         )  # fmt: skip
@@ -209,7 +210,7 @@ class CombinationSearch:
         if len(chosen) < 2:
             return
         by_residual = np.argsort(-np.abs(query.residuals), kind="stable")
-        database = kernels.database_of(*self.columns[:3], chosen, by_residual, query.residuals, query.shares)
+        database = database_kernels.database_of(*self.columns[:3], chosen, by_residual, query.residuals, query.shares)
         anchors = np.argsort(-bounds[chosen], kind="stable")
         standardised = query.weighting.kind == STANDARD and len(self.columns.values) > 0
         walk = walk_over(database, chosen, -1, anchors, bounds[chosen], inverses[chosen], standardised)
@@ -256,14 +257,14 @@ class CombinationSearch:
         inverse = np.empty(len(codes))
         for label, weights in enumerate(self.weights):
             here = labels == label
-            inverse[here] = kernels.combination_inverse_weights(
+            inverse[here] = column_kernels.combination_inverse_weights(
                 codes[here], self.columns, weights.shares, weights.weighting
             )
         return inverse
 
     def of_codes(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns of combinations: starts int64, documents int32, values float64 (or none), and their keys int64."""
-        return kernels.combination_columns(codes, self.columns)
+        return column_kernels.combination_columns(codes, self.columns)
 
 
 def largest_of_all(weighting: Weighting, min_df: int) -> float:
@@ -272,7 +273,7 @@ def largest_of_all(weighting: Weighting, min_df: int) -> float:
 
 
 def walk_over(
-    database: kernels.Database,
+    database: database_kernels.Database,
     chosen: np.ndarray,
     first: int,
     anchors: np.ndarray,
@@ -298,7 +299,7 @@ def walk_below(walk: kernels.Walk) -> kernels.Walk:
     below = np.sort(walk.below[: walk.place[kernels.N_BELOW]])
     number_of = np.full(len(walk.chosen), -1, np.int32)
     number_of[below] = np.arange(len(below))
-    part = kernels.part_of(walk.database, anchor, number_of, len(below))
+    part = database_kernels.part_of(walk.database, anchor, number_of, len(below))
     first, inverses = int(walk.chosen[anchor]), np.full(len(below), walk.inverses[anchor])
     # The last of the columns has none after it.
     anchors, bounds = np.arange(len(below) - 1), np.full(len(below), np.inf)
@@ -324,16 +325,20 @@ def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) ->
 
 def simplest_first(codes: np.ndarray) -> np.ndarray:
     """The order that puts pairs before triples, then by items."""
-    return np.lexsort((codes, codes & kernels.MASK != 0))
+    return np.lexsort((codes, codes & column_kernels.MASK != 0))
 
 
 def code_of(items: Sequence[int]) -> int:
     """The code of the combination of two or three items."""
     first, second, third = [*(item + 1 for item in sorted(items)), 0][:3]
-    return (first << (2 * kernels.BITS)) | (second << kernels.BITS) | third
+    return (first << (2 * column_kernels.BITS)) | (second << column_kernels.BITS) | third
 
 
 def members(code: int) -> tuple[int, ...]:
     """The items of a combination, ascending."""
-    parts = (code >> (2 * kernels.BITS), (code >> kernels.BITS) & kernels.MASK, code & kernels.MASK)
+    parts = (
+        code >> (2 * column_kernels.BITS),
+        (code >> column_kernels.BITS) & column_kernels.MASK,
+        code & column_kernels.MASK,
+    )
     return tuple(int(part) - 1 for part in parts if part)

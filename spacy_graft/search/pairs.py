@@ -8,7 +8,7 @@ from scipy import sparse
 from ..index.columns import Columns, concatenated
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
-from . import combination_kernels as kernels
+from .column_kernels import BITS, ItemColumns, combination_columns
 
 #: The most entries of the columns of all pairs, 4 bytes each (12 where they have values).
 MOST_ENTRIES = 1 << 28
@@ -30,7 +30,7 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
         (np.ones(len(frequent.documents), np.int32), frequent.documents, frequent.starts),
         (frequent.n_documents, frequent.n_nodes),
     )
-    columns = kernels.ItemColumns(
+    columns = ItemColumns(
         frequent.starts, frequent.documents, frequent.values,
         column_numbers(frequent.n_documents), np.empty(0, np.int64),
     )  # fmt: skip
@@ -53,11 +53,11 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
     return ItemIndex(np.concatenate(pairs), *concatenated(parts), items.n_documents)
 
 
-def pair_columns(pairs: np.ndarray, columns: kernels.ItemColumns) -> Columns:
+def pair_columns(pairs: np.ndarray, columns: ItemColumns) -> Columns:
     """The columns of pairs, int64 (n, 2)."""
     df = np.diff(columns.starts)[pairs]
     # The rarer of both is gone through.
     rarer = df.argmin(axis=1)
     first, second = pairs[np.arange(len(pairs)), rarer], pairs[np.arange(len(pairs)), 1 - rarer]
-    codes = ((first + 1) << (2 * kernels.BITS)) | ((second + 1) << kernels.BITS)
-    return kernels.combination_columns(codes, columns)[:3]
+    codes = ((first + 1) << (2 * BITS)) | ((second + 1) << BITS)
+    return combination_columns(codes, columns)[:3]
