@@ -7,15 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from spacy.tokens import Doc
 
 from ...graft.constraints import Constraints
 from ...model.snapshot import Snapshot
+from ...model.weights import dense_column
 from ..contributions import Member
 from ..evidence import Evidence
-from ..features import Feature, features_of, have_stability, strongest_words
+from ..features import Feature, effects_of, features_of, have_stability, n_documents_of, strongest_words
 from .markup import (
     anchor_prefix,
     bar_cell,
@@ -27,6 +29,9 @@ from .markup import (
     signed_number,
     table,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: Features with positive and with negative weights for a label.
 MAX_FEATURES_SHOWN = 15
@@ -59,6 +64,11 @@ class ShownLabel:
     def of(self, values: Mapping[str, float]) -> float:
         """What a weight or intercept adds to the log-odds, or to the score of one of several labels."""
         return values[self.label] - (values[self.against] if self.against is not None else 0.0)
+
+    def column(self, weights: np.ndarray | csr_array, labels: Sequence[str]) -> np.ndarray:
+        """The same of the weights (n_features, n_labels) of all features: float64 (n_features)."""
+        own = dense_column(weights, labels.index(self.label))
+        return own if self.against is None else own - dense_column(weights, labels.index(self.against))
 
 
 def sides_of_model(all_labels: Sequence[str], labels: Sequence[str], exclusive: bool) -> list[ShownLabel]:
@@ -95,8 +105,14 @@ def overview(
     """
     features = features_of(snapshot, all_labels)
     intercepts = dict(zip(all_labels, snapshot.intercepts.tolist(), strict=True))
-    top = [deciding_features(features, side) for side in sides]
-    contexts = in_context(snapshot, {row for rows in top for row in rows}, examples)
+    effects = effects_of(snapshot.weights, snapshot.features.df, n_documents_of(snapshot))
+    found = [
+        deciding_features(
+            side.column(snapshot.weights, all_labels), dense_column(effects, all_labels.index(side.label))
+        )
+        for side in sides
+    ]
+    contexts = in_context(snapshot, {row for top, _ in found for row in top}, examples)
     prefix = anchor_prefix(title, *(f"{side.label} {side.of(intercepts)!r}" for side in sides))
     links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
@@ -110,8 +126,9 @@ def overview(
         + data
         + directory({side.label: link for side, link in zip(sides, links, strict=True)})
         + "".join(
-            section(side, link, side.of(intercepts), features, rows, contexts) + words_table(snapshot, all_labels, side)
-            for side, link, rows in zip(sides, links, top, strict=True)
+            section(side, link, side.of(intercepts), features, *of_side, contexts)
+            + words_table(snapshot, all_labels, side)
+            for side, link, of_side in zip(sides, links, found, strict=True)
         )
     )
 
@@ -155,12 +172,25 @@ def directory(links: Mapping[str, str]) -> str:
     return f"<nav>{' '.join(items)}</nav>"
 
 
-def deciding_features(features: list[Feature], side: ShownLabel) -> list[int]:
-    """Indices of the features for a label with the largest effects, in descending order, then of those against it."""
-    ranked = sorted(range(len(features)), key=lambda k: -features[k].effects[side.label])
-    positive = [k for k in ranked if side.of(features[k].weights) > 0.0]
-    negative = [k for k in ranked if side.of(features[k].weights) < 0.0]
-    return positive[:MAX_FEATURES_SHOWN] + negative[:MAX_FEATURES_SHOWN]
+def deciding_features(weights: np.ndarray, effects: np.ndarray) -> tuple[list[int], int]:
+    """The features for a label with the largest effects, in descending order, then those against it.
+
+    Parameters
+    ----------
+    weights, effects : float64 (n_features)
+        On the label.
+
+    Returns
+    -------
+    list of int
+        Their indices.
+    int
+        How many features have a weight.
+    """
+    ranked = np.argsort(-effects, kind="stable")
+    signs = np.sign(weights[ranked])
+    top = [k for sign in (1.0, -1.0) for k in ranked[signs == sign][:MAX_FEATURES_SHOWN].tolist()]
+    return top, int(np.count_nonzero(weights))
 
 
 def section(
@@ -169,6 +199,7 @@ def section(
     intercept: float,
     features: list[Feature],
     top: list[int],
+    n_weights: int,
     contexts: Mapping[int, list[str]],
 ) -> str:
     """The table of the features of a label that decide most."""
@@ -179,7 +210,6 @@ def section(
     )
     largest = max((features[k].effects[side.label] for k in top), default=0.0)
     rows = [feature_row(features[k], side, largest, contexts.get(k, []) if contexts else None) for k in top]
-    n_weights = sum(side.of(feature.weights) != 0.0 for feature in features)
     against = "" if side.against is None else f" <small>against {name_html(side.against)}</small>"
     caption = f"{count(n_weights, 'feature')} with non-zero weight, intercept {signed_number(intercept)}"
     return f'<section id="{anchor}"><h4>{name_html(side.label)}{against}</h4>{table(caption, columns, rows)}</section>'
