@@ -16,6 +16,7 @@ from .graft.data import TrainingData
 from .graft.indexing import Index, index_of, item_index_of
 from .graft.space import distinct_columns
 from .index.items import ItemIndex
+from .matrices import numbered_groups
 from .messages import listed, one_line
 from .options import is_count, is_number_in
 from .permutation.contrasts import Contrast
@@ -201,7 +202,7 @@ def significant_features(
             f"{CALLED}: there are {n:,} documents and {n_labels:,} labels. A test needs a label, and no "
             f"fewer documents than labels."
         )
-    corpus = TestedCorpus(data, *numbered(strata, n))
+    corpus = TestedCorpus(data, *numbered_groups(strata, n, "strata", "document"))
     contrasts = corpus.contrasts()
     blocks = [name for name in data.min_df if name not in data.combinations]
     spaces = [TestedSpace(name, index_of(data, name, data.min_df[name])) for name in blocks]
@@ -325,16 +326,6 @@ class TestedCorpus:
                 stacklevel=4,
             )
         return found
-
-
-def numbered(strata: Sequence[Hashable] | None, n: int) -> tuple[np.ndarray, list[Hashable]]:
-    """Number the strata of n documents from 0: int64 (n), and their names."""
-    if strata is None:
-        return np.zeros(n, np.int64), [None]
-    if len(strata) != n:
-        raise ValueError(f"{CALLED}: there are {n:,} documents, but {len(strata):,} strata: give the stratum of each.")
-    places: dict[Hashable, int] = {}
-    return np.array([places.setdefault(stratum, len(places)) for stratum in strata], np.int64), list(places)
 
 
 class Side(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -46,8 +46,8 @@ class ClassTargets:
         Parameters
         ----------
         y : iterable, or matrix
-            A label for each document, or, with ``multilabel``, a collection of labels. A matrix of zeros and ones has
-            a column for each label, whatever ``multilabel`` is.
+            A label for each document, or, with ``multilabel``, a collection of labels. A matrix of zeros and ones, or
+            lists of them of one length above 1, has a column for each label, whatever ``multilabel`` is.
         multilabel : bool
 
         Raises
@@ -55,9 +55,8 @@ class ClassTargets:
         ValueError
             If labels are missing, not finite, continuous, or cannot be sorted.
         """
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        if (indicator := indicator_of(y)) is not None:
+        require_targets(y)
+        if (indicator := indicator_of(y, multilabel)) is not None:
             n, n_labels = indicator.shape
             values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
             return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
@@ -68,9 +67,8 @@ class ClassTargets:
     @classmethod
     def of_collections(cls, y: list[Any]) -> ClassTargets:
         """Targets of documents with any number of labels each."""
-        if any(isinstance(value, str) for value in y):
-            raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
-        rows, labels = sets_and_labels(y)
+        rows, labels = sets_and_labels(collections_of(y))
+        check_label_values(labels)
         return cls(as_classes(labels), has_label(rows, labels, False), False)
 
     @classmethod
@@ -78,7 +76,12 @@ class ClassTargets:
         """Targets of documents with one label each."""
         values = one_column(y)
         array = values if isinstance(values, np.ndarray) else None
-        labels_of = values.tolist() if array is not None else list(values)
+        labels_of = values.tolist() if array is not None else list(map(plain_label, values))
+        kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set)), None)
+        if kind is not None:
+            raise ValueError(
+                f"Each document has one label, but y has a {kind}. With multilabel=True it has any number."
+            )
         check_label_values(labels_of)
         rows, labels = sets_and_labels([(label,) for label in labels_of])
         classes = as_classes(labels)
@@ -163,8 +166,36 @@ def label_dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
-def indicator_of(y: Any) -> np.ndarray | scipy.sparse.csr_array | None:
-    """Targets as a matrix of zeros and ones, if they are one of several columns; sparse if y is and labels are many."""
+def require_targets(y: Any) -> None:
+    """Raise a ValueError if targets are None."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+
+
+def collections_of(y: Iterable[Any]) -> list[Any]:
+    """The collections of labels of documents; a ValueError if one is a string, whose letters would be labels."""
+    found = list(y)
+    if any(isinstance(value, str) for value in found):
+        raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
+    return found
+
+
+def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
+    """The labels of each document, from collections of them or from a matrix with a column for each of the classes."""
+    require_targets(y)
+    matrix = indicator_of(y, True)
+    if matrix is not None and matrix.shape[1] == len(classes):
+        rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
+    return [{plain_label(label) for label in labels} for labels in collections_of(y)]
+
+
+def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:
+    """Targets as a matrix of zeros and ones, if they are one of several columns; sparse if y is and labels are many.
+
+    With ``multilabel``, lists of other numbers are collections of labels.
+    """
+    are_lists = isinstance(y, list | tuple)
     if scipy.sparse.issparse(y):
         if has_many_labels(y.shape[0], y.shape[1], False) and np.isin(y.data, (0, 1)).all():
             return scipy.sparse.csr_array(y)
@@ -179,6 +210,8 @@ def indicator_of(y: Any) -> np.ndarray | scipy.sparse.csr_array | None:
     if not isinstance(values, np.ndarray) or values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
         return None
     if not np.isin(values, (0, 1)).all():
+        if multilabel and are_lists:
+            return None
         raise ValueError("y has several columns: it must be a matrix of zeros and ones, with a column for each label.")
     return values
 
@@ -206,9 +239,7 @@ def one_column(y: Any) -> Any:
 
 
 def check_label_values(labels: list[Any]) -> None:
-    """Raise a ValueError if a label is missing or a collection, or numbers are not finite, or no labels."""
-    if (kind := next((type(label).__name__ for label in labels if isinstance(label, list | set)), None)) is not None:
-        raise ValueError(f"Each document has one label, but y has a {kind}. With multilabel=True it has any number.")
+    """Raise a ValueError if a label is missing, or numbers are not finite, or no labels."""
     if any(label is None for label in labels):
         raise ValueError("Input y contains NaN: a label is None.")
     numbers = np.array([label for label in labels if isinstance(label, float)])
@@ -246,8 +277,10 @@ def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.nd
 
 def as_classes(labels: list[Any]) -> np.ndarray:
     """Labels as an array; of objects, if they are neither strings nor numbers."""
-    if all(isinstance(label, str) for label in labels) or all(isinstance(label, int | float) for label in labels):
-        return np.array(labels)
+    are_plain = all(isinstance(label, str) for label in labels) or all(isinstance(one, int | float) for one in labels)
+    # Not if they become others: strings lose zeros at their ends, large integers beside negative ones their digits.
+    if are_plain and (array := np.array(labels)).tolist() == labels:
+        return array
     classes = np.empty(len(labels), object)
     classes[:] = labels
     return classes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from .class_targets import ClassTargets, restored_labels, saved_labels
+from .class_targets import ClassTargets, label_sets, require_targets, restored_labels, saved_labels
 from .estimator_files import SealedEstimator
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .graft.data import TrainingData
@@ -155,7 +155,9 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         targets = ClassTargets.read(y, self.multilabel)
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
-        data = space.training_data(documents, **targets.fields(np.ones(len(targets))))
+        # A test takes all documents of each label, however many labels there are.
+        dense = replace(targets, values=targets.dense)
+        data = space.training_data(documents, **dense.fields(np.ones(len(targets))))
         return significant_features(data, strata, space.naming(X), checked)
 
     def _checked_vectors(self, vectors: Any) -> WordVectors:
@@ -235,9 +237,12 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         Raises
         ------
         ValueError
-            If ``y`` or ``sample_weight`` is not of as many documents, or all weights are 0.
+            If ``y`` or ``sample_weight`` is not of as many documents, there are none, or all weights are 0.
         """
+        require_targets(y)
         predicted = self.predict(X)
+        if not len(predicted):
+            raise ValueError("There are no documents to score: X is empty.")
         if self._matrix_dtype is not None:
             matrix = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
             if matrix.shape != predicted.shape:
@@ -248,7 +253,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
                 found = predicted.tolist()
                 expected = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else list(y)
             else:
-                found, expected = list(map(set, predicted)), list(map(set, y))
+                found, expected = list(map(set, predicted)), label_sets(y, self.classes_.tolist())
             require_as_many(len(found), len(expected))
             right = np.array([label == own for label, own in zip(found, expected, strict=True)])
         return float(np.average(right, weights=example_weights(sample_weight, len(right))))

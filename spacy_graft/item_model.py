@@ -29,8 +29,10 @@ from .matrices import (
     bags_of,
     bounded,
     column_names,
+    default_names,
     is_matrix,
     item_matrix,
+    matrix_by_name,
     named_matrix,
     require_finite,
 )
@@ -40,7 +42,7 @@ from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
 from .model.table import damaged_model
 from .model.weights import entries, for_kernels, with_column
-from .options import LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+from .options import LARGEST_FACTOR, LARGEST_VALUE, SMALLEST_FACTOR, is_count, is_number_in
 
 if TYPE_CHECKING:
     from .associations import Naming
@@ -218,26 +220,36 @@ class ItemSpace:
             if names is not None:
                 raise ValueError("names are those of the columns of a matrix, but X has the names of items.")
             numbers: dict[str, int] = {}
-            matrix = item_matrix(list(X), numbers, grow=True)
+            matrix = item_matrix(list(X), numbers)
             for name in self.more_names:
                 numbers.setdefault(name, len(numbers))
             self.names = list(numbers)
             matrix.resize(matrix.shape[0], len(numbers))
-        return bounded(matrix, self.degree > 1)
+        return bounded(matrix, self.names, self.degree > 1)
 
     def read(self, X: MatrixOrItems) -> scipy.sparse.csr_array:
-        """Return the matrix of other documents, with the same columns."""
-        if not is_matrix(X):
-            return item_matrix(list(X), {name: number for number, name in enumerate(self.names)}, grow=False)
-        matrix = require_finite(as_matrix(X))
+        """Return the matrix of other documents: the same columns, then those of unknown items, which have a length."""
+        columns = column_names(X)
+        if not is_matrix(X) or (columns is not None and not self.of_matrix):
+            numbers = {name: number for number, name in enumerate(self.names)}
+            items = item_matrix(list(X), numbers) if columns is None else matrix_by_name(X, columns, numbers)
+            return require_finite(items, list(numbers))
+        matrix = as_matrix(X)
         if matrix.shape[1] != len(self.names):
             raise ValueError(
                 f"X has {matrix.shape[1]} features, but {self.owner} is expecting {len(self.names)} features as input. "
                 f"(The model has {len(self.names)} items, but the matrix has {matrix.shape[1]} columns.)"
             )
-        if self.columns is not None and (columns := column_names(X)) is not None and columns != self.columns:
+        if columns is not None and columns != self._expected_columns(columns):
             raise ValueError("The feature names should match those that were passed during fit.")
-        return matrix
+        return require_finite(matrix, self.names)
+
+    def _expected_columns(self, columns: list[str]) -> list[str]:
+        """The names that columns must have: any, if those of the training documents had none."""
+        if self.columns is not None:
+            return self.columns
+        names = list(self.names)
+        return columns if names == default_names(len(names)) else names
 
     def some(self, matrix: scipy.sparse.csr_array, rows: np.ndarray) -> scipy.sparse.csr_array:
         """Return some rows."""
@@ -445,11 +457,18 @@ def by_falling_weight(weights: np.ndarray | scipy.sparse.csr_array) -> np.ndarra
 
 def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) -> np.ndarray:
     """Return the weights of n documents; a ValueError unless all are at least 0, and one above."""
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0.0)).all() or (n and not weights.any()):
+    if sample_weight is None:
+        return np.ones(n)
+    given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
+    try:
+        weights = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must have a number for each document: {error}.") from error
+    allowed = (weights >= 0.0) & (weights <= LARGEST_VALUE)
+    if weights.shape != (n,) or not allowed.all() or (n and not weights.any()):
         raise ValueError(
             f"sample_weight must have {n:,} numbers above 0, or zero for a document that does not count. "
-            f"At least one weight must not be zero."
+            f"At least one weight must not be zero. The largest is {LARGEST_VALUE:g}."
         )
     return weights
 

@@ -1,14 +1,16 @@
-"""Documents as matrices of item values: conversion, checks, and bags of their columns."""
+"""Documents as matrices of item values: conversion, checks, and bags of their columns; and groups of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from .extract.bags import Bags
+from .options import LARGEST_VALUE
 
 #: A matrix of values (n_documents, n_items), or for each document its items or their values by name.
 MatrixOrItems = Any
@@ -30,7 +32,7 @@ def is_matrix(documents: MatrixOrItems) -> bool:
 
 def is_real_number(value: Any) -> bool:
     """Whether a value is a number."""
-    return isinstance(value, int | float | np.number)
+    return isinstance(value, int | float | np.number | np.bool_)
 
 
 def documents_at(documents: Any, rows: np.ndarray) -> Any:
@@ -83,28 +85,31 @@ def named_matrix(documents: Any, names: Sequence[str] | None) -> tuple[scipy.spa
         If there is not one name for each column, two are equal, or one is no string.
     """
     matrix = as_matrix(documents)
-    columns = list(map(str, range(matrix.shape[1]))) if names is None else list(names)
+    columns = default_names(matrix.shape[1]) if names is None else list(names)
     if len(columns) != matrix.shape[1] or len(set(columns)) < len(columns):
         raise ValueError(f"There are {matrix.shape[1]} columns, but {len(set(columns))} different names.")
     check_names(columns)
     return matrix, columns
 
 
-def item_matrix(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -> scipy.sparse.csr_array:
+def default_names(n: int) -> list[str]:
+    """The names of columns that have none: their numbers."""
+    return list(map(str, range(n)))
+
+
+def item_matrix(documents: Sequence[Any], numbers: dict[str, int]) -> scipy.sparse.csr_array:
     """The matrix of documents that are collections of names, or mappings of names to values.
 
     Parameters
     ----------
     documents : sequence
     numbers : dict of str to int
-        The column of each name.
-    grow : bool
-        Whether unknown names are added to ``numbers``. Otherwise they are ignored.
+        The column of each name. Unknown names are added.
 
     Raises
     ------
     ValueError
-        If a document is a string, or a name is none.
+        If a document is a string, a name is none, or a value is no number.
     """
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
@@ -115,16 +120,27 @@ def item_matrix(documents: Sequence[Any], numbers: dict[str, int], grow: bool) -
         items = values_by_name(document)
         check_names(items)
         for name, value in items.items():
-            number = numbers.setdefault(name, len(numbers)) if grow else numbers.get(name)
-            if number is not None:
-                indices.append(number)
-                values.append(value)
+            indices.append(numbers.setdefault(name, len(numbers)))
+            try:
+                values.append(float(value))
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"The value of an item must be a number, but that of {name!r} in document {i} is {value!r}."
+                ) from error
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(numbers))
     matrix = scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def matrix_by_name(documents: Any, columns: Sequence[str], numbers: dict[str, int]) -> scipy.sparse.csr_array:
+    """A DataFrame as :func:`item_matrix` gives the same documents as mappings of names to values."""
+    matrix = as_matrix(documents)
+    places = np.array([numbers.setdefault(name, len(numbers)) for name in columns])
+    parts = matrix.data, places[matrix.indices], matrix.indptr
+    return as_matrix(scipy.sparse.csr_array(parts, (matrix.shape[0], len(numbers))))
 
 
 def values_by_name(document: Any) -> Mapping[str, float]:
@@ -141,44 +157,52 @@ def check_names(names: Iterable[Any]) -> None:
             raise ValueError(f"Names of items must be strings, but one is {name!r} ({type(name).__name__}).")
 
 
-def require_finite(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """The same matrix; a ValueError if a value is not finite."""
+def require_finite(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> scipy.sparse.csr_array:
+    """The same matrix; a ValueError if a value is not finite. Columns have the ``names``."""
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if len(wrong):
         what = "NaN" if np.isnan(matrix.data[wrong[0]]) else "infinity or a value too large for dtype('float64')"
-        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0])}.")
+        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0], names)}.")
     return matrix
 
 
-def bounded(matrix: scipy.sparse.csr_array, multiplied: bool) -> scipy.sparse.csr_array:
+def bounded(matrix: scipy.sparse.csr_array, names: Sequence[str], multiplied: bool) -> scipy.sparse.csr_array:
     """The same matrix; values that are above 1 by no more than rounding become 1 in place.
 
     Parameters
     ----------
     matrix : csr_array
+    names : sequence of str
+        Of its columns.
     multiplied : bool
         Whether there are products of columns, whose bounds hold only for values from 0 to 1.
 
     Raises
     ------
     ValueError
-        If a value is not finite; or where columns are multiplied, outside [0, 1] by more than rounding.
+        If a value is not finite, or too large; or where columns are multiplied, outside [0, 1] by more than rounding.
     """
-    require_finite(matrix)
+    require_finite(matrix, names)
+    too_large = np.flatnonzero(np.abs(matrix.data) > LARGEST_VALUE)
+    if len(too_large):
+        place = place_and_value(matrix, too_large[0], names)
+        raise ValueError(f"Values must be at most {LARGEST_VALUE:g}, but {place}. Scale them first.")
     wrong = np.flatnonzero((matrix.data < 0.0) | (matrix.data > 1.0 + VALUE_TOLERANCE))
     if multiplied and len(wrong):
+        place = place_and_value(matrix, wrong[0], names)
         raise ValueError(
-            f"Values must be in [0, 1], but {place_and_value(matrix, wrong[0])}. The bounds of combinations hold only "
-            f"for such values: scale them first."
+            f"Values must be in [0, 1], but {place}. The bounds of combinations hold only for such values: scale them "
+            f"first."
         )
     matrix.data[(matrix.data > 1.0) & (matrix.data <= 1.0 + VALUE_TOLERANCE)] = 1.0
     return matrix
 
 
-def place_and_value(matrix: scipy.sparse.csr_array, entry: int) -> str:
+def place_and_value(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str]) -> str:
     """Where an entry stands, and its value."""
-    document = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    return f"column {matrix.indices[entry]} of document {document} is {matrix.data[entry]}"
+    document, column = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
+    where = f"column {column}" if names[column] == str(column) else f"item {names[column]!r}"
+    return f"{where} of document {document} is {matrix.data[entry]}"
 
 
 def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:
@@ -188,3 +212,39 @@ def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:
     numbers = np.arange(matrix.shape[1], dtype=np.uint64)
     bags = Bags(numbers, df, matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values)
     return bags.of_items(df >= min_df)
+
+
+def numbered_groups(
+    groups: Iterable[Hashable] | None, n: int, name: str, member: str
+) -> tuple[np.ndarray, list[Hashable]]:
+    """Number groups from 0 in the order of their first members: int64 (n), and the groups.
+
+    Parameters
+    ----------
+    groups : iterable of hashable, optional
+        The group of each member; by default all are of one, None.
+    n : int
+        Number of members.
+    name, member : str
+        What groups and a member are called in messages.
+
+    Raises
+    ------
+    ValueError
+        If there is not one group for each member, one is not hashable, or one is NaN.
+    """
+    places: dict[Hashable, int] = {}
+    try:
+        given: Any = [None] * n if groups is None else groups
+        values = given.tolist() if hasattr(given, "tolist") else given
+        numbers = [places.setdefault(value, len(places)) for value in values]
+    except TypeError as error:
+        raise ValueError(f"{name} must have a hashable value for each {member}: {error}.") from error
+    if len(numbers) != n:
+        raise ValueError(
+            f"There are {n:,} {member}s, but {name} has {len(numbers):,} values: give one for each {member}."
+        )
+    missing = [place for value, place in places.items() if isinstance(value, float) and math.isnan(value)]
+    if missing:
+        raise ValueError(f"{name} contains NaN: value {numbers.index(missing[0])} is missing.")
+    return np.array(numbers, np.int64), list(places)

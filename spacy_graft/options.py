@@ -10,6 +10,8 @@ import numpy as np
 LARGEST_COUNT = 2**31 - 1
 #: Strengths of penalties, and exponents: squares of what follows from them must be numbers.
 LARGEST_STRENGTH, LARGEST_POWER = 1e12, 100.0
+#: Values of items, weights of examples and shares of candidates: products and sums of them must be numbers.
+LARGEST_VALUE = 1e100
 #: Penalty factors: penalty weights in single precision follow from them.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
 
@@ -33,5 +35,5 @@ def is_count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> bool:
 def check_flags(owner: str, **options: Any) -> None:
     """Raise a ValueError if an option that is true or false is neither."""
     for option, value in options.items():
-        if not isinstance(value, bool):
+        if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{owner}: {option} must be true or false, but is {value!r}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from .class_targets import require_targets
 from .estimator_files import SealedEstimator, checked_values
 from .estimators import LearnerEstimator, require_fitted
 from .graft.memory import require_memory_for
@@ -25,8 +26,10 @@ from .item_model import (
     n_documents,
     warn_of_unused_options,
 )
+from .matrices import numbered_groups
 from .messages import listed
 from .metrics import grouped_softmax
+from .options import LARGEST_VALUE
 
 if TYPE_CHECKING:
     from .extract.blocks import Block
@@ -344,33 +347,25 @@ class Groups:
     Raises
     ------
     ValueError
-        If there is not one group for each candidate, or one is not hashable.
+        If there is not one group for each candidate, one is not hashable, or one is NaN.
     """
 
     def __init__(self, groups: Iterable[Hashable] | None, n: int) -> None:
-        places: dict[Hashable, int] = {}
-        try:
-            given = [None] * n if groups is None else groups
-            values = given.tolist() if isinstance(given, np.ndarray) else given
-            numbers = [places.setdefault(group, len(places)) for group in values]
-        except TypeError as error:
-            raise ValueError(f"groups must have a hashable value for each candidate: {error}.") from error
-        if len(numbers) != n:
-            raise ValueError(
-                f"There are {n:,} candidates, but groups has {len(numbers):,} values: give the group of each candidate."
-            )
-        self.names = list(places)
-        self.numbers = np.array(numbers, np.int32)
+        numbers, self.names = numbered_groups(groups, n, "groups", "candidate")
+        self.numbers = numbers.astype(np.int32)
         self.order = np.argsort(self.numbers, kind="stable")
-        self.starts = np.searchsorted(self.numbers[self.order], np.arange(len(places)))
+        self.starts = np.searchsorted(self.numbers[self.order], np.arange(len(self.names)))
 
     def shares(self, y: np.ndarray) -> np.ndarray:
         """Return the targets, which sum to 1 in each group: float64 (n). A ValueError says what is wrong with them."""
         n = len(self.numbers)
         if len(y) != n:
             raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values.")
-        if y.dtype.kind not in "biuf" or y.ndim != 1 or not (np.isfinite(y) & (y >= 0)).all():
-            raise ValueError("y must have a number of at least 0 for each candidate: 1 if it is correct, else 0.")
+        if y.dtype.kind not in "biuf" or y.ndim != 1 or not ((y >= 0) & (y <= LARGEST_VALUE)).all():
+            raise ValueError(
+                f"y must have a number of at least 0 for each candidate: 1 if it is correct, else 0. The largest is "
+                f"{LARGEST_VALUE:g}."
+            )
         totals = np.bincount(self.numbers, y, len(self.names))
         if (totals == 0.0).any():
             wrong = np.flatnonzero(totals == 0.0)
@@ -401,8 +396,7 @@ class Groups:
 
 def targets_of(y: Any) -> np.ndarray:
     """Return the values of targets."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    require_targets(y)
     # An array of objects may have numbers in it.
     return np.asarray(np.asarray(y).tolist() if hasattr(y, "__array__") else list(y))
 

@@ -412,8 +412,11 @@ class GraftTextClassifier(LinearClassifier):
             If there is no such label, or ``against`` is given for independent labels.
         """
         model, documents = self._texts, list(self._space.read(X))
-        labels = list(map(str, self.classes_.tolist()))
-        against = None if against is None else str(against)
+        classes = self.classes_.tolist()
+        labels = list(map(str, classes))
+        if against is not None:
+            # 1 is the label 1.0, as in a dictionary.
+            against = str(classes[classes.index(against)] if against in classes else against)
         explanations = []
         for document, row in zip(documents, self.predict_proba(documents).tolist(), strict=True):
             probabilities = dict(zip(labels, row, strict=True))

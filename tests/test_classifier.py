@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.classifier
 from conftest import run
 from naive import dense_optimum
-from spacy_graft import GraftClassifier, Grafting, GraftingPath
+from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graphs.graph import build_graph
 
 rng = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def test_heavier_documents_count_for_more():
         (MATRIX * 2.0, LABELS, r"in \[0, 1\], but column \d of document \d+ is 2.0"),
         (-MATRIX, LABELS, r"in \[0, 1\]"),
         (MATRIX * np.nan, LABELS, "is nan"),
-        ([{"a": 1.5}], ["x"], r"column 0 of document 0 is 1.5"),
+        ([{"a": 1.5}], ["x"], r"item 'a' of document 0 is 1.5"),
         (["not a set"], ["x"], "Document 0 is a string"),
         (MATRIX, LABELS[1:], "80 documents, but 79 labels"),
         (MATRIX, ["x"] * 80, "y must have at least 2 different labels, but has 'x'"),
@@ -283,6 +283,100 @@ def test_a_data_frame_names_the_items():
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(table[list("fedcba")])
     assert not hasattr(model.fit(MATRIX, LABELS), "feature_names_in_")
+
+
+def test_a_data_frame_is_read_by_name_where_the_training_documents_had_names():
+    labels, other = ["B", "A"] * 10, pd.DataFrame([{"a": 1.0, "b": 0.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "c": 0.0}])
+    learner = Grafting(l1=0.1)
+    of_items = GraftClassifier(learner).fit([{"b": 1.0}, {"a": 1.0}] * 10, labels)
+    assert of_items.predict(other).tolist() == of_items.predict([{"a": 1.0}, {"b": 1.0}]).tolist() == ["A", "B"]
+    named = GraftClassifier(learner).fit(np.eye(2)[[0, 1] * 10], labels, names=["b", "a"])
+    assert named.predict(other[["b", "a"]]).tolist() == ["A", "B"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        named.predict(other[["a", "b"]])
+    # Columns without names are those of the training documents, in their order.
+    unnamed = GraftClassifier(learner).fit(np.eye(2)[[0, 1] * 10], labels)
+    assert unnamed.predict(other[["b", "a"]]).tolist() == named.predict(other[["b", "a"]]).tolist()
+
+
+def test_unknown_items_count_as_length():
+    """As in training, and as unknown words do."""
+    learner, labels = Grafting(l1=0.2, length_normalisation=True), ["n", "p"] * 10
+    documents = [["a", "good"], ["b", "bad"], ["c", "good"], ["bad", "d"]] * 5
+    items = GraftClassifier(learner).fit(list(map(set, documents)), labels)
+    texts = GraftTextClassifier(learner, analyzer="word", max_length=1, min_df=1).fit(map(" ".join, documents), labels)
+    new = [["good"], ["good", "q1", "q2", "q3"]]
+    scores = items.decision_function(list(map(set, new)))
+    np.testing.assert_allclose(scores, texts.decision_function(list(map(" ".join, new))), atol=1e-3)
+    assert abs(scores[0]) > 1.9 * abs(scores[1])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "x"])
+def test_values_of_new_items_are_numbers(value):
+    model = GraftClassifier(Grafting(l1=0.1)).fit([{"b": 1.0}, {"a": 1.0}] * 10, ["B", "A"] * 10)
+    with pytest.raises(ValueError, match=r"'a' (of|in) document 1 is"):
+        model.predict([{"b": 1.0}, {"a": value}])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [np.float32("nan"), np.float32(1.0)] * 2,
+        [[np.float32(0.5)], [0.25, 1.0]] * 2,
+        [[float("nan")], [1.0]] * 2,
+        [[None], []] * 2,
+    ],
+)
+def test_missing_and_continuous_labels_are_refused(labels):
+    with pytest.raises(ValueError, match=r"NaN|continuous"):
+        GraftClassifier(Grafting(l1=0.1), multilabel=isinstance(labels[0], list)).fit([{"a"}, {"b"}] * 2, labels)
+
+
+def test_collections_of_as_many_labels_each_are_no_matrix():
+    documents = [{"good"}, {"bad"}, {"x"}, {"y"}]
+    of_lists, of_sets = (
+        GraftClassifier(multilabel=True).fit(documents, list(map(kind, [(2021, 7), (2022, 9), (2021, 9), (2022, 7)])))
+        for kind in (list, set)
+    )
+    assert of_lists.classes_.tolist() == of_sets.classes_.tolist() == [7, 9, 2021, 2022]
+
+
+def test_labels_stay_what_they_are():
+    documents = [{"a"}, {"b"}] * 5
+    for labels in (["x\0", "x"], [-1, 2**63]):
+        model = GraftClassifier(Grafting(l1=0.1)).fit(documents, labels * 5)
+        assert sorted(model.classes_.tolist()) == sorted(labels)
+        assert model.score(documents, labels * 5) == 1.0
+
+
+def test_what_cannot_be_scored():
+    model = GraftClassifier(Grafting(l1=0.1), multilabel=True).fit([{"a"}, {"b"}] * 10, [["p"], ["n"]] * 10)
+    assert model.score([{"a"}, {"b"}], [["p"], {"n"}]) == model.score([{"a"}, {"b"}], np.array([[0, 1], [1, 0]])) == 1.0
+    with pytest.raises(ValueError, match="one is a string"):
+        model.score([{"a"}, {"b"}], ["p", "n"])
+    with pytest.raises(ValueError, match="no documents to score"):
+        model.score([], [])
+    with pytest.raises(ValueError, match="requires y"):
+        model.score([{"a"}], None)
+
+
+@pytest.mark.parametrize("weights", [[1e308] * 4, ["a"] * 4, (None for _ in range(4)), [1.0, -1.0] * 2])
+def test_example_weights_that_are_none(weights):
+    with pytest.raises(ValueError, match="sample_weight must have"):
+        GraftClassifier(Grafting(l1=1.0)).fit(np.eye(4), [0, 1, 0, 1], sample_weight=weights)
+
+
+def test_example_weights_may_come_one_by_one():
+    weighted, plain = (
+        GraftClassifier(Grafting(l1=0.1)).fit([{"a"}, {"b"}] * 4, ["A", "B"] * 4, sample_weight=weights)
+        for weights in ((1.0 for _ in range(8)), None)
+    )
+    np.testing.assert_array_equal(weighted.coef_.toarray(), plain.coef_.toarray())
+
+
+def test_values_that_are_too_large_are_refused():
+    with pytest.raises(ValueError, match=r"at most 1e.100, but column 0 of document 0 is 1e.160\. Scale"):
+        GraftClassifier(GraftingPath()).fit(np.repeat(np.eye(2), 10, 0) * 1e160, [0] * 10 + [1] * 10)
 
 
 def test_scores_are_sums_of_weights():

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from spacy_graft import GraftClassifier
+from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.path import NEAR, TRIES, PathFit
 from spacy_graft.graft.report import Report
@@ -194,8 +196,35 @@ def test_where_every_try_is_too_large_the_point_before_is_certified(corpus, monk
     assert not passed.converged
     monkeypatch.setattr(PathFit, "_limit", passed.n_active - 1)
     path.arrive(replace(passed, l1=0.5 * passed.l1))
-    assert len(seen) == TRIES + 1
+    assert len(seen) > TRIES + 1
+    # They end where there is nothing between a try and the point before.
+    assert 0.998 * passed.l1 < seen[-2][0] < passed.l1
     assert all(n_active >= passed.n_active for _, n_active in seen)
     assert path.report.l1 == passed.l1
     assert path.report.converged
     assert path.finished
+
+
+@pytest.mark.parametrize("steps", [2, 5, 20])
+def test_a_model_that_is_not_too_large_is_found(steps):
+    """Even where far more features enter at the first point."""
+    rng = np.random.default_rng(1)
+    items = (rng.random((500, 30)) < 0.3).astype(float)
+    targets = (items @ rng.normal(size=(30, 5)) + rng.normal(size=(500, 5)) > 1).astype(int)
+    for limit in (1, 3, 5, 8, 12, 20):
+        learner = GraftingPath(max_features=limit, steps=steps, refit=None)
+        for y in (targets, targets[:, 0]):
+            assert 0.3 * limit <= len(GraftClassifier(learner).fit(items, y).features()) <= limit
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_empty_model_because_of_max_features_is_warned_of(many, monkeypatch):
+    """Two columns that say the same enter together."""
+    if many:
+        monkeypatch.setattr(memory_module, "MANY_LABELS", 1)
+        monkeypatch.setattr(memory_module, "DOCUMENT_LABELS", 1)
+    items = np.array([[1.0, 0.0], [0.0, 1.0]] * 10)
+    learner = GraftingPath(max_features=1, steps=2, refit=None, length_normalisation=False)
+    with pytest.warns(UserWarning, match="no features.* max_features = 1. Raise"):
+        model = GraftClassifier(learner, multilabel=True).fit(items, [[0], [1]] * 10)
+    assert not model.features()

@@ -323,7 +323,7 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
     [
         (MATRIX, BEST[1:], GROUPS, "100 candidates, but y has 99 values"),
         (MATRIX, BEST, GROUPS[1:], "100 candidates, but groups has 99 values"),
-        (MATRIX, BEST, [4] * 25, "give the group of each candidate"),
+        (MATRIX, BEST, [4] * 25, "25 values: give one for each candidate"),
         (MATRIX, BEST, [[group] for group in GROUPS], "groups must have a hashable value for each candidate"),
         (MATRIX, BEST & (GROUPS != 7), GROUPS, "1 of 25 groups have no correct candidate, among them 7"),
         (MATRIX, BEST & (GROUPS > 7), GROUPS.astype(str), "8 of 25 groups .* among them '0', '1', '2': add"),
@@ -332,6 +332,8 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
         (MATRIX, ["yes"] * 100, GROUPS, "a number of at least 0 for each candidate"),
         (MATRIX, np.ones(100), np.arange(100), "no group has two candidates"),
         (MATRIX[:0], [], [], "no group has two candidates"),
+        (MATRIX, BEST, [*GROUPS[1:].tolist(), float("nan")], "groups contains NaN: value 99 is missing"),
+        (MATRIX, BEST * 1e308, GROUPS, "The largest is 1e.100"),
         (MATRIX * 2.0, BEST, GROUPS, r"in \[0, 1\]"),
         (["a text", "another"], [1, 0], [0, 0], "is a string"),
     ],

@@ -196,7 +196,7 @@ def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"top": 0}, "top must be an integer of at least 1"),
         ({"contexts": -1}, "contexts must be"),
         ({"seed": -1}, "seed must be"),
-        ({"strata": ["A"]}, "there are 60 documents, but 1 strata"),
+        ({"strata": ["A"]}, "There are 60 documents, but strata has 1 values: give one for each document"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
@@ -410,7 +410,7 @@ def test_bad_input_of_estimators() -> None:
         model.significance(["x", "y"], ["a", "a"])
     with pytest.raises(ValueError, match=r"3 .* 2"):
         model.significance(["x", "y", "z"], ["a", "b"])
-    with pytest.raises(ValueError, match="there are 2 documents, but 3 strata"):
+    with pytest.raises(ValueError, match="There are 2 documents, but strata has 3 values"):
         model.significance(["x", "y"], ["a", "b"], strata=[1, 2, 3])
     with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
         model.significance(["x", "y"], ["a", "b"], level=2.0)

@@ -22,6 +22,7 @@ from .grafting import GraftingFit
 from .indexing import feature_space
 from .model_state import Checkpoint, ModelState
 from .objective import Objective, document_weights
+from .path import warn_of_empty
 from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
 from .report import Report
@@ -280,6 +281,8 @@ class BatchedPath(PointFit):
             places = np.union1d(places, reached[-1].model.places)
             if self.learner.max_features is not None and len(places) > self.learner.max_features:
                 self.report.finished = True
+                if not self.report.n_active:
+                    warn_of_empty(self.learner)
                 return
         self._kept, self._last_refit = reached, None
         self.report = self.report.copy()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from .report import Report
 from .rounds import Rounds
 from .settings import GraftingPath
 
-#: Where the path meets ``max_features``: optima tried for one point, and the share of features that is enough; with how
-#: many times as many a model need not be optimal to be known for too large. What tells two L1 strengths apart.
-TRIES, NEAR, ROOM, SAME = 5, 0.94, 1.05, 1.001
+#: Where the path meets ``max_features``: optima tried for one point, the share of features that is enough, and the
+#: share that is enough after so many tries; with how many times as many features a model need not be optimal to be known
+#: for too large. What tells two L1 strengths apart.
+TRIES, NEAR, HALF, ROOM, SAME = 5, 0.94, 0.5, 1.05, 1.001
 #: How many points are passed by at a time. Farther away, an optimum is no good start.
 POINTS_AT_ONCE = 2
 
@@ -109,7 +112,8 @@ class PathFit(StateFit):
         """Go to an L1 strength, or to one above it at which the model has just ``max_features``.
 
         Each strength is come down to from a larger one: come up to from a smaller one, features that the optimum has no
-        use for would stay until the tolerance is met without them.
+        use for would stay until the tolerance is met without them. Where a few tries find no model of half the size,
+        the interval between one that is too small and one that is too large is halved until it is nothing.
 
         Parameters
         ----------
@@ -127,7 +131,7 @@ class PathFit(StateFit):
         before = above = mark_of(self.report)
         below: Mark | None = None
         l1, is_kept = first, False
-        for _ in range(TRIES):
+        for n_tries in count(1):
             self.rounds.optimise(l1, largest=ROOM * limit)
             if self.rounds.state.active.n_rows > limit:
                 below = mark_of(self.rounds.report)
@@ -137,8 +141,15 @@ class PathFit(StateFit):
                 if l1 == lowest or self.report.n_active >= NEAR * limit:
                     break
                 before, above = above, mark_of(self.report)
-            l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
             self.rounds.restore(self._kept)
+            if n_tries < TRIES:
+                l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
+            elif (
+                (is_kept and self.report.n_active >= HALF * limit) or below is None or is_nothing_between(above, below)
+            ):
+                break
+            else:
+                l1 = math.exp((above[0] + below[0]) / 2.0)
         if not is_kept:
             # The point before, which may have been passed by.
             self.rounds.optimise(self.report.l1)
@@ -148,6 +159,8 @@ class PathFit(StateFit):
     def _arrived(self, number: int, full: bool) -> None:
         finished = full or number == self.learner.steps
         if finished and not self.report.n_active:
+            if full:
+                warn_of_empty(self.learner)
             # No point differs by more than the tolerance from the empty model, which is the optimum at l1_max.
             empty = replace(self._at_l1_max, rounds=self.report.rounds, seconds=self.report.seconds)
             self.report = replace(empty, refit=self.report.refit)
@@ -161,6 +174,20 @@ class PathFit(StateFit):
         self.report.seconds = self.rounds.report.seconds
         self.report.refit = self.refit
         self._kept = self.rounds.state.checkpoint()
+
+
+def warn_of_empty(learner: GraftingPath) -> None:
+    """Warn that a path ends with no feature, because of ``max_features``."""
+    warnings.warn(
+        f"The model has no features: at all L1 strengths that were tried there are none, or more than max_features = "
+        f"{learner.max_features:,}. Raise max_features.",
+        stacklevel=2,
+    )
+
+
+def is_nothing_between(above: Mark, below: Mark) -> bool:
+    """Whether two models have the same L1 strength, but for rounding."""
+    return above[0] - below[0] < math.log(SAME)
 
 
 def mark_of(report: Report) -> Mark:
