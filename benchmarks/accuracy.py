@@ -90,9 +90,8 @@ pipeline that ships. Reuters, whose labels do not exclude each other, has the co
 operating system counts them: user and system time with the start of Python, imports, reading and writing files, and the
 peak of memory; of commands of up to 30 CPU seconds, medians of three runs. Compiled kernels are in numba's cache. The
 machine is shared: beside other programs the same command takes up to half as much again, which is more than most
-differences between rows of ours, all of which were measured beside other programs. Rows *with syntax* (their time
-includes parsing) and learning curves were measured with the rule before, which took the point with the least log-loss
-on dev; the others take the last one with nearly the least.
+differences between rows of ours. Rows of `ours` were measured with little beside them up to trec_questions, the others
+beside other programs. The time *with syntax* includes parsing.
 
 The settings of the choice (what is chosen by what) were made without four sets that were put aside before:
 mpqa_polarity, multidomain_sentiment/dvd, zh_chnsenticorp_hotel and imdb_5k. That the last point with nearly the least
