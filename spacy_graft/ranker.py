@@ -382,6 +382,9 @@ class Groups:
     def weights(self, sample_weight: Sequence[float] | np.ndarray | None) -> np.ndarray:
         """Return the weight of each candidate's group: float64 (n)."""
         weights = example_weights(sample_weight, len(self.numbers))
+        if not weights.all():
+            group = self.names[self.numbers[np.flatnonzero(weights == 0.0)[0]]]
+            raise ValueError(f"sample_weight must be above 0, but is 0 for group {group!r}: leave this group out.")
         first = self.order[self.starts][self.numbers]
         if (weights != weights[first]).any():
             group = self.names[self.numbers[np.flatnonzero(weights != weights[first])[0]]]

@@ -399,3 +399,9 @@ def test_without_groups_all_candidates_are_of_one():
     model = GraftRanker(Grafting(l1=0.1)).fit(MATRIX[:10], np.arange(10) == 3)
     assert model.predict_proba(MATRIX[:10]).sum() == pytest.approx(1.0)
     assert len(model.rank(MATRIX[:10])) == 1
+
+
+def test_a_group_without_weight_is_refused() -> None:
+    weights = np.where(GROUPS == 3, 0.0, 1.0)
+    with pytest.raises(ValueError, match="is 0 for group 3: leave this group out"):
+        GraftRanker(Grafting(l1=1.0)).fit(MATRIX, BEST, GROUPS, sample_weight=weights)

@@ -209,12 +209,7 @@ class TextWords(SequenceReader):
     def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
         if self.analyzer is None:
             return [(text.lower() if self.lowercase else text).split() for text in strings_of(documents)]
-        read: list[Sequence[Any]] = [list(self.analyzer(document)) for document in documents]
-        for words in read:
-            for word in words:
-                if not isinstance(word, str):
-                    raise ValueError(f"analyzer must return strings for each document, but one is {word!r}.")
-        return read
+        return [analysed_words(self.analyzer(document)) for document in documents]
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
         return tuple(strings[number] for number in symbols.tolist())
@@ -307,6 +302,17 @@ class IntegerSequences(SequenceReader):
         lengths = np.array([len(str(number)) for number in integers_of(document).tolist()], np.int64)
         ends = np.cumsum(lengths + 1) - 1
         return np.stack((ends - lengths, ends), axis=1)
+
+
+def analysed_words(found: Any) -> list[str]:
+    """The words that an analyzer has found in a document; a ValueError if they are no strings, or one string."""
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise ValueError(f"analyzer must return a list of strings for each document, but returned {found!r:.60}.")
+    words = list(found)
+    for word in words:
+        if not isinstance(word, str):
+            raise ValueError(f"analyzer must return strings for each document, but one is {word!r}.")
+    return words
 
 
 def strings_of(documents: Sequence[Any]) -> Sequence[str]:
