@@ -441,7 +441,7 @@ class GraftTextClassifier(LinearClassifier):
 
 
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
-    """Point, refit and temperature with the lowest log-loss of held-out documents; None if there are too few."""
+    """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
     splits = rows_of_splits(numbers_of_folds(documents.targets.keys()))
     if not splits:
         return None

@@ -322,7 +322,7 @@ def splits_of(examples: list[Example], fold_of: np.ndarray) -> list[Split]:
 def cross_validated(
     component: TextCatGraft, splits: list[Split], options: dict[str, Any], progress: Progress, name: str = ""
 ) -> Report:
-    """Point, refit and temperature of a path with the lowest log-loss of held-out documents."""
+    """The point of a path that held-out documents choose, with its refit and temperature."""
     learner, n_folds, tempered = component.learner, len(splits), options.get("network") is not None
     with warnings.catch_warnings():
         # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
