@@ -92,7 +92,7 @@ peak of memory; of commands of up to 30 CPU seconds, medians of three runs. Comp
 machine is shared: beside other programs the same command takes up to half as much again, which is more than most
 differences between rows of ours. Rows of `ours` were measured with little beside them up to trec_questions, the others
 beside other programs. The time *with syntax* includes parsing. Paired differences of 20newsgroups_bydate and
-reuters_modapte are those of fits the day before, which passed one point at a time on the way to the chosen one.
+reuters_modapte are those of earlier fits, which passed one point at a time on the way to the chosen one.
 
 The settings of the choice (what is chosen by what) were made without four sets that were put aside before:
 mpqa_polarity, multidomain_sentiment/dvd, zh_chnsenticorp_hotel and imdb_5k. That the last point with nearly the least
