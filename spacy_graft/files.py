@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .messages import listed
+from .messages import count, listed
 
 #: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -111,7 +111,7 @@ def table_records(
             raise BadLineError(path, number, f"there is no column {name!r}. The columns: {listed(header)}.")
     for number, row in rows:
         if len(row) != len(header):
-            raise BadLineError(path, number, f"{len(row)} cells, but the first line has {len(header)}.")
+            raise BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}.")
         yield number, dict(zip(header, row, strict=True))
 
 

@@ -25,6 +25,11 @@ def listed_in_part(names: Sequence[object]) -> str:
     return listed(names[:FIRST_NAMES]) + ", ..." * (len(names) > FIRST_NAMES)
 
 
+def count(n: int, noun: str) -> str:
+    """A number of things: "1 feature", "2 features"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def one_line(text: object) -> str:
     """The text on one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))

@@ -448,11 +448,34 @@ def test_a_path_without_dev_is_not_plotted(pipeline: Path, tmp_path: Path, monke
     assert "1,250" in call("path", pipeline, "--format", "table").stdout
 
 
+def test_no_command_replaces_what_it_reads(pipeline: Path, texts: Path) -> None:
+    before = texts.read_bytes()
+    for arguments in (
+        ("classify", pipeline, texts, "--output", texts),
+        ("evaluate", pipeline, texts, "--output", texts),
+        ("explain", pipeline, texts, "--html", texts),
+        ("report", pipeline, "--data", texts, "--html", texts),
+        ("report", pipeline, "--data", texts, "--card", texts),
+        ("convert", texts, texts, "--force"),
+        ("network", "cooccurrence", texts, "--corpus", texts),
+    ):
+        assert "is read, and would be replaced" in refused(*arguments)
+    assert texts.read_bytes() == before
+
+
+@pytest.mark.filterwarnings("default:The labels of the component exclude each other")
+def test_several_of_exclusive_labels_are_warned_of(pipeline: Path, tmp_path: Path) -> None:
+    labels: list[list[str]] = [["sport"], ["food", "music"], []]
+    path = write_jsonl(tmp_path / "several.jsonl", [{"text": "goal", "label": of_text} for of_text in labels])
+    said = call("evaluate", pipeline, path).stderr
+    assert "1 of 3 documents have several of them, the first of these is document 2; 1 have none." in said
+
+
 def test_path_without_history(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from spacy_graft.pipeline.textcat import TextCatGraft
 
     monkeypatch.setattr(TextCatGraft, "history", [])
-    assert "no training history" in refused("path", pipeline)
+    assert "has no steps of training" in refused("path", pipeline)
 
 
 def test_diff(pipeline: Path, other_pipeline: Path) -> None:

@@ -331,7 +331,9 @@ def test_wrong_usage(wordnet: Path, train: Path, edges: Path, tmp_path: Path, ou
     refused("cooccurrence", output, "--corpus", train, "--measure", "euclid", code=2)
     refused("edge-list", output, code=2)
     call("edge-list", output, "--path", edges)
-    assert "--weight is given 1 times" in refused("merge", tmp_path / "a", output, output, "--weight", 1, code=2)
+    assert "--weight is given 1 time for 2 files" in refused(
+        "merge", tmp_path / "a", output, output, "--weight", 1, code=2
+    )
     assert "Two files have the same name" in refused("merge", tmp_path / "a", output, output)
     call("wordnot", code=2)
 

@@ -109,7 +109,7 @@ def test_files_are_replaced_if_asked_for(tmp_path: Path) -> None:
     assert (tmp_path / "c.csv").read_text(encoding="utf-8") == "mine"
     call("convert", source, tmp_path / "c.csv", "--force")
     assert (tmp_path / "c.csv").read_text(encoding="utf-8").startswith("text,label")
-    assert "IN and OUT are both" in refusal(source, source, "--force")
+    assert "is read, and would be replaced" in refusal(source, source, "--force")
     (tmp_path / "texts").mkdir()
     assert "is a folder, which is not replaced" in refusal(source, tmp_path / "texts", "--force")
 

@@ -17,6 +17,8 @@ from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
 from strategies import training_data
 
+# Keys of columns, where there is no compiler.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 STEPS = 4
 #: What a path over :func:`corpus` does at each limit. ``last``: the last strength tried had too large a model.
 LIMITS = pytest.mark.parametrize(

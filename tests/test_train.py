@@ -90,7 +90,8 @@ def test_several_labels_are_independent(tmp_path: Path) -> None:
     _, component = trained(tmp_path)
     assert not component.exclusive
     assert component.labels == ("all", "food", "music", "sport")
-    assert "sum to 2" in train(data, "--label-field", "topics", "--output", tmp_path, "--exclusive", *SHORT, code=1)
+    refusal = train(data, "--label-field", "topics", "--output", tmp_path, "--exclusive", *SHORT, code=1)
+    assert "line 1: the document has several labels. Correct it, or train with --multilabel" in refusal
 
 
 def test_a_config_of_ones_own(tmp_path: Path, corpus: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_config_of_ones_own(tmp_path: Path, corpus: Path) -> None:
     assert {feature.block for feature in component.features()} == {"words"}
     assert nlp.config["training"]["eval_frequency"] == 1
     assert "--exclusive/--multilabel has no effect with" in train(
-        corpus / "dev.jsonl", *options, "--multilabel", code=1
+        corpus / "train.jsonl.gz", *options, "--multilabel", code=1
     )
 
 
@@ -276,3 +277,22 @@ def test_a_config_of_init_config_takes_documents_of_spacy(corpus: Path, tmp_path
     run("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths, "--training.max_steps", 3)
     cats = spacy.load(tmp_path / "model-best")("a goal in extra time").cats
     assert max(cats, key=cats.__getitem__) == "sport"
+
+
+def test_data_are_given_once_and_are_others_for_dev(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    assert "give the file as --dev" in train(data, "--paths.dev", "dev.jsonl", code=1)
+    assert "give the file as DATA" in train(data, "--paths.train=other.jsonl", code=1)
+    assert "DATA and --dev are both" in train(data, "--dev", data, code=1)
+
+
+def test_several_labels_are_found_before_training(
+    tmp_path: Path, train_records: list[Record], dev_records: list[Record]
+) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    dev = write_jsonl(tmp_path / "dev.jsonl", [*dev_records, {"text": "x", "label": ["food", "sport"]}])
+    output = tmp_path / "model"
+    said = train(data, "--dev", dev, "--output", output, *SHORT, code=1)
+    assert f"dev.jsonl, line {len(dev_records) + 1}: the document has several labels." in said
+    assert not output.exists()
+    assert "train with --multilabel" in train(dev, "--exclusive", "--output", output, *SHORT, code=1)

@@ -64,6 +64,20 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
         )
 
 
+def warn_of_several_labels(right: np.ndarray) -> None:
+    """Warn of documents, bool (n_documents, n_labels), that have not one of labels that exclude each other."""
+    n_right = right.sum(axis=1)
+    several, without = np.flatnonzero(n_right > 1), int((n_right == 0).sum())
+    if len(several):
+        warnings.warn(
+            f"The labels of the component exclude each other, but {len(several):,} of {len(right):,} documents have "
+            f"several of them, the first of these is document {several[0] + 1:,}; {without:,} have none. Precision, "
+            f"recall and F1 count each label; the confusion matrix has the first label of a document only, and "
+            f"log-loss and calibration are not those of one label a document. Correct the labels.",
+            stacklevel=3,
+        )
+
+
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
     """Return all metrics as plain values.
 
@@ -84,7 +98,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     Warns
     -----
     UserWarning
-        If some have labels that the pipeline does not have.
+        If some have labels that the pipeline does not have, or several of labels that exclude each other.
     """
     examples = list(examples)
     known = set(component.labels)
@@ -96,6 +110,8 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.cfg, "labels": component.labels})
     columns, report = LabelColumns.of(scored, component.labels), component.report
+    if component.exclusive:
+        warn_of_several_labels(columns.right)
     metrics: dict[str, Any] = {
         "documents": len(examples),
         "macro_f": scores["cats_macro_f"],

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from ..files import json_text, writing
-from .common import ComponentOption, ModelArgument, load_pipeline, print_json
+from .common import ComponentOption, ModelArgument, load_pipeline, print_json, refuse_own_input
 from .inputs import OnError, OnErrorOption, TextFieldOption
 from .progress import text_progress
 
@@ -46,6 +46,7 @@ def classify_command(
     from .streaming import TextStream
     from .texts import jsonl_texts
 
+    refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
     source = jsonl_texts(lines, text_field)
     labels = graft.labels

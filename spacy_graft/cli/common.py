@@ -193,6 +193,16 @@ def check_overwriting(output: str, force: bool) -> None:
         raise CommandError(f"{output} exists. Use --force to replace it.")
 
 
+def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> None:
+    """Raise a CommandError if a file that is to be written is one of those that are read."""
+    if output is None or not os.path.exists(output):
+        return
+    for path in inputs:
+        # os.path takes a long text for a file that does not exist.
+        if path is not None and os.path.exists(path) and os.path.samefile(output, path):
+            raise CommandError(f"{output} is read, and would be replaced. Give another name for what is written.")
+
+
 def refuse_options(context: typer.Context, *names: str, why: str) -> None:
     """Raise a CommandError for the first of these parameters that is given; ``why`` says where it has no effect."""
     for parameter in context.command.params:

@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text, writing, writing_folder
-from ..messages import listed
-from .common import CommandError, blank_pipeline, check_overwriting, print_message
-from .inputs import CORPUS_HELP, JSONL_SUFFIXES, IdFieldOption, LabelFieldOption, TextFieldOption
+from ..messages import count, listed
+from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
+from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def convert_command(
     from .corpora import labelled_corpus
 
     write = writer_of(output, lang, id_field)
-    if Path(output).exists() and Path(output).resolve() == Path(source).resolve():
-        raise CommandError(f"IN and OUT are both {source}. Give another name.")
+    refuse_own_input(output, source)
     check_overwriting(output, force)
     corpus = labelled_corpus(source, text_field, label_field)
     with status_line("Checking the texts") as update:
@@ -64,7 +63,7 @@ def convert_command(
         if not summary.n_documents:
             raise CommandError(f"{source} has no documents.")
         write(ConvertedTexts(corpus, summary, update), Path(output))
-    print_message(f"Wrote {output}: {summary.n_documents:,} documents, labels {listed(corpus.labels)}.")
+    print_message(f"Wrote {output}: {count(summary.n_documents, 'document')}, labels {listed(corpus.labels)}.")
 
 
 @dataclass(frozen=True)
@@ -138,6 +137,8 @@ Writer = Callable[[ConvertedTexts, Path], None]
 def writer_of(output: str, lang: str, id_field: str) -> Writer:
     """The function that writes the format of that name; a CommandError if there is none."""
     name = output.lower()
+    if output == STANDARD_INPUT:
+        raise CommandError("convert does not write to standard output: give the name of a file or a folder.")
     if name.endswith(JSONL_SUFFIXES):
         return write_jsonl
     for suffix, delimiter in TABLES.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..messages import count
 from .common import (
     CommandError,
     ComponentOption,
@@ -174,7 +175,7 @@ def edit_tables(edit: Edit, scores: Scores, top: int) -> Iterator[RenderableType
     for title, features in (("removed", edit.removed), ("added", edit.added)):
         shown = f", {top} shown" if len(features) > top else ""
         if features:
-            yield feature_table(features[:top], None, f"{len(features):,} features {title}{shown}")
+            yield feature_table(features[:top], None, f"{count(len(features), 'feature')} {title}{shown}")
         else:
             yield f"No features {title}."
     report = edit.report

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text, writing
+from ..messages import count
 from .common import (
     CommandError,
     ComponentOption,
@@ -20,6 +21,7 @@ from .common import (
     print_json,
     print_message,
     print_tables,
+    refuse_own_input,
     wants_table,
 )
 from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
@@ -66,6 +68,7 @@ def evaluate_command(
     from ..checks.evaluation import evaluate
     from .corpora import labelled_corpus
 
+    refuse_own_input(output, data)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
     with status_line("Reading the documents") as update:
@@ -131,8 +134,8 @@ def frequent_errors(labels: list[str], counts: list[list[int]]) -> Table:
     """Make a table of the most frequent pairs of different gold and predicted labels."""
     pairs = [(-counts[i][j], i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and counts[i][j]]
     table = make_table("Most frequent errors", "gold", "predicted", "documents", numbers=["documents"])
-    for count, gold, predicted in sorted(pairs)[:MAX_MATRIX_LABELS]:
-        add_row(table, labels[gold], labels[predicted], -count)
+    for negative, gold, predicted in sorted(pairs)[:MAX_MATRIX_LABELS]:
+        add_row(table, labels[gold], labels[predicted], -negative)
     return table
 
 
@@ -183,7 +186,8 @@ def summary(metrics: dict[str, Any]) -> str:
     """Return a few lines about the scores and the model."""
     report = metrics["report"]
     lines = [
-        f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f} on {metrics['documents']:,} documents\n"
+        f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f} on "
+        f"{count(metrics['documents'], 'document')}\n"
         f"log-loss {metrics['log_loss']:.3f}, Brier score {metrics['brier']:.3f}, "
         f"expected calibration error {metrics['expected_calibration_error']:.3f}"
     ]

@@ -22,6 +22,7 @@ from .common import (
     print_json,
     print_message,
     print_tables,
+    refuse_own_input,
     wants_table,
 )
 from .inputs import IdFieldOption, InputFormat, InputText, OnError, OnErrorOption, TextFieldOption
@@ -94,6 +95,7 @@ def explain_command(
     from .streaming import TextStream
     from .texts import read_texts
 
+    refuse_own_input(html, text)
     nlp, graft = load_pipeline(model, component)
     # Before any text is read.
     alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
@@ -125,6 +127,7 @@ def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool)
         documents = [render(explanation, fragments=fragments) for explanation in explanations]
         content = interactive_page("Explanations", "\n".join(documents)).encode()
         file.write(content)
+    print_message(f"Wrote {path}.")
     if len(content) > LARGE_PAGE:
         print_message(
             f"{path} has {len(content) / 1e6:,.0f} MB: browsers are slow with pages of this size. Explain fewer texts "

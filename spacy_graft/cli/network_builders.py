@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from .commands import add_command, make_app
-from .common import CommandError, FormatOption, OutputFormat
+from .common import CommandError, FormatOption, OutputFormat, refuse_own_input
 from .inputs import TextFieldOption
 from .network_files import OutputArgument, check_writable, print_graph_report, write_graph
 from .progress import status_line, with_count
@@ -130,6 +130,7 @@ def build_network(
     from ..graphs.edgelist import EdgeList
 
     check_writable(output)
+    refuse_own_input(output, *(corpus.corpus or []), *(value for value in settings.values() if isinstance(value, Path)))
     try:
         network = builder(**{name: builder_setting(name, value) for name, value in settings.items()})
     except ValueError as error:

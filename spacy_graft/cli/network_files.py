@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..messages import did_you_mean, one_line
+from ..messages import count, did_you_mean, one_line
 from .common import (
     CommandError,
     FormatOption,
@@ -18,6 +18,7 @@ from .common import (
     make_table,
     print_json,
     print_tables,
+    refuse_own_input,
     wants_table,
 )
 from .progress import status_line
@@ -67,9 +68,10 @@ def merge_command(
     from ..graphs.vocabulary import CorpusVocabulary
 
     check_writable(output)
+    refuse_own_input(output, *files)
     names = [path.stem for path in files]
     if weight and len(weight) != len(files):
-        raise typer.BadParameter(f"--weight is given {len(weight)} times for {len(files)} files.")
+        raise typer.BadParameter(f"--weight is given {count(len(weight), 'time')} for {count(len(files), 'file')}.")
     if len(set(names)) < len(names):
         raise CommandError("Two files have the same name without folder and ending, which is their name in the report.")
     weights = dict(zip(names, weight, strict=True)) if weight else None

@@ -18,6 +18,7 @@ from .common import (
     load_pipeline,
     make_table,
     print_json,
+    print_message,
     print_tables,
     wants_table,
 )
@@ -58,10 +59,14 @@ def path_command(
     _, graft = load_pipeline(model, component)
     history = graft.history
     if not history:
-        raise CommandError(f"{model} has no training history. Train it again with this version of spacy-graft.")
+        raise CommandError(
+            f"{model} has no steps of training: it was not trained by spacy-graft, or its documents have nothing that "
+            f"tells labels apart."
+        )
     if output is not None:
         with writing(output) as file:
             file.write(plot_history(history, output))
+        print_message(f"Wrote {output}.")
     elif wants_table(format):
         print_tables(history_table(history))
     else:

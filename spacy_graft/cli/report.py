@@ -17,7 +17,9 @@ from .common import (
     load_pipeline,
     make_table,
     print_json,
+    print_message,
     print_tables,
+    refuse_own_input,
     wants_table,
 )
 from .inputs import LabelFieldOption, TextFieldOption
@@ -70,6 +72,8 @@ def report_command(
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
+    for page in (html, card):
+        refuse_own_input(page, data)
     nlp, graft = load_pipeline(model, component)
     if html is not None:
         with writing(html) as file:
@@ -78,6 +82,7 @@ def report_command(
         with writing(card) as file:
             file.write(card_page(nlp, graft, data, text_field, label_field).encode())
     if html is not None or card is not None:
+        print_message(f"Wrote {' and '.join(str(path) for path in (html, card) if path is not None)}.")
         return
     if graft.report is None:
         raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")

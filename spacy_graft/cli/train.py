@@ -101,6 +101,7 @@ def train_command(
     from spacy.cli.train import train
 
     check_overrides(context.args)
+    check_data_options(context.args, data, dev)
     check_output(output)
     check_no_pipeline(output)
     import_code(code)
@@ -115,9 +116,15 @@ def train_command(
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
     corpora = opened_corpora(settings)
-    others = without_single_label(corpora)
+    others, several = without_single_label(corpora)
     if is_shipped:
-        set_kind(settings["components"][component], not others if exclusive is None else exclusive)
+        is_exclusive = not others if exclusive is None else exclusive
+        if is_exclusive and several:
+            raise CommandError(
+                f"{several[0]}: the document has several labels. Correct it, or train with --multilabel, where each "
+                f"text has any number of labels."
+            )
+        set_kind(settings["components"][component], is_exclusive)
         if exclusive is None and others:
             print_message(
                 f"{len(others):,} of the documents do not have exactly one label, the first of them "
@@ -239,6 +246,20 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
         config["training"][f"{split}_corpus"] = f"corpora.{split}"
 
 
+def check_data_options(overrides: list[str], data: str, dev: str | None) -> None:
+    """Raise a CommandError for data that are given in another way, or as train and as dev."""
+    for argument in overrides:
+        name = argument.partition("=")[0]
+        if name in ("--paths.train", "--paths.dev"):
+            instead = "DATA" if name == "--paths.train" else "--dev"
+            raise CommandError(f"{name} has no effect: give the file as {instead}.")
+    if dev is not None and os.path.exists(dev) and os.path.exists(data) and os.path.samefile(data, dev):
+        raise CommandError(
+            f"DATA and --dev are both {dev}. Texts to choose the model on must be others than those it is trained on. "
+            f"Without --dev, one document in ten is held out."
+        )
+
+
 def check_files(config: Config, component: str, name: str) -> None:
     """Raise a CommandError if the component's initialization needs a file that is not given or does not exist."""
     for section in config.get("initialize", {}).get("components", {}).get(component, {}).values():
@@ -269,9 +290,17 @@ def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
     return readers
 
 
-def without_single_label(corpora: dict[str, JsonlCorpus]) -> list[int]:
-    """Read and check the corpora; return the numbers of training documents that do not have exactly one label."""
-    counts, others = {}, []
+def without_single_label(corpora: dict[str, JsonlCorpus]) -> tuple[list[int], list[str]]:
+    """Read and check the corpora.
+
+    Returns
+    -------
+    list of int
+        The numbers of training documents that do not have exactly one label.
+    list of str
+        Where documents of both corpora are that have several.
+    """
+    counts, others, several = {}, [], list[str]()
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
@@ -279,17 +308,28 @@ def without_single_label(corpora: dict[str, JsonlCorpus]) -> list[int]:
                 counts[split] += 1
                 if split == "train" and not is_single(labels):
                     others.append(number)
+                if are_several(labels):
+                    several.append(f"{corpus.path}, {corpus.content.unit} {number:,}")
         if not counts[split]:
             raise CommandError(f"{corpus.path} has no documents.")
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    return others
+    return others, several
 
 
 def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
     """Yield the number and the labels of each document."""
     key = corpus.label_field
     return ((number, [] if key is None else record[key]) for number, record in corpus.records())
+
+
+def are_several(labels: str | list[str] | dict[str, float]) -> bool:
+    """Whether labels are more than one, or targets that sum to more than 1."""
+    from ..pipeline.targets import SUM_TOLERANCE
+
+    if isinstance(labels, dict):
+        return sum(labels.values()) > 1.0 + SUM_TOLERANCE
+    return not isinstance(labels, str) and len(set(labels)) > 1
 
 
 def is_single(labels: str | list[str] | dict[str, float]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from ..explain.html.markup import count, fragment, name_html, whole_page
+from ..explain.html.markup import fragment, name_html, whole_page
 from ..files import json_text
+from ..messages import count
 
 TITLE = "Classify a text"
 #: The page needs nothing but itself: browsers refuse whatever else it could ask for.

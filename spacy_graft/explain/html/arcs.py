@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...messages import count
 from ..contributions import Span
 from .density import Arc
-from .markup import count, escaped, meter, name_html, signed_number
+from .markup import escaped, meter, name_html, signed_number
 
 #: Largest text with a drawing.
 MAX_WORDS, MAX_CHARACTERS = 40, 300

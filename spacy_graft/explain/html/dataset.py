@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...messages import count
 from .density import Run
 from .document import divided, highlighted
-from .markup import anchor_prefix, bar_cell, count, escaped, name_html, number_cell, signed_number, table
+from .markup import anchor_prefix, bar_cell, escaped, name_html, number_cell, signed_number, table
 from .scores import score_line, word_table
 
 if TYPE_CHECKING:

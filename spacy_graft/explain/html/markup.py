@@ -85,11 +85,6 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[str], foot: Itera
     )
 
 
-def count(n: int, noun: str) -> str:
-    """A number of things: "1 feature", "2 features"."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 @cache
 def package_file(name: str) -> str:
     """A file beside this module; it is read once."""

@@ -13,6 +13,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ...graft.constraints import Constraints
+from ...messages import count
 from ...model.snapshot import Snapshot
 from ...model.weights import dense_column
 from ..contributions import Member
@@ -21,7 +22,6 @@ from ..features import Feature, effects_of, features_of, have_stability, n_docum
 from .markup import (
     anchor_prefix,
     bar_cell,
-    count,
     escaped,
     feature_cells,
     name_html,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...messages import count
 from ...metrics import logistic
 from ..contributions import Contribution
 from .markup import (
-    count,
     escaped,
     feature_cells,
     meter,
