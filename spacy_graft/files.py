@@ -83,12 +83,19 @@ def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
     """
     # Strict: otherwise, a missing quotation mark would make one row of all that follows.
     reader = csv_reader((decoded_line(path, *line) for line in numbered_lines(path)), delimiter, strict=True)
+    begun = 1
     try:
         for row in reader:
             if row:
                 yield reader.line_num, row
+            begun = reader.line_num + 1
     except csv.Error as error:
-        raise BadLineError(path, reader.line_num, f"cannot be read as CSV: {error}.") from error
+        unclosed = (
+            ""
+            if reader.line_num <= begun
+            else (f" The row goes on to line {reader.line_num:,}: perhaps a quotation mark in it is not closed.")
+        )
+        raise BadLineError(path, begun, f"cannot be read as CSV: {error}.{unclosed}") from error
 
 
 def table_records(
@@ -143,6 +150,10 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     except BadLineError:
         raise
     except (ValueError, RecursionError) as error:
+        if line.strip() in (b"[", b"{"):
+            raise BadLineError(
+                path, number, "the JSON goes over several lines. Write one object on each line."
+            ) from error
         raise BadLineError(path, number, f"not JSON: {error}.") from error
     if not isinstance(record, dict):
         raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.")

@@ -90,6 +90,7 @@ def test_byte_order_mark_and_empty_lines_are_skipped(tmp_path: Path, blank: Lang
 GOOD = b'{"text": "x", "label": "a", "id": 1, "weight": 1}'
 BAD_LINES = {
     "cut off": (b'{"text": "x", "label"', "not JSON"),
+    "array": (b'[\n{"text": "x", "label": "a"}\n]', "the JSON goes over several lines. Write one object on each"),
     "no object": (b'["x", "a"]', "a JSON object is expected, not a list"),
     "no text": (b'{"label": "a", "id": 2, "weight": 1}', "there is no 'text'. The keys: 'label', 'id', 'weight'"),
     "text is a number": (b'{"text": 3, "label": "a", "id": 2, "weight": 1}', "'text', must be a string, not 3"),
@@ -317,8 +318,8 @@ BAD_CONTENT = {
     "no labels": ("c.csv", b'text,name\n"two\nlines",a\n', "line 1: there is no column 'label'. The columns: 'text'"),
     "twice below": ("c.csv", b"\n\ntext,label,text\nx,a,y\n", "line 3: there are several columns 'text'"),
     "one long line": ("c.jsonl", b"x" * 200_000 + b"\n", "line 1: not JSON"),
-    "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cells, but the first line has 2"),
-    "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', "line 3: cannot be read as CSV"),
+    "cells": ("c.csv", b"text,label\nx,a\ny\n", "line 3: 1 cell, but the first line has 2"),
+    "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', r"line 2: cannot be read as CSV.* goes on to line 3: perhaps"),
     "carriage return": ("c.csv", b"text,label\rx,a\ry,b\r", r"c\.csv, line 1: cannot be read as a table.*end in"),
     "label": ("c.csv", b'text,label\nx,"[1.5]"\n', "line 2: a label must be a string, not 1.5"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
