@@ -17,6 +17,7 @@ from ..messages import listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.dataset import no_label
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
+from ..pipeline.targets import SUM_TOLERANCE
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
@@ -65,9 +66,9 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
 
 
 def warn_of_several_labels(right: np.ndarray) -> None:
-    """Warn of documents, bool (n_documents, n_labels), that have not one of labels that exclude each other."""
-    n_right = right.sum(axis=1)
-    several, without = np.flatnonzero(n_right > 1), int((n_right == 0).sum())
+    """Warn of documents with several labels that exclude each other; targets are float64 (n_documents, n_labels)."""
+    totals = right.sum(axis=1)
+    several, without = np.flatnonzero(totals > 1.0 + SUM_TOLERANCE), int((totals == 0.0).sum())
     if len(several):
         warnings.warn(
             f"The labels of the component exclude each other, but {len(several):,} of {len(right):,} documents have "

@@ -116,12 +116,12 @@ def train_command(
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
     corpora = opened_corpora(settings)
-    others, several = without_single_label(corpora)
+    others, place = without_single_label(corpora)
     if is_shipped:
         is_exclusive = not others if exclusive is None else exclusive
-        if is_exclusive and several:
+        if is_exclusive and place is not None:
             raise CommandError(
-                f"{several[0]}: the document has several labels. Correct it, or train with --multilabel, where each "
+                f"{place}: the document has several labels. Correct it, or train with --multilabel, where each "
                 f"text has any number of labels."
             )
         set_kind(settings["components"][component], is_exclusive)
@@ -290,17 +290,17 @@ def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
     return readers
 
 
-def without_single_label(corpora: dict[str, JsonlCorpus]) -> tuple[list[int], list[str]]:
+def without_single_label(corpora: dict[str, JsonlCorpus]) -> tuple[list[int], str | None]:
     """Read and check the corpora.
 
     Returns
     -------
     list of int
         The numbers of training documents that do not have exactly one label.
-    list of str
-        Where documents of both corpora are that have several.
+    str, optional
+        Where the first document is that has several, in either corpus.
     """
-    counts, others, several = {}, [], list[str]()
+    counts, others, place = {}, [], None
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
@@ -308,13 +308,13 @@ def without_single_label(corpora: dict[str, JsonlCorpus]) -> tuple[list[int], li
                 counts[split] += 1
                 if split == "train" and not is_single(labels):
                     others.append(number)
-                if are_several(labels):
-                    several.append(f"{corpus.path}, {corpus.content.unit} {number:,}")
+                if place is None and are_several(labels):
+                    place = f"{corpus.path}, {corpus.content.unit} {number:,}"
         if not counts[split]:
             raise CommandError(f"{corpus.path} has no documents.")
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    return others, several
+    return others, place
 
 
 def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
