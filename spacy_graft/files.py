@@ -10,7 +10,7 @@ import secrets
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
@@ -98,10 +98,27 @@ def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str
         raise BadLineError(path, begun, f"cannot be read as CSV: {error}.{unclosed}") from error
 
 
+def refuse(error: BadLineError) -> None:
+    """Raise the error of a bad line."""
+    raise error
+
+
 def table_records(
-    path: Path, delimiter: str = ",", required: Iterable[str] = ()
+    path: Path,
+    delimiter: str = ",",
+    required: Iterable[str] = (),
+    on_bad_row: Callable[[BadLineError], None] = refuse,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table by the names of its columns, which are its first row, with the numbers of their lines.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+    required : iterable of str
+        Columns that must be there.
+    on_bad_row : callable
+        Called with the error of a row that has more or fewer cells; if it returns, the row is left out.
 
     Raises
     ------
@@ -111,15 +128,16 @@ def table_records(
     """
     rows = table_rows(path, delimiter)
     number, header = next(rows, (1, []))
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
+    if twice := [name for name, n in Counter(header).items() if n > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
     for name in required:
         if name not in header:
             raise BadLineError(path, number, f"there is no column {name!r}. The columns: {listed(header)}.")
     for number, row in rows:
         if len(row) != len(header):
-            raise BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}.")
-        yield number, dict(zip(header, row, strict=True))
+            on_bad_row(BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}."))
+        else:
+            yield number, dict(zip(header, row, strict=True))
 
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -27,7 +27,7 @@ from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
 from spacy_graft.cli.syntax import add_syntax
-from spacy_graft.cli.texts import JsonlTexts
+from spacy_graft.cli.texts import TextLines
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
 from spacy_graft.pipeline import lazy
@@ -245,6 +245,48 @@ def test_bad_lines_are_skipped_and_reported(pipeline: Path, broken: Path, dev_re
     assert "line 4: there is no 'text'" in second
 
 
+@pytest.fixture
+def table(tmp_path: Path, dev_records: list[Record]) -> Path:
+    """Return a table with the texts of the records, in a column `body`."""
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("number", "body"), *((k, one["text"]) for k, one in enumerate(dev_records))])
+    return path
+
+
+def test_tables_without_labels(pipeline: Path, texts: Path, table: Path) -> None:
+    expected = [line["cats"] for line in lines_of(call("classify", pipeline, texts))]
+    found = lines_of(call("classify", pipeline, table, "--text-field", "body"))
+    assert [line["cats"] for line in found] == expected
+    assert [line["number"] for line in found] == [str(k) for k in range(len(expected))]
+    explained = lines_of(call("explain", pipeline, table, "--text-field", "body"))
+    assert [line["text"] for line in explained] == [line["body"] for line in found]
+    assert [line["line"] for line in explained[:2]] == [2, 3]
+    assert "there is no column 'text'" in refused("classify", pipeline, table)
+
+
+def test_bad_rows_of_tables(pipeline: Path, tmp_path: Path) -> None:
+    path = tmp_path / "texts.tsv"
+    path.write_text("text\tn\nA goal\t1\nshort\nSome salt\t2\n")
+    assert f"{path}, line 3: 1 cell, but the first line has 2" in refused("classify", pipeline, path, "--output", "x")
+    result = call("classify", pipeline, path, "--on-error", "skip")
+    assert [line["n"] for line in lines_of(result)] == ["1", "2"]
+    assert result.stderr.startswith(f"Skipped: {path}, line 3")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"PK\x03\x04rest", "is a spreadsheet or an archive, which is not read. Save it as CSV"),
+        (b"x\x9crest", "is read as spaCy documents. Texts without labels are JSON lines or a table."),
+    ],
+)
+def test_files_that_have_no_lines(pipeline: Path, tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "texts.bin"
+    path.write_bytes(content)
+    assert expected in refused("classify", pipeline, path)
+
+
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
 def test_a_text_that_the_pipeline_fails_on(
     pipeline: Path, tmp_path: Path, on_error: str, monkeypatch: pytest.MonkeyPatch
@@ -262,7 +304,7 @@ def test_a_text_that_the_pipeline_fails_on(
 def test_classify_uses_constant_memory(fitted: Language) -> None:
     n_read = 0
 
-    class Endless(JsonlTexts):
+    class Endless(TextLines):
         def _lines(self) -> Iterator[tuple[int, bytes]]:
             nonlocal n_read
             for number in range(1, 50_001):
@@ -446,6 +488,24 @@ def test_a_path_without_dev_is_not_plotted(pipeline: Path, tmp_path: Path, monke
     monkeypatch.setattr(TextCatGraft, "history", HISTORY[-1:])
     assert "nothing to plot" in refused("path", pipeline, "--output", tmp_path / "plot.png")
     assert "1,250" in call("path", pipeline, "--format", "table").stdout
+
+
+def test_formats_have_no_effect_on_files(pipeline: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    for command in (["explain", pipeline, TEXT], ["report", pipeline], ["diff", pipeline, pipeline]):
+        message = refused(*command, "--html", page, "--format", "json")
+        assert "--format has no effect with --html" in message
+        assert not page.exists()
+        assert f"Wrote {page}" in call(*command, "--html", page).stderr
+        page.unlink()
+
+
+def test_the_version() -> None:
+    assert call("--version").stdout.strip() == spacy_graft.__version__
+
+
+def test_a_mistyped_option(texts: Path) -> None:
+    assert "No such option: --outptu. Did you mean '--output'?" in call("train", texts, "--outptu", "x", code=2).stderr
 
 
 def test_no_command_replaces_what_it_reads(pipeline: Path, texts: Path) -> None:

@@ -582,9 +582,9 @@ def test_options_that_there_are_not(folder: Path) -> None:
 
 
 def test_a_student_without_a_config() -> None:
-    from spacy_graft.cli.distil import MOST_FEATURES, student_pipeline
+    from spacy_graft.cli.distil import MOST_FEATURES, default_student
 
-    nlp = student_pipeline(None, [], None, "de", exclusive=False)
+    nlp = default_student("de", exclusive=False)
     assert nlp.lang == "de"
     assert nlp.pipe_names == ["textcat_graft_multilabel"]
     assert graft_component(nlp).learner.max_features == MOST_FEATURES

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from . import (
     association,
     classify,
@@ -32,6 +36,26 @@ standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 141 (outp
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 app = make_app("graft", HELP)
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version, and end."""
+    if wanted:
+        from .. import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options_of_all(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take the options that are no command's."""
+
+
 add_command(app, "train", train.train_command, train.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "evaluate", evaluate.evaluate_command, evaluate.EXAMPLES)
 add_command(app, "convert", convert.convert_command, convert.EXAMPLES)

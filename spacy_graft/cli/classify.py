@@ -1,4 +1,4 @@
-"""``classify``: predict the labels of JSON lines."""
+"""``classify``: predict the labels of texts in JSON lines or a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from ..files import json_text, writing
-from .common import ComponentOption, ModelArgument, load_pipeline, print_json, refuse_own_input
+from .common import ComponentOption, ModelArgument, load_pipeline, print_json, print_message, refuse_own_input
 from .inputs import OnError, OnErrorOption, TextFieldOption
 from .progress import text_progress
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
+spacy-graft classify training/model-best reviews.csv --text-field review > labelled.jsonl
 spacy-graft classify training/model-best reviews.jsonl.gz --n-process 4 --on-error skip > labelled.jsonl
 zcat reviews.jsonl.gz | spacy-graft classify training/model-best - | head
 """
@@ -25,7 +26,13 @@ zcat reviews.jsonl.gz | spacy-graft classify training/model-best - | head
 
 def classify_command(
     model: ModelArgument,
-    lines: Annotated[str, typer.Argument(metavar="FILE|-", help="JSON lines (.gz as well), or - for standard input.")],
+    lines: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|-",
+            help="JSON lines or a table (CSV, TSV; .gz as well), or - for JSON lines from standard input.",
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(help="Output file; compressed if it ends in .gz. After an error, no incomplete file is left."),
@@ -38,17 +45,17 @@ def classify_command(
     ] = None,
     component: ComponentOption = None,
 ) -> None:
-    """Predict the labels of texts in JSON lines.
+    """Predict the labels of texts in JSON lines or a table.
 
-    Each line is written with an additional key `cats`, the probabilities by label. The order is kept. A few thousand
-    lines are in memory at a time.
+    Each line is written as JSON with an additional key `cats`, the probabilities by label. The order is kept. A few
+    thousand lines are in memory at a time.
     """
     from .streaming import TextStream
-    from .texts import jsonl_texts
+    from .texts import text_lines_of
 
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
-    source = jsonl_texts(lines, text_field)
+    source = text_lines_of(lines, text_field)
     labels = graft.labels
 
     def cats(doc: Doc) -> dict[str, float]:
@@ -59,6 +66,8 @@ def classify_command(
         for text, probabilities in stream.run(source.texts(on_error)):
             write_record({**(text.record or {}), "cats": probabilities}, file)
             advance()
+    if output is not None:
+        print_message(f"Wrote {output}.")
 
 
 def write_record(record: dict[str, object], file: IO[bytes] | None) -> None:

@@ -149,37 +149,41 @@ def blank_pipeline(lang: str) -> Language:
     return nlp
 
 
-def config_pipeline(path: Path, overrides: list[str], code: Path | None) -> Language:
+def config_pipeline(path: Path, context: typer.Context, code: Path | None) -> Language:
     """Make the untrained pipeline of a config.
 
     Parameters
     ----------
     path : Path
-    overrides : list of str
-        Arguments such as ``--paths.train``.
+    context : Context
+        Its further arguments, such as ``--paths.train``, are overridden settings.
     code : Path, optional
         A Python file with registered functions.
     """
     from spacy.cli._util import import_code, parse_config_overrides
     from spacy.util import load_config, load_model_from_config
 
-    # What is not an option of the command is taken for CONFIG if that is not given.
-    check_overrides([str(path), *overrides] if str(path).startswith("--") else overrides)
+    check_overrides(context, str(path))
     if not path.is_file():
         raise CommandError(f"There is no config {path}.")
     import_code(code)
     try:
-        config = load_config(path, overrides=parse_config_overrides(list(overrides)), interpolate=False)
+        config = load_config(path, overrides=parse_config_overrides(context.args), interpolate=False)
         return load_model_from_config(config, auto_fill=True)
     except Exception as error:  # registered functions can raise anything
         raise CommandError(f"{path}: {error}") from error
 
 
-def check_overrides(arguments: list[str]) -> None:
-    """Raise a usage error for an argument that is not of the form --section.setting."""
+def check_overrides(context: typer.Context, first: str) -> None:
+    """Raise a usage error for a further argument that is not of the form --section.setting.
+
+    ``first`` is the command's own argument: an option that does not exist is taken for it if that is not given.
+    """
+    arguments = [first, *context.args] if first.startswith("--") else context.args
     for argument in arguments:
         if argument.startswith("--") and "." not in argument:
-            raise typer.BadParameter(f"No such option: {argument}")
+            known = [option for parameter in context.command.params for option in parameter.opts]
+            raise typer.BadParameter(f"No such option: {argument}.{did_you_mean(argument, known)}")
     if arguments and not arguments[0].startswith("--"):
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 

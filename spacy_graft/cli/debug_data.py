@@ -114,7 +114,7 @@ def debug_data_command(
     from ..checks.corpus import check_corpus
     from ..pipeline.components import graft_component
 
-    nlp, corpora = read_config(config, context.args, code)
+    nlp, corpora = read_config(config, context, code)
     graft = graft_component(nlp, component, "the config")
     corpus = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive)
     report = data_report(nlp, graft, corpora["train"], corpus, train)
@@ -126,14 +126,14 @@ def debug_data_command(
         raise typer.Exit(BAD_INPUT)
 
 
-def read_config(path: Path, overrides: list[str], code: Path | None) -> tuple[Language, dict[str, ExampleReader]]:
+def read_config(path: Path, context: typer.Context, code: Path | None) -> tuple[Language, dict[str, ExampleReader]]:
     """Return the untrained pipeline of a config and the readers of its corpora, ``train`` and ``dev``."""
     from spacy.schemas import ConfigSchemaTraining
     from spacy.util import registry, resolve_dot_names
 
     from ..pipeline.reader import JsonlCorpus
 
-    nlp = config_pipeline(path, overrides, code)
+    nlp = config_pipeline(path, context, code)
     try:
         settings = nlp.config.interpolate()
         training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)

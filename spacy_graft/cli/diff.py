@@ -17,7 +17,9 @@ from .common import (
     load_pipeline,
     make_table,
     print_json,
+    print_message,
     print_tables,
+    refuse_options,
     wants_table,
 )
 
@@ -79,6 +81,7 @@ class ModelDifference:
 
 
 def diff_command(
+    context: typer.Context,
     before: Annotated[str, typer.Argument(metavar="MODEL", help="First trained pipeline.")],
     after: Annotated[str, typer.Argument(metavar="MODEL", help="Second trained pipeline.")],
     top: Annotated[
@@ -95,11 +98,14 @@ def diff_command(
     Prints the labels and features that were added or removed, and the weights that changed. Features are the same if
     they have the same block and the same text.
     """
+    if html is not None:
+        refuse_options(context, "format", why="with --html")
     models = load_pipeline(before, component)[1], load_pipeline(after, component)[1]
     difference = difference_of(*models)
     if html is not None:
         with writing(html) as file:
             file.write(difference_page(difference, models, top or MAX_ON_PAGE).encode())
+        print_message(f"Wrote {html}.")
     elif wants_table(format):
         print_tables(difference_summary(difference), *difference_tables(difference, top or 10))
     else:

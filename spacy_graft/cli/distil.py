@@ -52,7 +52,7 @@ MOST_FEATURES = 5000
 def distil_command(
     context: typer.Context,
     train: Annotated[Path, typer.Option(metavar="FILE", help="Labelled texts, as of train.")],
-    unlabelled: Annotated[str, typer.Option(metavar="FILE", help="JSON lines without labels.")],
+    unlabelled: Annotated[str, typer.Option(metavar="FILE", help="Texts without labels: JSON lines or a table.")],
     teacher: Annotated[
         str,
         typer.Option(
@@ -110,7 +110,8 @@ def distil_command(
     if config is not None:
         refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
     texts = FileTexts(unlabelled, text_field)
-    nlp = student_pipeline(config, context.args, code, lang, exclusive)
+    nlp = default_student(lang, exclusive) if config is None else config_pipeline(config, context, code)
+    load_vectors(nlp)
     graft = graft_component(nlp, component, "the config")
     report = distil(
         nlp,
@@ -132,7 +133,7 @@ def distil_command(
 
 @dataclass(frozen=True)
 class FileTexts:
-    """The texts of JSON lines, read again each time.
+    """The texts of JSON lines or a table, read again each time.
 
     Attributes
     ----------
@@ -148,11 +149,11 @@ class FileTexts:
 
     def with_records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the texts and their objects."""
-        from .texts import jsonl_texts
+        from .texts import text_lines_of
 
         if self.path == STANDARD_INPUT:
             raise CommandError("Texts without labels are read several times, which standard input cannot be.")
-        for one in jsonl_texts(self.path, self.text_field).texts(OnError.fail):
+        for one in text_lines_of(self.path, self.text_field).texts(OnError.fail):
             yield one.text, one.record or {}
 
 
@@ -162,27 +163,25 @@ def check_output(output: Path) -> None:
         raise CommandError(f"{output} is a file. Give a folder.")
 
 
-def student_pipeline(
-    config: Path | None, overrides: list[str], code: Path | None, lang: str, exclusive: bool
-) -> Language:
-    """The pipeline of a config, or one with the features and the learner that ship."""
+def default_student(lang: str, exclusive: bool) -> Language:
+    """A pipeline with the features and the learner that ship, of few features."""
     from spacy.util import load_model_from_config
 
     from .init_config import CorpusSize, complete_config
 
-    if config is not None:
-        nlp = config_pipeline(config, overrides, code)
-    else:
-        made = complete_config(lang, exclusive, CorpusSize.medium, None)
-        (name,) = made["nlp"]["pipeline"]
-        made["components"][name]["learner"]["max_features"] = MOST_FEATURES
-        nlp = load_model_from_config(made, auto_fill=True)
+    config = complete_config(lang, exclusive, CorpusSize.medium, None)
+    (name,) = config["nlp"]["pipeline"]
+    config["components"][name]["learner"]["max_features"] = MOST_FEATURES
+    return load_model_from_config(config, auto_fill=True)
+
+
+def load_vectors(nlp: Language) -> None:
+    """Load the vectors that the config of a pipeline names, if it does."""
+    from spacy.training.initialize import load_vectors_into_model
+
     vectors = nlp.config.interpolate()["initialize"]["vectors"]
     if vectors is not None:
-        from spacy.training.initialize import load_vectors_into_model
-
         load_vectors_into_model(nlp, vectors)
-    return nlp
 
 
 def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from .common import (
     is_pipeline,
     load_pipeline,
     print_json,
+    print_message,
     print_tables,
     wants_table,
 )
@@ -114,6 +115,7 @@ def edit_command(
         )
         after = scores_of(nlp, dev_examples)
         save_whole(nlp, output)
+    print_message(f"Wrote {output}.")
     if wants_table(format):
         print_tables(*edit_tables(edit, (before, after), top))
     else:

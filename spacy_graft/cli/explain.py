@@ -22,6 +22,7 @@ from .common import (
     print_json,
     print_message,
     print_tables,
+    refuse_options,
     refuse_own_input,
     wants_table,
 )
@@ -53,12 +54,14 @@ Row = tuple[float, str, str, Sequence[tuple[int, int]]]
 
 
 def explain_command(
+    context: typer.Context,
     model: ModelArgument,
     text: Annotated[
         str,
         typer.Argument(
             metavar="TEXT|FILE|-",
-            help="A text; a file with one text, or with JSON lines (.jsonl, .jsonl.gz); or - for standard input.",
+            help="A text; a file with one text, with JSON lines (.jsonl) or with a table (.csv, .tsv; .gz as well); or "
+            "- for standard input.",
         ),
     ],
     label: Annotated[str | None, typer.Option(help="Explain only this label.")] = None,
@@ -76,7 +79,7 @@ def explain_command(
     format: FormatOption = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the texts marked.")] = None,
     input_format: Annotated[
-        InputFormat | None, typer.Option(help="Format of a file or of standard input: one text, or JSON lines.")
+        InputFormat | None, typer.Option(help="What a file or standard input has: one text, or JSON lines.")
     ] = None,
     text_field: TextFieldOption = "text",
     id_field: IdFieldOption = "id",
@@ -88,13 +91,15 @@ def explain_command(
     Of labels that exclude each other, one is compared with another: by default the most probable one with the second.
     Its log-odds are an intercept plus what the words and phrases of the text contribute: the sums of the contributions
     of the features in them. JSON output has one object per document, on a line of its own: line and id (for JSON
-    lines), the text, and for each label probability, score (the log-odds), intercept, words, and contributions of
-    features.
+    lines and tables), the text, and for each label probability, score (the log-odds), intercept, words, and
+    contributions of features.
     """
     from ..explain.scores import alternatives_of
     from .streaming import TextStream
     from .texts import read_texts
 
+    if html is not None:
+        refuse_options(context, "format", "top", why="with --html")
     refuse_own_input(html, text)
     nlp, graft = load_pipeline(model, component)
     # Before any text is read.

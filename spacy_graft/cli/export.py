@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import ComponentOption, load_pipeline
+from .common import ComponentOption, load_pipeline, print_message
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -61,6 +61,8 @@ def export_command(
     text = export(load_model(model, component), to, output)
     if output is None:
         sys.stdout.buffer.write(text.encode())
+    else:
+        print_message(f"Wrote {output}.")
 
 
 def load_model(model: str, component: str | None) -> GraftTextClassifier | TextCatGraft:

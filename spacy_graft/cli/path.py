@@ -20,6 +20,7 @@ from .common import (
     print_json,
     print_message,
     print_tables,
+    refuse_options,
     wants_table,
 )
 
@@ -37,6 +38,7 @@ IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def path_command(
+    context: typer.Context,
     model: ModelArgument,
     output: Annotated[
         Path | None,
@@ -56,6 +58,8 @@ def path_command(
     log-loss. JSON output has one object per step, on a line of its own. --output needs matplotlib: python -m pip
     install "spacy-graft[plots]"
     """
+    if output is not None:
+        refuse_options(context, "format", why="with --output")
     _, graft = load_pipeline(model, component)
     history = graft.history
     if not history:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from .texts import JsonlTexts
+    from .texts import TextLines
 
 Element = TypeVar("Element")
 
@@ -44,8 +44,8 @@ def with_count(elements: Iterable[Element], update: Callable[[str], None], unit:
 
 
 @contextmanager
-def text_progress(source: JsonlTexts) -> Iterator[Callable[[], None]]:
-    """Show a progress bar over JSON lines; yields a function to call after each text."""
+def text_progress(source: TextLines) -> Iterator[Callable[[], None]]:
+    """Show a progress bar over lines of texts; yields a function to call after each text."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -19,6 +19,7 @@ from .common import (
     print_json,
     print_message,
     print_tables,
+    refuse_options,
     refuse_own_input,
     wants_table,
 )
@@ -42,6 +43,7 @@ spacy-graft report training/model-best | jq .duality_gap
 
 
 def report_command(
+    context: typer.Context,
     model: ModelArgument,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page about the whole model.")] = None,
     data: Annotated[
@@ -72,17 +74,17 @@ def report_command(
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
-    for page in (html, card):
-        refuse_own_input(page, data)
+    pages = [(path, page) for path, page in ((html, model_page), (card, card_page)) if path is not None]
+    if pages:
+        refuse_options(context, "format", why="with --html or --card")
+    for path, _ in pages:
+        refuse_own_input(path, data)
     nlp, graft = load_pipeline(model, component)
-    if html is not None:
-        with writing(html) as file:
-            file.write(model_page(nlp, graft, data, text_field, label_field).encode())
-    if card is not None:
-        with writing(card) as file:
-            file.write(card_page(nlp, graft, data, text_field, label_field).encode())
-    if html is not None or card is not None:
-        print_message(f"Wrote {' and '.join(str(path) for path in (html, card) if path is not None)}.")
+    for path, page in pages:
+        with writing(path) as file:
+            file.write(page(nlp, graft, data, text_field, label_field).encode())
+        print_message(f"Wrote {path}.")
+    if pages:
         return
     if graft.report is None:
         raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")

@@ -1,41 +1,67 @@
-"""Reading texts from an argument, a file or standard input; JSON lines are read one at a time."""
+"""Reading texts from an argument, a file or standard input; lines are read one at a time."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from pathlib import Path
 
-from ..files import BadLineError, json_object, numbered_lines
-from ..pipeline.contents import Content, Form
+from ..files import BadLineError, json_object, numbered_lines, table_records
+from ..pipeline.contents import TABLE_SUFFIXES, Content, Form, Record, content_of
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
 
 
-class JsonlTexts(JsonlCorpus):
-    """Texts of JSON lines, without labels, from a file or standard input."""
+class TextLines(JsonlCorpus):
+    """Texts without labels: JSON lines or a table, as the content tells, or JSON lines of standard input.
 
-    content = Content(Form.jsonl)
+    Attributes
+    ----------
+    n_bytes : int
+        Of the lines of JSON that have been read.
+    """
 
     def __init__(self, path: str, text_field: str) -> None:
         super().__init__(path, text_field)
         self.n_bytes = 0
 
+    @cached_property
+    def content(self) -> Content:
+        """What the texts are stored as."""
+        # What is in a pipe can be read only once.
+        content = content_of(self.path, self.text_field) if self._is_stored else Content(Form.jsonl)
+        if content.form not in (Form.jsonl, Form.table):
+            raise CommandError(f"{self.path} is read as {content}. Texts without labels are JSON lines or a table.")
+        return content
+
     def texts(self, on_error: OnError) -> Iterator[InputText]:
         """Yield the texts in order; bad lines are reported, or raise a CommandError."""
+        read = self._table_rows if self.content.form == Form.table else self._json_objects
+        for number, record in read(on_error):
+            try:
+                text = self._text(number, record)
+            except BadLineError as error:
+                handle_error(error, on_error)
+            else:
+                yield InputText(text, f"{self.path}, line {number}", number, record)
+
+    def _table_rows(self, on_error: OnError) -> Iterator[Record]:
+        return table_records(self.path, self.content.delimiter, on_bad_row=partial(handle_error, on_error=on_error))
+
+    def _json_objects(self, on_error: OnError) -> Iterator[Record]:
         for number, line in self._lines():
             self.n_bytes += len(line)
             if not line.strip():
                 continue
             try:
                 record = json_object(self.path, number, line)
-                text = self._text(number, record)
             except BadLineError as error:
                 handle_error(error, on_error)
             else:
-                yield InputText(text, f"{self.path}, line {number}", number, record)
+                yield number, record
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         if str(self.path) == STANDARD_INPUT:
@@ -44,27 +70,31 @@ class JsonlTexts(JsonlCorpus):
             yield from numbered_lines(self.path)
 
     @property
+    def _is_stored(self) -> bool:
+        return str(self.path) != STANDARD_INPUT and self.path.is_file()
+
+    @property
     def total_bytes(self) -> int | None:
-        """Size of the file; None if it is unknown (standard input, compressed files)."""
-        if str(self.path) == STANDARD_INPUT or self.path.suffix == ".gz" or not self.path.is_file():
-            return None
-        return self.path.stat().st_size
+        """Size of the lines; None if it is unknown (standard input, compressed files, tables)."""
+        is_known = self._is_stored and self.path.suffix != ".gz" and self.content.form == Form.jsonl
+        return self.path.stat().st_size if is_known else None
 
 
-def jsonl_texts(path: str, text_field: str) -> JsonlTexts:
-    """Open JSON lines of an existing file or of standard input."""
+def text_lines_of(path: str, text_field: str) -> TextLines:
+    """Open JSON lines or a table of an existing file, or JSON lines of standard input."""
     if path != STANDARD_INPUT and not os.path.exists(path):
         raise CommandError(f"There is no file {path}.")
     if os.path.isdir(path):
-        raise CommandError(f"{path} is a folder. Give a file of JSON lines.")
-    return JsonlTexts(path, text_field)
+        raise CommandError(f"{path} is a folder. Give a file of JSON lines or a table.")
+    return TextLines(path, text_field)
 
 
 def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
     """Yield the texts of an argument that is a text, a file, or - for standard input."""
     if argument == STANDARD_INPUT or os.path.exists(argument):
-        if format == InputFormat.jsonl or (format is None and argument.lower().endswith(JSONL_SUFFIXES)):
-            return jsonl_texts(argument, text_field).texts(on_error)
+        has_lines = argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_SUFFIXES))
+        if format == InputFormat.jsonl or (format is None and has_lines):
+            return text_lines_of(argument, text_field).texts(on_error)
         return iter([InputText(read_file(argument), argument)])
     if format is not None or looks_like_file(argument):
         raise CommandError(f"There is no file {argument}.")
@@ -73,7 +103,8 @@ def read_texts(argument: str, text_field: str, format: InputFormat | None, on_er
 
 def looks_like_file(argument: str) -> bool:
     """Return whether an argument is more likely the name of a missing file than a text."""
-    return not any(map(str.isspace, argument)) and argument.lower().endswith((".txt", ".json", *JSONL_SUFFIXES))
+    endings = (".txt", ".json", *JSONL_SUFFIXES, *TABLE_SUFFIXES)
+    return not any(map(str.isspace, argument)) and argument.lower().endswith(endings)
 
 
 def read_file(path: str) -> str:

@@ -100,7 +100,7 @@ def train_command(
     from spacy.cli._util import import_code
     from spacy.cli.train import train
 
-    check_overrides(context.args)
+    check_overrides(context, data)
     check_data_options(context.args, data, dev)
     check_output(output)
     check_no_pipeline(output)

@@ -26,6 +26,8 @@ Record = tuple[int, dict[str, Any]]
 ID_FIELD, WEIGHT_FIELD = "id", "weight"
 #: How a file of spaCy's documents begins: they are compressed by zlib.
 DOCBIN_START = b"x\x9c"
+#: How spreadsheets and other archives begin, and files of Parquet.
+ARCHIVE_STARTS = (b"PK\x03\x04", b"PAR1")
 #: Endings of the names of tables. What separates their cells is seen in the first line.
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
@@ -95,7 +97,7 @@ def content_of(path: Path, text_field: str) -> Content:
     Raises
     ------
     ValueError
-        If a table has no column of texts, or a file named .spacy is not one.
+        If a table has no column of texts, a file named .spacy is not one, or it is a spreadsheet or an archive.
     FileNotFoundError
     """
     if path.is_dir():
@@ -103,6 +105,8 @@ def content_of(path: Path, text_field: str) -> Content:
     number, line = first_line(path)
     if line.startswith(DOCBIN_START):
         return Content(Form.docs)
+    if line.startswith(ARCHIVE_STARTS):
+        raise ValueError(f"{path} is a spreadsheet or an archive, which is not read. Save it as CSV in UTF-8.")
     if path.suffix.lower() == ".spacy":
         raise ValueError(f"{path} does not hold spaCy documents: it does not begin as such files do.")
     is_table = path.name.lower().endswith(TABLE_SUFFIXES)
