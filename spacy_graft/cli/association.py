@@ -66,7 +66,8 @@ def significance_command(
     strata: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="Key of the strata in JSON lines, such as author: labels are permuted within each."
+            metavar="KEY",
+            help="Key of the strata in JSON lines, column in tables, such as author: labels are permuted within each.",
         ),
     ] = None,
     level: Annotated[

@@ -8,6 +8,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,21 +116,9 @@ def train_command(
     blank_pipeline(settings["nlp"]["lang"])
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
-    corpora = opened_corpora(settings)
-    others, place = without_single_label(corpora)
+    others = without_single_label(opened_corpora(settings))
     if is_shipped:
-        is_exclusive = not others if exclusive is None else exclusive
-        if is_exclusive and place is not None:
-            raise CommandError(
-                f"{place}: the document has several labels. Correct it, or train with --multilabel, where each "
-                f"text has any number of labels."
-            )
-        set_kind(settings["components"][component], is_exclusive)
-        if exclusive is None and others:
-            print_message(
-                f"{len(others):,} of the documents do not have exactly one label, the first of them "
-                f"{corpora['train'].content.unit} {others[0]:,}. If they should have one, correct them."
-            )
+        set_kind(settings["components"][component], others, exclusive)
         settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
     with replacing(output):
@@ -290,31 +279,44 @@ def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
     return readers
 
 
-def without_single_label(corpora: dict[str, JsonlCorpus]) -> tuple[list[int], str | None]:
-    """Read and check the corpora.
+@dataclass
+class WithoutSingleLabel:
+    """Documents that do not have exactly one label.
 
-    Returns
-    -------
-    list of int
-        The numbers of training documents that do not have exactly one label.
-    str, optional
-        Where the first document is that has several, in either corpus.
+    Attributes
+    ----------
+    n_train : int
+        How many of the training documents.
+    first : str
+        The first of these.
+    first_with_several : str, optional
+        Where the first document is that has several labels, of train or dev.
     """
-    counts, others, place = {}, [], None
+
+    n_train: int = 0
+    first: str = ""
+    first_with_several: str | None = None
+
+
+def without_single_label(corpora: dict[str, JsonlCorpus]) -> WithoutSingleLabel:
+    """Read and check the corpora."""
+    counts, others = {}, WithoutSingleLabel()
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
             for number, labels in with_count(label_values(corpus), update, "documents checked"):
                 counts[split] += 1
+                place = f"{corpus.content.unit} {number:,}"
                 if split == "train" and not is_single(labels):
-                    others.append(number)
-                if place is None and are_several(labels):
-                    place = f"{corpus.path}, {corpus.content.unit} {number:,}"
+                    others.n_train += 1
+                    others.first = others.first or place
+                if others.first_with_several is None and are_several(labels):
+                    others.first_with_several = f"{corpus.path}, {place}"
         if not counts[split]:
             raise CommandError(f"{corpus.path} has no documents.")
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    return others, place
+    return others
 
 
 def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
@@ -341,10 +343,21 @@ def is_single(labels: str | list[str] | dict[str, float]) -> bool:
     return isinstance(labels, str) or len(labels) == 1
 
 
-def set_kind(section: dict[str, Any], exclusive: bool) -> None:
-    """Make a component one of exclusive or of independent labels."""
-    print_message(f"Labels are {'exclusive' if exclusive else 'independent'}.")
-    factory, scorer = EXCLUSIVE if exclusive else MULTILABEL
+def set_kind(section: dict[str, Any], others: WithoutSingleLabel, exclusive: bool | None) -> None:
+    """Make a component one of exclusive or of independent labels, as asked for, or else as the labels are."""
+    is_exclusive = not others.n_train if exclusive is None else exclusive
+    if is_exclusive and others.first_with_several is not None:
+        raise CommandError(
+            f"{others.first_with_several}: the document has several labels. Correct it, or train with --multilabel, "
+            f"where each text has any number of labels."
+        )
+    print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
+    if exclusive is None and others.n_train:
+        print_message(
+            f"{others.n_train:,} of the documents do not have exactly one label, the first of them {others.first}. If "
+            f"they should have one, correct them."
+        )
+    factory, scorer = EXCLUSIVE if is_exclusive else MULTILABEL
     section["factory"] = factory
     section["scorer"] = {"@scorers": scorer}
 

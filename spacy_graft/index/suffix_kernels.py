@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import inlined, njit
+from .._numba import inlined, inner, njit
 
 #: Bits of the first key by which suffixes are dealt out before they are sorted.
 DEALT_BITS = 16
@@ -399,6 +399,18 @@ def deal_by_range(text, symbols, n, begins, begin, end, ranges, bounds, position
     bounds[0] = 0
 
 
+@inner
+def new_documents(p, begin, end, documents, seen):
+    """How many of the documents of a run are the first with prefix p there; they are noted in ``seen``."""
+    if seen.shape[0] == 0:
+        return end - begin
+    n_new = 0
+    for e in range(begin, end):
+        n_new += not seen[p, documents[e]]
+        seen[p, documents[e]] = True
+    return n_new
+
+
 @njit
 def prefix_frequencies(
     text, symbols, n, ends, bounds, documents, seen, begins, firsts, of_ranges, prefixes, lengths, counts, df
@@ -425,21 +437,17 @@ def prefix_frequencies(
     for i in range(symbols.shape[0]):
         while i >= ends[run]:
             run += 1
-        if symbols[i] != 0:
-            head = head_at(text, i, n)
-            r = range_of(begins, head)
-            for k in range(firsts[r], firsts[r + 1]):
-                p = of_ranges[k]
-                if head >> np.uint64(text.bits * (n - lengths[p])) == prefixes[p]:
-                    counts[p] += 1
-                    if last_run[p] != run:
-                        last_run[p] = run
-                        if seen.shape[0] == 0:
-                            df[p] += bounds[run + 1] - bounds[run]
-                            continue
-                        for e in range(bounds[run], bounds[run + 1]):
-                            df[p] += not seen[p, documents[e]]
-                            seen[p, documents[e]] = True
+        if symbols[i] == 0:
+            continue
+        head = head_at(text, i, n)
+        r = range_of(begins, head)
+        for k in range(firsts[r], firsts[r + 1]):
+            p = of_ranges[k]
+            if head >> np.uint64(text.bits * (n - lengths[p])) == prefixes[p]:
+                counts[p] += 1
+                if last_run[p] != run:
+                    last_run[p] = run
+                    df[p] += new_documents(p, bounds[run], bounds[run + 1], documents, seen)
 
 
 #: Columns of the neighbours of :func:`compare`, and one more for the position of the suffix itself.
