@@ -259,6 +259,11 @@ def test_the_table(corpus: Path) -> None:
     assert "not good" in table
 
 
+def test_a_table_without_features(corpus: Path) -> None:
+    table = call("test", corpus, "--permutations", 9, "--format", "table", "--min-df", 1000).stdout
+    assert table.strip() == "Nothing was tested: no n-gram is in enough documents (--min-df)."
+
+
 def test_characters_and_pipelines(corpus: Path, tmp_path: Path) -> None:
     printed = json.loads(call("test", corpus, "--permutations", 99, "--of", "characters", "--max-length", 3).stdout)
     assert {feature["kind"] for feature in printed["features"]} == {"character n-gram"}

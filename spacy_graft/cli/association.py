@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..messages import printable
+from ..messages import count, listed, printable
 from .common import (
     ComponentOption,
     FormatOption,
@@ -139,7 +139,6 @@ def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: st
 def values_of(corpus: JsonlCorpus, key: str) -> list[str]:
     """Return the value of a key in every line, as JSON."""
     from ..files import BadLineError, json_text
-    from ..messages import listed
 
     values = []
     for number, record in corpus.records():
@@ -152,34 +151,33 @@ def values_of(corpus: JsonlCorpus, key: str) -> list[str]:
 
 def renderables(report: SignificanceReport) -> Iterator[RenderableType]:
     """Yield a summary, and a table of each label."""
+    if not report.n_tested:
+        yield "Nothing was tested: no n-gram is in enough documents (--min-df)."
+        return
     yield (
         f"{report.n_tested:,} pairs of a feature and a label tested in {report.n_documents:,} documents under "
-        f"{report.n_permutations:,} permutations. |z| of {report.threshold:.2f} or more: significant at "
+        f"{count(report.n_permutations, 'permutation')}. |z| of {report.threshold:.2f} or more: significant at "
         f"{report.level:g} among all of them."
     )
     rarest = min(report.labels, key=report.labels.__getitem__)
     if len(report.labels) > 2 and report.labels[rarest] < FEW_DOCUMENTS:
         yield (
             f"The limit is that of all labels together, and rare ones raise it ({printable(rarest)}: "
-            f"{report.labels[rarest]:,} documents): by chance, their n-grams have the largest |z|. Test without them, "
-            f"or with a larger --min-df."
+            f"{count(report.labels[rarest], 'document')}): by chance, their n-grams have the largest |z|. Test without "
+            f"them, or with a larger --min-df."
         )
     for label in report.labels:
         features = [feature for feature in report.features if feature.label == label]
         if label in report.n_discoveries:
-            yield features_of_label(report, label, features)
+            yield features_of_label(report, label, features) if features else title_of(report, label)
 
 
 def features_of_label(report: SignificanceReport, label: str, features: list[SignificantFeature]) -> Table:
     """Make a table of the features of a label."""
     from rich.text import Text
 
-    title = (
-        f"{label}: {report.labels[label]:,} documents; {report.n_significant[label]:,} significant features, "
-        f"{report.n_discoveries[label]:,} at a false discovery rate of {report.level:g}"
-    )
     numbers = ["z", "adjusted p", "FDR", "documents", "of the label"]
-    table = make_table(title, "feature", *numbers, numbers=numbers)
+    table = make_table(title_of(report, label), "feature", *numbers, numbers=numbers)
     for feature in features:
         counts = (f"{feature.df:,}", f"{feature.df_of_label:,}")
         name = Text(printable(feature.text))
@@ -187,3 +185,12 @@ def features_of_label(report: SignificanceReport, label: str, features: list[Sig
             name.append(f"\n  {printable(context)}", style="dim")
         add_row(table, name, f"{feature.z:+.1f}", f"{feature.p_adjusted:.3g}", f"{feature.fdr:.3g}", *counts)
     return table
+
+
+def title_of(report: SignificanceReport, label: str) -> str:
+    """How many documents a label has, and how many features."""
+    return (
+        f"{label}: {count(report.labels[label], 'document')}; "
+        f"{count(report.n_significant[label], 'significant feature')}, "
+        f"{report.n_discoveries[label]:,} at a false discovery rate of {report.level:g}"
+    )
