@@ -260,7 +260,7 @@ def test_the_table(corpus: Path) -> None:
 
 
 def test_a_table_without_features(corpus: Path) -> None:
-    table = call("test", corpus, "--permutations", 9, "--format", "table", "--min-df", 1000).stdout
+    table = call("test", corpus, "--permutations", 99, "--format", "table", "--min-df", 1000).stdout
     assert table.strip() == "Nothing was tested: no n-gram is in enough documents (--min-df)."
 
 
