@@ -500,6 +500,10 @@ def test_formats_have_no_effect_on_files(pipeline: Path, tmp_path: Path) -> None
         page.unlink()
 
 
+def test_an_edit_of_nothing(pipeline: Path, tmp_path: Path) -> None:
+    assert "give --deny, --allow" in refused("edit", pipeline, "--output", tmp_path / "edited")
+
+
 def test_the_version() -> None:
     assert call("--version").stdout.strip() == spacy_graft.__version__
 

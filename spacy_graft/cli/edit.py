@@ -92,6 +92,8 @@ def edit_command(
     from ..pipeline.whole_save import save_whole
 
     check_replaceable(output)
+    if not (deny or allow or only_positive or only_negative or lock):
+        raise CommandError("Nothing is edited: give --deny, --allow, --only-positive, --only-negative or --lock.")
     if data and not resolve:
         raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
     nlp, graft = load_pipeline(model, component)
