@@ -19,6 +19,8 @@ from .messages import count, listed
 
 #: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+#: What separates the cells of tables, by the endings of their names.
+TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
 LARGEST_CELL = 2**31 - 1
 
@@ -65,6 +67,12 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     for number, line in numbered_lines(path):
         yield number, decoded_line(path, number, line).rstrip("\r\n")
+
+
+def delimiter_by_name(path: str | Path) -> str | None:
+    """What separates the cells of a table, by the name of the file; None if it is not that of a table."""
+    name = str(path).lower()
+    return next((delimiter for ending, delimiter in TABLE_ENDINGS.items() if name.endswith(ending)), None)
 
 
 def csv_reader(lines: Iterable[str], delimiter: str, strict: bool = False) -> Any:

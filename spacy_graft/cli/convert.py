@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import json_text, writing, writing_folder
+from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, writing, writing_folder
 from ..messages import count, listed
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
@@ -28,8 +28,6 @@ spacy-graft convert train.jsonl.gz train.spacy --lang de
 spacy-graft convert texts train.jsonl
 spacy-graft convert train.spacy train.tsv --label-field topic
 """
-#: Endings of the names of tables, and what separates their cells.
-TABLES = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 
 
 def convert_command(
@@ -141,15 +139,14 @@ def writer_of(output: str, lang: str, id_field: str) -> Writer:
         raise CommandError("convert does not write to standard output: give the name of a file or a folder.")
     if name.endswith(JSONL_SUFFIXES):
         return write_jsonl
-    for suffix, delimiter in TABLES.items():
-        if name.endswith(suffix):
-            return lambda texts, path: write_table(texts, path, delimiter)
+    if (delimiter := delimiter_by_name(output)) is not None:
+        return lambda texts, path: write_table(texts, path, delimiter)
     if name.endswith(".spacy"):
         return lambda texts, path: write_docs(texts, path, lang, id_field)
     if Path(output).suffix and not output.endswith("/"):
         raise CommandError(
-            f"{output} must end in {', '.join((*JSONL_SUFFIXES, *TABLES, '.spacy'))}. For a folder of texts, give a "
-            f"name without an ending, or one that ends in /."
+            f"{output} must end in {', '.join((*JSONL_SUFFIXES, *TABLE_ENDINGS, '.spacy'))}. For a folder of texts, "
+            f"give a name without an ending, or one that ends in /."
         )
     return write_texts
 

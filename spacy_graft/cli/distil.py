@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import json_text, writing
+from ..files import delimiter_by_name, json_text, writing
 from .common import (
     CommandError,
     ComponentOption,
@@ -58,7 +58,7 @@ def distil_command(
         typer.Option(
             metavar="TEACHER",
             help="A pipeline (folder or package) that sets doc.cats; a sentence encoder (.onnx); a function "
-            "(FILE.py:NAME or MODULE:NAME); or a file of probabilities (.jsonl, .csv).",
+            "(FILE.py:NAME or MODULE:NAME); or a file of probabilities (.jsonl, .csv, .tsv).",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for pipeline, report and list.")],
@@ -202,7 +202,6 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
 def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
     """The teacher that the option names; options of encoders are refused for others."""
     from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
-    from ..teachers.probabilities import is_csv
 
     path = Path(argument)
     if path.suffix == ".onnx" or (path / ENCODER_FILE).is_file():
@@ -211,7 +210,7 @@ def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, ma
         except ImportError as error:
             raise CommandError(str(error)) from error
     refuse_options(context, "tokenizer", "max_tokens", why=f"with {argument}, which is not a sentence encoder")
-    if argument.lower().endswith(JSONL_SUFFIXES) or is_csv(path):
+    if argument.lower().endswith(JSONL_SUFFIXES) or delimiter_by_name(path) is not None:
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
         return path

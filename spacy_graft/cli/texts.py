@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 
-from ..files import BadLineError, json_object, numbered_lines, table_records
-from ..pipeline.contents import TABLE_SUFFIXES, Content, Form, Record, content_of
+from ..files import TABLE_ENDINGS, BadLineError, json_object, numbered_lines, table_records
+from ..pipeline.contents import Content, Form, Record, content_of
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
@@ -92,7 +92,7 @@ def text_lines_of(path: str, text_field: str) -> TextLines:
 def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
     """Yield the texts of an argument that is a text, a file, or - for standard input."""
     if argument == STANDARD_INPUT or os.path.exists(argument):
-        has_lines = argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_SUFFIXES))
+        has_lines = argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_ENDINGS))
         if format == InputFormat.jsonl or (format is None and has_lines):
             return text_lines_of(argument, text_field).texts(on_error)
         return iter([InputText(read_file(argument), argument)])
@@ -103,7 +103,7 @@ def read_texts(argument: str, text_field: str, format: InputFormat | None, on_er
 
 def looks_like_file(argument: str) -> bool:
     """Return whether an argument is more likely the name of a missing file than a text."""
-    endings = (".txt", ".json", *JSONL_SUFFIXES, *TABLE_SUFFIXES)
+    endings = (".txt", ".json", *JSONL_SUFFIXES, *TABLE_ENDINGS)
     return not any(map(str.isspace, argument)) and argument.lower().endswith(endings)
 
 

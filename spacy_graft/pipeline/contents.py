@@ -16,7 +16,16 @@ from typing import Any
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..files import BadLineError, as_number, csv_reader, decoded_line, json_records, numbered_lines, table_records
+from ..files import (
+    BadLineError,
+    as_number,
+    csv_reader,
+    decoded_line,
+    delimiter_by_name,
+    json_records,
+    numbered_lines,
+    table_records,
+)
 from ..messages import listed
 from .targets import ID_KEY, WEIGHT_KEY
 
@@ -28,8 +37,7 @@ ID_FIELD, WEIGHT_FIELD = "id", "weight"
 DOCBIN_START = b"x\x9c"
 #: How spreadsheets and other archives begin, and files of Parquet.
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PAR1")
-#: Endings of the names of tables. What separates their cells is seen in the first line.
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+#: What separates the cells of tables is seen in the first line, whatever their names.
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
 #: Characters of a cell in messages: where there is no line with names, it is a text.
 LONGEST_SHOWN = 40
@@ -109,7 +117,7 @@ def content_of(path: Path, text_field: str) -> Content:
         raise ValueError(f"{path} is a spreadsheet or an archive, which is not read. Save it as CSV in UTF-8.")
     if path.suffix.lower() == ".spacy":
         raise ValueError(f"{path} does not hold spaCy documents: it does not begin as such files do.")
-    is_table = path.name.lower().endswith(TABLE_SUFFIXES)
+    is_table = delimiter_by_name(path) is not None
     if line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) or not (line or is_table):
         return Content(Form.jsonl)
     headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import BadLineError, as_number, json_records, table_records
+from ..files import BadLineError, as_number, delimiter_by_name, json_records, table_records
 from ..messages import listed
 from .store import text_key
 
@@ -52,7 +52,8 @@ class ProbabilityFile:
         FileNotFoundError
         """
         values, lines, keys = [], [], []
-        for number, cats, text in table_lines(path) if is_csv(path) else record_lines(path):
+        delimiter = delimiter_by_name(path)
+        for number, cats, text in record_lines(path) if delimiter is None else table_lines(path, delimiter):
             values.append(np.array(checked(cats, f"{path}, line {number}:"), np.float32))
             lines.append(number)
             keys.append(None if text is None else text_key(text))
@@ -73,11 +74,6 @@ class ProbabilityFile:
         return self.values[first : first + len(texts)]
 
 
-def is_csv(path: Path) -> bool:
-    """Whether a file is CSV."""
-    return path.name.lower().endswith((".csv", ".csv.gz"))
-
-
 def record_lines(path: Path) -> Iterator[FileLine]:
     """The lines of JSON lines that are not empty."""
     for number, record in json_records(path):
@@ -87,8 +83,8 @@ def record_lines(path: Path) -> Iterator[FileLine]:
         yield number, record[CATS_KEY], text if isinstance(text, str) else None
 
 
-def table_lines(path: Path) -> Iterator[FileLine]:
+def table_lines(path: Path, delimiter: str) -> Iterator[FileLine]:
     """The rows of a table whose first line has the labels."""
-    for number, cells in table_records(path):
+    for number, cells in table_records(path, delimiter):
         cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
         yield number, cats, cells.get(TEXT_KEY)
