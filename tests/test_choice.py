@@ -120,6 +120,27 @@ def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> Non
     assert scores[concluded]["cats_score"] == scores[concluded - 1]["cats_score"]
 
 
+def test_scores_stay_those_before_the_last_step(noisy: list[Record]) -> None:
+    """spaCy writes the last of equal scores into meta.json: they must not be those on documents trained on."""
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    while not training_of(nlp).concluded:
+        nlp.update(train[:4])
+        last = nlp.evaluate(dev)
+    training = training_of(nlp)
+    assert component_of(nlp).report.n_held_out == len(dev)  # type: ignore[union-attr]
+    for _ in range(2):
+        nlp.update(train[:4])
+        again = nlp.evaluate(dev)
+        assert {key: again[key] for key in again if key.startswith("cats_")} == {
+            key: last[key] for key in last if key.startswith("cats_")
+        }
+    component_of(nlp).training = None
+    assert nlp.evaluate(dev)["cats_score"] > last["cats_score"]
+    assert training.concluded
+
+
 def test_documents_that_come_after_the_last_step_extend_the_model(noisy: list[Record]) -> None:
     """Those that were held out are trained on by now, so that they cannot choose again, and count once."""
     nlp = make_nlp(learner=AUTO)

@@ -47,9 +47,8 @@ def choose(
     training.n_scored += training.concluded
     if not choice.points:
         return component.scores_of(examples, options)
-    if training.n_scored > 1:
-        # Other components may go on: what is said of the choice must not change any more.
-        return {**component.scores_of(examples, options), **choice.scores()}
+    # Other components may go on after the last step. The scores stay those before training on these documents as well:
+    # spaCy writes the last of several equal ones into meta.json.
     chosen = choice.chosen
     component.set_annotations((example.predicted for example in judged), chosen.probabilities)
     return {**chosen.scores, **choice.scores()}
