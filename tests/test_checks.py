@@ -66,6 +66,35 @@ def test_a_good_corpus_has_no_findings(examples: list[Example], dev: list[Exampl
     assert list(report.train.usable(examples)) == examples
 
 
+def test_bad_arguments_of_label_errors(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    examples = make_examples(nlp, train_records)
+    with pytest.raises(ValueError, match="120 examples, but 1 names"):
+        label_errors(nlp, examples, names=["one"])
+    with pytest.raises(ValueError, match="top must be an integer of at least 1, but is -1"):
+        label_errors(nlp, examples, top=-1)
+
+
+def test_a_check_does_not_hide_the_component_of_a_document(train_records: list[Record]) -> None:
+    """The models that look for label errors share its vocab until they are collected."""
+    nlp = train_fully(make_nlp(), train_records)
+    doc = nlp("roast potatoes and salt")
+    label_errors(nlp, make_examples(nlp, train_records))
+    assert "potatoes" in spacy_graft.render(doc)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_values_that_training_refuses_are_errors(blank: Language, examples: list[Example], exclusive: bool) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"food": -1.0, "music": 2.0}, {"food": 5.0}, {"food": float("nan"), "music": 1.0}, {"food": "yes"},
+    ]  # fmt: skip
+    bad = [make_example(blank, f"goal {number}", cats) for number, cats in enumerate(wrong)]
+    report = check_corpus(examples + bad, examples, exclusive=exclusive)
+    assert report.train.unusable == {121, 122, 123, 124}
+    assert report.train.bad_values == ["train #121", "train #122", "train #123", "train #124"]
+    assert "no numbers from 0 to 1" in messages(report, "error")
+
+
 def test_documents_that_training_refuses_are_errors(blank: Language, examples: list[Example]) -> None:
     bad = [
         make_example(blank, "goal", {}),
@@ -83,6 +112,7 @@ def test_documents_that_training_refuses_are_errors(blank: Language, examples: l
     errors = messages(report, "error")
     for expected in ("(train #121) without labels", "(train #122) with exclusive labels that do not", "without text"):
         assert expected in errors
+    assert report.train.bad_values == []
     several = check_corpus(examples + bad[1:2], examples, exclusive=False)
     assert several.train.unusable == set()
     assert not several.train.single_label

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import spacy
@@ -14,6 +16,7 @@ from spacy_graft.held_out import REFIT_GRID, is_exhausted
 from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.training import Training
 
 ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
 
@@ -245,3 +248,62 @@ def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
     assert spacy_graft.__version__ == "0.1.0"
     with pytest.raises(AttributeError, match="no attribute 'train'"):
         spacy_graft.train  # noqa: B018
+
+
+# What an error leaves
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dev": []}, "There are no dev examples"),
+        ({"dev": [("salt", {"food": 3.0})]}, "Values of doc.cats are numbers from 0 to 1"),
+        ({"unlabelled": ["salt"]}, "Unlabelled documents are used by a network only"),
+        ({"vectors": 3}, "vectors"),
+    ],
+)
+def test_a_fit_that_fails_leaves_the_model(
+    arguments: dict[str, Any], message: str, train_records: list[Record]
+) -> None:
+    nlp = make_nlp()
+    rows = [(record["text"], record["label"]) for record in train_records]
+    spacy_graft.fit(nlp, rows)
+    component = component_of(nlp)
+    before, cats, cfg = component.report, nlp("roast potatoes and salt").cats, dict(component.cfg)
+    with pytest.raises(ValueError, match=message):
+        spacy_graft.fit(nlp, [*rows, ("a new one", "other")], **arguments)
+    assert component.report is before
+    assert component.cfg == cfg
+    assert nlp("roast potatoes and salt").cats == cats
+
+
+def test_a_fit_that_is_interrupted_leaves_no_model(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    nlp = make_nlp()
+    monkeypatch.setattr(Training, "step", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
+    assert not component_of(nlp).is_initialized
+    assert component_of(nlp).labels == ()
+
+
+def test_labels_of_the_model_before_do_not_count(train_records: list[Record]) -> None:
+    """Corrected labels, in the same notebook: pairs are like examples."""
+    nlp = make_nlp()
+    rows = [(record["text"], record["label"]) for record in train_records]
+    spacy_graft.fit(nlp, rows)
+    spacy_graft.fit(nlp, [(text, label.upper()) for text, label in rows])
+    assert component_of(nlp).labels == ("FOOD", "MUSIC", "SPORT")
+
+
+def test_labels_in_the_config_hold(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    rows = [(record["text"], "food" if record["label"] == "food" else "other") for record in train_records]
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": ["other", "food"], "positive_label": "food"}
+    spacy_graft.fit(nlp, rows)
+    assert component_of(nlp).labels == ("other", "food")
+    assert component_of(nlp).cfg["positive_label"] == "food"

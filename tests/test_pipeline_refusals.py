@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -238,3 +239,30 @@ def test_errors_of_a_document_go_to_the_error_handler(fitted: Language) -> None:
         component.model = model
         component.set_error_handler(spacy.util.raise_error)
     assert seen
+
+
+def test_labels_that_are_not_among_those_given(nlp: Language) -> None:
+    message = r"\[textcat_graft\] .* has the label 'c', which the component does not have.*document 2 of the examples"
+    with pytest.raises(ValueError, match=message):
+        start(nlp, [CATS[0], {"b": 1.0, "c": 1.0}], labels=["a", "b"])
+
+
+def test_examples_of_another_vocab(nlp: Language) -> None:
+    other = spacy.blank("xx")
+    examples = [make_example(other, f"{label}{n} text", {"a": label == "a", "b": label == "b"})
+                for label in "ab" for n in range(3) for _ in range(3)]  # fmt: skip
+    nlp.initialize(lambda: examples)
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The vocab of this pipeline does not have a word"):
+        nlp.update(examples)
+    assert nlp.evaluate(examples)["cats_score"] < 1.0
+
+
+def test_documents_that_a_memory_zone_would_forget() -> None:
+    nlp = make_nlp(keep_corpus=True)
+    with nlp.memory_zone(), pytest.raises(ValueError, match="a memory zone forgets them when it ends"):
+        start(nlp, CATS)
+
+
+@WITHOUT_FEATURES
+def test_numpy_truth_values_are_targets(nlp: Language) -> None:
+    start(nlp, [{"a": np.True_, "b": np.False_}, {"a": np.False_, "b": np.True_}] * 3)

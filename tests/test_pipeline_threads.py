@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -120,6 +121,7 @@ def test_models_are_replaced_as_a_whole() -> None:
         for turn in range(60):
             component.set_snapshot(*models[turn % 3])
             component.divide_scores(2.0)
+            time.sleep(0.001)  # the others must have a turn, on a busy machine too
 
     told = while_others_ask(component, work)
     assert told <= valid

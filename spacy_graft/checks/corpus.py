@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import listed
-from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, is_annotated, positive_labels
+from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, positive_labels
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -40,8 +40,9 @@ class SplitReport:
         For each label, the number of its documents (value of at least 0.5).
     single_label : bool
         Whether each document has exactly one label.
-    without_text, without_labels, bad_sums : list of str
-        Documents that are empty, have no label, or have exclusive labels whose values do not sum to 1.
+    without_text, without_labels, bad_values, bad_sums : list of str
+        Documents that are empty, have no label, have annotation that is invalid by itself, or have exclusive labels
+        whose values do not sum to 1.
     duplicates, conflicts : list of str
         Documents with the text of an earlier document, which is named too: with the same labels, or with others.
     unusable : set of int
@@ -56,6 +57,7 @@ class SplitReport:
     single_label: bool = True
     without_text: list[str] = field(default_factory=list)
     without_labels: list[str] = field(default_factory=list)
+    bad_values: list[str] = field(default_factory=list)
     bad_sums: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
@@ -114,9 +116,9 @@ class CorpusReport:
 def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive: bool = True) -> CorpusReport:
     """Check the documents and labels of two splits.
 
-    Reports documents without text or labels, exclusive labels that do not sum to 1, duplicates and contradictory labels
-    within and across the splits, rare labels, and labels of one split only. An empty split is an error among the
-    findings, not an exception.
+    Reports documents without text or labels, invalid values, exclusive labels that do not sum to 1, duplicates and
+    contradictory labels within and across the splits, rare labels, and labels of one split only. An empty split is an
+    error among the findings, not an exception.
 
     Parameters
     ----------
@@ -173,18 +175,23 @@ class SplitReader:
 
     def _add(self, doc: Doc, number: int, name: str) -> None:
         report = self.report
-        positive = positive_labels(doc)
+        is_valid = has_valid_annotation(doc)
+        positive = positive_labels(doc) if is_valid else frozenset()
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)
         text = document_text(doc).strip()
         if not text:
             report.without_text.append(name)
+        problems = None
         if not has_labels(doc, report.exclusive):
-            report.without_labels.append(name)
-        elif not is_usable(doc, report.exclusive):
-            report.bad_sums.append(name)
-        if not is_usable(doc, report.exclusive):
+            problems = report.without_labels
+        elif not is_valid:
+            problems = report.bad_values
+        elif report.exclusive and abs(sum(doc.cats.values()) - 1.0) > SUM_TOLERANCE:
+            problems = report.bad_sums
+        if problems is not None:
+            problems.append(name)
             report.unusable.add(number)
         if text:
             self._compare(hash(text), name, labels)
@@ -209,11 +216,13 @@ def has_labels(doc: Doc, exclusive: bool) -> bool:
     return any(doc.cats.values()) if exclusive else is_annotated(doc)
 
 
-def is_usable(doc: Doc, exclusive: bool) -> bool:
-    """Return whether training takes the document."""
-    if not has_labels(doc, exclusive):
+def has_valid_annotation(doc: Doc) -> bool:
+    """Return whether labels, their values and the weight of a document are what training takes, apart from sums."""
+    try:
+        check_cats("", 0, doc, exclusive=False)
+    except ValueError:
         return False
-    return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
+    return True
 
 
 def split_findings(split: SplitReport) -> Iterator[Finding]:
@@ -223,6 +232,11 @@ def split_findings(split: SplitReport) -> Iterator[Finding]:
     for names, problem in (
         (split.without_text, "without text"),
         (split.without_labels, "without labels"),
+        (
+            split.bad_values,
+            "with labels that are no strings, values of labels that are no numbers from 0 to 1, or a "
+            "weight that is no positive number",
+        ),
         (split.bad_sums, "with exclusive labels that do not sum to 1"),
     ):
         if names:

@@ -17,13 +17,14 @@ from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..metrics import LEAST_RIGHT
 from ..model.sparse_linear import SparseLinear
+from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ignore_rare_labels
 from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
-from ..pipeline.textcat import TextCatGraft
+from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
 from .corpus import example_name
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def label_errors(
     ------
     ValueError
         If the component is not found, there are fewer than two examples, or they cannot be trained on (see
-        :func:`check_corpus`).
+        :func:`check_corpus`); if there is not one name for each, or ``top`` is no positive integer.
 
     Examples
     --------
@@ -115,6 +116,12 @@ def component_label_errors(
     """Return the label errors for one component, of examples that have been annotated; see :func:`label_errors`."""
     if len(examples) < 2:
         raise ValueError(f"[{component.name}] Label errors are found with at least 2 examples, not {len(examples)}.")
+    if names is not None and len(names) != len(examples):
+        raise ValueError(
+            f"[{component.name}] There are {len(examples)} examples, but {len(names)} names: give as many."
+        )
+    if not is_count(top):
+        raise ValueError(f"[{component.name}] top must be an integer of at least 1, but is {top!r}.")
     copy = untrained_copy(component)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
     probabilities = held_out_probabilities(copy, examples, labels)
@@ -134,7 +141,7 @@ def component_label_errors(
 
 def untrained_copy(component: TextCatGraft) -> TextCatGraft:
     """Return a component with the same settings, but without weights and with a shorter path."""
-    return type(component)(
+    copy = type(component)(
         component.vocab,
         SparseLinear(component.blocks),
         component.name,
@@ -143,6 +150,9 @@ def untrained_copy(component: TextCatGraft) -> TextCatGraft:
         threshold=component.cfg["threshold"],
         scorer=component.scorer,
     )
+    # It must not be taken for that of a document.
+    LIVE_COMPONENTS.discard(copy)
+    return copy
 
 
 def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:

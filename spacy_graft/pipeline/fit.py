@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import registry
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings
@@ -27,6 +29,7 @@ from ..held_out import (
     rows_of_splits,
 )
 from ..index.places import IndexPlace
+from ..model.sparse_linear import SNAPSHOT
 from .annotation import annotated_before
 from .block_choice import leave_out
 from .card import add_card
@@ -66,7 +69,9 @@ def fit(
 ) -> Report:
     """Train the graft component of a pipeline from scratch until its learner has finished.
 
-    Other components are not changed. The components before it annotate the documents, as they do in the pipeline.
+    Other components are not changed. The components before it annotate the documents, as they do in the pipeline. Of
+    ``[initialize.components.NAME]`` in the config of the pipeline, ``labels`` and ``positive_label`` hold here too; the
+    rest is given by arguments. After an error, and if it is interrupted, the component is what it was.
 
     Parameters
     ----------
@@ -117,35 +122,67 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
-    train = list(annotated_before(nlp, component, examples_of(nlp, examples, labels, component.labels)))
+    train = training_examples(nlp, component, examples, labels)
     # Vectors are read once for all folds, those of the pipeline as well.
     if vectors is None and vectors_block(component.blocks) is not None:
         vectors = vectors_of_vocab
     given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors) if callable(vectors) else vectors}
-    # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
-    component.initialize(lambda: train, **given)
-    options: dict[str, Any] = {
-        "labels": component.labels,
-        "network": network,
-        "network_max_length": network_max_length,
-        "checkpoints": checkpoints,
-        "shards": shards,
-        **given,
-    }
-    if unlabelled is not None:
-        annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
-        options["unlabelled"] = lambda _: annotated_unlabelled
-    with progress_bar(component.name) as progress:
+    given |= settings_of_labels(nlp, component)
+    with unchanged_after_error(component), progress_bar(component.name) as progress:
+        # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
+        component.initialize(lambda: train, **given)
+        options: dict[str, Any] = {
+            **given,
+            "labels": component.labels,
+            "network": network,
+            "network_max_length": network_max_length,
+            "checkpoints": checkpoints,
+            "shards": shards,
+        }
+        if unlabelled is not None:
+            annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
+            options["unlabelled"] = lambda _: annotated_unlabelled
         if dev is not None:
             held_out = annotated_before(nlp, component, dev)
             train_with_dev(component, train, list(held_out), options, progress)
         else:
             train_with_folds(component, train, options, progress)
-    component.end_training()
+        component.end_training()
     forget_model(nlp)
     add_card(nlp)
     assert component.report is not None
     return component.report
+
+
+def training_examples(
+    nlp: Language, component: TextCatGraft, examples: Iterable[Any], labels: Iterable[DocumentLabels] | None = None
+) -> list[Example]:
+    """The examples of a training from scratch as they reach the component, which need not have the labels it has now.
+
+    Labels that were added before there is a model are those to come.
+    """
+    known = () if component.is_initialized else component.labels
+    return list(annotated_before(nlp, component, examples_of(nlp, examples, labels, known)))
+
+
+def settings_of_labels(nlp: Language, component: TextCatGraft) -> dict[str, Any]:
+    """What the config says about the labels of a component when it is initialized."""
+    section = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
+    settings = registry.resolve({key: section[key] for key in ("labels", "positive_label") if key in section})
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+@contextmanager
+def unchanged_after_error(component: TextCatGraft) -> Iterator[None]:
+    """Make a component what it was if the block raises an exception."""
+    cfg, snapshot = dict(component.cfg), component.model.attrs[SNAPSHOT]
+    others = component.report, component.training, component.kept_corpus
+    try:
+        yield
+    except BaseException:
+        component.cfg, component.model.attrs[SNAPSHOT] = cfg, snapshot
+        component.report, component.training, component.kept_corpus = others
+        raise
 
 
 def begun_training(

@@ -68,6 +68,10 @@ UNLABELLED = (
     "[{name}] None of the {n} documents has an annotation in doc.cats: there is nothing to score the component by. "
     "Annotate them, or use spacy-graft evaluate for texts with labels in JSON lines or CSV."
 )
+UNKNOWN_WORD = (
+    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were made with another "
+    "pipeline, or read in a memory zone that has ended. Make them with nlp.make_doc of this pipeline, outside of it."
+)
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
 
@@ -347,21 +351,28 @@ class TextCatGraft(TrainablePipe):
         TypeError
             If ``get_examples`` is not callable.
         ValueError
-            If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
-            of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
-            network, word vectors without a block for them or that cannot be read, ``checkpoints`` for a
-            learner that has none, or training needs more memory than there is. The component stays what it was.
+            If there are no examples, one has a label that is not among ``labels``, an annotation is invalid, there are
+            too few labels, the positive label is not one of two exclusive labels, an option of the network is invalid,
+            there are ``unlabelled`` documents without a network, word vectors without a block for them or that cannot
+            be read, ``checkpoints`` for a learner that has none, the corpus is to be kept beyond a memory zone, or
+            training needs more memory than there is. The component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
+            raise ValueError(
+                f"[{self.name}] keep_corpus keeps the words of the training documents, but a memory zone forgets them "
+                f"when it ends. Train outside of it."
+            )
         if nlp is not None and is_loop_of_spacy(get_examples):
             suit_loop(nlp, self)
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
-        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive)
+        given = None if labels is None else added
+        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive, given)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
-        all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
+        all_labels = list(dict.fromkeys([*added, *corpus.names] if given is None else given))
         require_labels(self, all_labels, positive_label)
         resources = Resources(
             network_source(self, nlp, network, network_max_length, unlabelled),
@@ -504,7 +515,10 @@ class TextCatGraft(TrainablePipe):
 
     def _named(self, solution: Solution) -> Snapshot:
         """The snapshot of a solution."""
-        return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
+        try:
+            return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
+        except KeyError as error:
+            raise ValueError(UNKNOWN_WORD.format(name=self.name)) from error
 
     def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
         """The names of n-grams or items of a block."""

@@ -251,7 +251,9 @@ class Training:
 
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
-        if self.choice is None or self.fit is None or self.concluded or not self.fit.report.points:
+        if self.choice is None or self.fit is None or self.concluded or self._snapshot is None:
+            return True
+        if not self.fit.report.points:
             return True
         return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
 

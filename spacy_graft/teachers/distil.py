@@ -20,10 +20,19 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
-from ..pipeline.annotation import Pair, annotated_before, documents_before
+from ..pipeline.annotation import Pair, documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
-from ..pipeline.fit import Split, cross_validated, folds, loss_of, splits_of, train_like
+from ..pipeline.fit import (
+    Split,
+    cross_validated,
+    folds,
+    loss_of,
+    splits_of,
+    train_like,
+    training_examples,
+    unchanged_after_error,
+)
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import Targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
@@ -106,17 +115,17 @@ def distil(
     graft = graft_component(nlp, component)
     check_arguments(nlp, graft, teacher, weights, n_to_label)
     texts = list(texts) if isinstance(texts, Iterator) else texts
-    labelled = list(annotated_before(nlp, graft, examples))
+    labelled = training_examples(nlp, graft, examples)
     fixed = dict(options or {})
     if "vectors" in fixed:
         fixed["vectors"] = cache(fixed["vectors"])  # read once for all folds
-    graft.initialize(lambda: labelled, **fixed)
-    fixed["labels"] = graft.labels
-    gold, splits = gold_of(graft, labelled)
-    pool = Pool.of(texts, gold.texts)
-    source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
-    source.require_number(len(pool.keys))
-    with progress_bar(graft.name) as progress:
+    with unchanged_after_error(graft), progress_bar(graft.name) as progress:
+        graft.initialize(lambda: labelled, **fixed)
+        fixed["labels"] = graft.labels
+        gold, splits = gold_of(graft, labelled)
+        pool = Pool.of(texts, gold.texts)
+        source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
+        source.require_number(len(pool.keys))
         rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
         of_gold = rows[:0]
         if source.learns:
@@ -138,7 +147,7 @@ def distil(
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
         also = taught.with_targets(soft.of_all[pool.taught], chosen) if chosen else None
         train_like(graft, labelled, fixed, progress, trials[chosen], also)
-    graft.end_training()
+        graft.end_training()
     assert graft.report is not None
     students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
     return DistilReport(
