@@ -260,6 +260,15 @@ def test_a_smaller_model_can_be_asked_for(parsimony: Any, noisy: list[Record]) -
         assert 0 < sizes[1] <= parsimony
 
 
+@pytest.mark.parametrize("retrain", [False, True])
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_a_number_of_features_is_a_limit(with_dev: bool, retrain: bool, noisy: list[Record]) -> None:
+    """Also where the first point of the path has more."""
+    nlp = make_nlp(learner={**AUTO, "steps": 2, "parsimony": 3, "retrain": retrain})
+    train, dev = split(nlp, noisy)
+    assert 0 < spacy_graft.fit(nlp, train, dev=dev if with_dev else None).n_active <= 3
+
+
 def test_another_metric_can_choose(noisy: list[Record]) -> None:
     nlp = make_nlp(learner={**AUTO, "metric": "cats_micro_f", "retrain": False})
     train, dev = split(nlp, noisy)

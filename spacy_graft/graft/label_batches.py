@@ -279,7 +279,7 @@ class BatchedPath(PointFit):
         for kept, (first, data) in zip(self._kept, self.batches, strict=True):
             reached.append(kept if kept.is_empty_at(l1) else self._optimum(l1, kept, first, data))
             places = np.union1d(places, reached[-1].model.places)
-            if self.learner.max_features is not None and len(places) > self.learner.max_features:
+            if self.learner.most_features is not None and len(places) > self.learner.most_features:
                 self.report.finished = True
                 if not self.report.n_active:
                     warn_of_empty(self.learner)

@@ -103,7 +103,7 @@ class PathFit(StateFit):
 
     @property
     def _limit(self) -> float:
-        return math.inf if self.learner.max_features is None else self.learner.max_features
+        return math.inf if self.learner.most_features is None else self.learner.most_features
 
     def _l1_of(self, number: int) -> float:
         return self.rounds.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
@@ -179,8 +179,8 @@ class PathFit(StateFit):
 def warn_of_empty(learner: GraftingPath) -> None:
     """Warn that a path ends with no feature, because of ``max_features``."""
     warnings.warn(
-        f"The model has no features: at all L1 strengths that were tried there are none, or more than max_features = "
-        f"{learner.max_features:,}. Raise max_features.",
+        f"The model has no features: at all L1 strengths that were tried there are none, or more than "
+        f"{learner.most_features:,}. Raise max_features or parsimony, which allows no more.",
         stacklevel=2,
     )
 

@@ -335,7 +335,7 @@ class GraftingPath(PenaltySettings):
     parsimony : str or int
         Which point is chosen: ``best``, with log-loss the last one within a fifth of a standard error of the least;
         ``one_se``, the first whose log-loss is within one standard error of the least; or the best of those with no
-        more than this number of features.
+        more than this number of features, with which the path then ends, as with ``max_features``.
     network_choices : sequence of float
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.
@@ -391,6 +391,12 @@ class GraftingPath(PenaltySettings):
         self._require(first, "network_alpha", "above 0 with network_choices, which may have the 0")
         object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
         self._require_flag("retrain")
+
+    @property
+    def most_features(self) -> int | None:
+        """The features that a model may have: ``max_features``, or ``parsimony`` if this is a smaller number."""
+        numbers = (self.max_features, self.parsimony)
+        return min((n for n in numbers if n is not None and not isinstance(n, str)), default=None)
 
     def _strengths(self, option: str) -> tuple[float, ...]:
         choices: Any = getattr(self, option)
