@@ -175,26 +175,25 @@ class SplitReader:
 
     def _add(self, doc: Doc, number: int, name: str) -> None:
         report = self.report
-        is_valid = has_valid_annotation(doc)
-        positive = positive_labels(doc) if is_valid else frozenset()
+        is_taken = is_usable(doc, report.exclusive)
+        positive = positive_labels(doc) if is_taken or has_valid_annotation(doc) else frozenset()
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)
         text = document_text(doc).strip()
         if not text:
             report.without_text.append(name)
-        problems = None
-        if not has_labels(doc, report.exclusive):
-            problems = report.without_labels
-        elif not is_valid:
-            problems = report.bad_values
-        elif report.exclusive and abs(sum(doc.cats.values()) - 1.0) > SUM_TOLERANCE:
-            problems = report.bad_sums
-        if problems is not None:
-            problems.append(name)
+        if not is_taken:
             report.unusable.add(number)
+            self._alike(doc).append(name)
         if text:
             self._compare(hash(text), name, labels)
+
+    def _alike(self, doc: Doc) -> list[str]:
+        """The documents that training refuses for the same reason."""
+        if not has_labels(doc, self.report.exclusive):
+            return self.report.without_labels
+        return self.report.bad_sums if has_valid_annotation(doc) else self.report.bad_values
 
     def _compare(self, key: int, name: str, labels: frozenset[str]) -> None:
         """Record a document whose text occurred before."""
@@ -214,6 +213,13 @@ def example_name(example: Example, number: int) -> str:
 def has_labels(doc: Doc, exclusive: bool) -> bool:
     """Return whether a document is annotated; with exclusive labels, one of the values must not be 0."""
     return any(doc.cats.values()) if exclusive else is_annotated(doc)
+
+
+def is_usable(doc: Doc, exclusive: bool) -> bool:
+    """Return whether training takes the document."""
+    if not has_labels(doc, exclusive) or not has_valid_annotation(doc):
+        return False
+    return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
 
 
 def has_valid_annotation(doc: Doc) -> bool:
