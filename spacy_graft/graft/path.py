@@ -177,10 +177,11 @@ class PathFit(StateFit):
 
 
 def warn_of_empty(learner: GraftingPath) -> None:
-    """Warn that a path ends with no feature, because of ``max_features``."""
+    """Warn that a path ends with no feature, because of its limit."""
+    option = "max_features" if learner.most_features == learner.max_features else "parsimony"
     warnings.warn(
-        f"The model has no features: at all L1 strengths that were tried there are none, or more than "
-        f"{learner.most_features:,}. Raise max_features or parsimony, which allows no more.",
+        f"The model has no features: at all L1 strengths that were tried there are none, or more than {option} = "
+        f"{learner.most_features:,}. Raise {option}.",
         stacklevel=2,
     )
 
