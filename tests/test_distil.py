@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,55 @@ def test_functions_are_known_by_name_and_source() -> None:
     digests = {function_teacher(one, labels).digest for one in (right, ignorant)}
     assert len(digests) == 2
     assert function_teacher(right, Labels(LABELS[::-1], True)).digest in digests
+
+
+def made(value: Any) -> Callable[[Sequence[str]], list[Cats]]:
+    return lambda texts: [dict.fromkeys(LABELS, value) for _ in texts]
+
+
+class Says:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def cats(self, texts: Sequence[str]) -> list[Cats]:
+        return [dict.fromkeys(LABELS, self.value) for _ in texts]
+
+
+def says(value: Any, texts: Sequence[str]) -> list[Cats]:
+    return Says(value).cats(texts)
+
+
+@pytest.mark.parametrize("function_of", [made, lambda value: Says(value).cats, lambda value: partial(says, value)])
+def test_functions_are_known_by_what_they_hold(function_of: Callable[[Any], Any]) -> None:
+    labels = Labels(LABELS, True)
+    teachers = [function_teacher(function_of(value), labels) for value in (0.1, 0.1, 0.9, np.ones(3), object())]
+    assert [teacher.is_stored for teacher in teachers] == [True, True, True, True, False]
+    assert teachers[0].digest == teachers[1].digest
+    assert len({teacher.digest for teacher in teachers[:4]}) == 3
+
+
+def test_a_teacher_that_is_not_known_is_not_stored(tmp_path: Path) -> None:
+    teacher = partial(says, object())
+    nlp = untrained()
+    with pytest.warns(UserWarning, match="is not stored: its source"), pytest.raises(ValueError, match="has <object"):
+        spacy_graft.distil(nlp, gold_examples(nlp), TEXTS, teacher, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_without_a_prediction_is_of_no_teacher(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", "one that failed", "digest", 2) as store:
+        assert len(store.found) == 0
+    with Store(tmp_path / "store", "another", "other digest", 3) as store:
+        store.append(["one"], np.ones((1, 3)))
+    with Store(tmp_path / "store", "another", "other digest", 3) as store:
+        assert len(store.found) == 1
+
+
+def test_a_string_is_no_list_of_texts() -> None:
+    nlp = untrained()
+    with pytest.raises(ValueError, match="A list of texts without labels is expected, not the string 'a goal'"):
+        spacy_graft.distil(nlp, gold_examples(nlp), "a goal", right)
+    assert not graft_component(nlp).is_initialized
 
 
 @pytest.mark.parametrize(

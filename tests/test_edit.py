@@ -76,6 +76,23 @@ def test_edits_are_saved_shown_and_obeyed_in_training():
     assert component.constraints.deny == ("salt",)
 
 
+@pytest.mark.parametrize(
+    ("edits", "deny", "allow"),
+    [
+        ([{"deny": ["*o*"]}, {"allow": ["*o*"]}], (), ()),
+        ([{"deny": ["*o*"]}, {"allow": ["*o*"]}, {"deny": ["words::*"]}], ("words::*",), ()),
+        ([{"deny": ["goal"]}, {"deny": ["salt"]}, {"allow": ["goal"]}], ("salt",), ()),
+        ([{"deny": ["goal", "g*"]}, {"allow": ["goal"]}], ("g*",), ("goal",)),
+        ([{"deny": ["g*"]}, {"allow": ["goal"]}, {"deny": ["goal"]}], ("g*", "goal"), ()),
+    ],
+)
+def test_what_takes_a_denial_back_is_no_exception_from_later_ones(edits, deny, allow):
+    _, component = trained()
+    for edit in edits:
+        component.edit(**edit)
+    assert (component.constraints.deny, component.constraints.allow) == (deny, allow)
+
+
 def test_a_pipeline_trains_again_from_its_saved_config(tmp_path):
     nlp, component = trained()
     component.edit(deny=["goal"], lock={"drums": {"music": 1.0}}, nlp=nlp)

@@ -367,6 +367,27 @@ def test_other_vectors_than_those_of_training_are_refused(train_records: list[Re
         alone.predict([nlp.make_doc("drums")])
 
 
+def test_a_model_without_its_vectors_is_not_saved(train_records: list[Record], tmp_path: Path) -> None:
+    """It could not be loaded again."""
+    nlp = with_own_vectors(make(words="pipeline"))
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
+    nlp.to_disk(tmp_path / "before")
+    nlp.vocab.set_vector("piano", np.ones(nlp.vocab.vectors_length, np.float32))
+    with pytest.raises(ValueError, match="The model is not saved, since it could not be loaded: .*have changed"):
+        nlp.to_bytes()
+    with pytest.raises(ValueError, match="The model is not saved"):
+        component_of(nlp).to_disk(tmp_path / "before" / "textcat_graft")
+    assert spacy.load(tmp_path / "before")("a trombone").cats == nlp("a trombone").cats
+
+
+def test_label_errors_are_found_without_vectors(train_records: list[Record]) -> None:
+    """A source of vectors is known to the training alone."""
+    nlp = make()
+    wrong = [{**train_records[0], "label": "sport" if train_records[0]["label"] != "sport" else "food"}]
+    (issue,) = spacy_graft.label_errors(nlp, make_examples(nlp, [*wrong, *train_records[1:]]), top=1)
+    assert issue.document == "#1"
+
+
 def test_damaged_weights_of_vectors_are_refused(train_records: list[Record]) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
     spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))

@@ -52,12 +52,15 @@ def test_word2vec_and_fasttext_files(tmp_path, ending):
     ("lines", "line", "problem"),
     [
         (["a 1 2", "b 1 2 3"], 2, "a word and 2 numbers are expected, but there are 3"),
+        *((["a 1 2", f"b {extra} 4 5"], 2, "there are 3") for extra in (".3", "3E-05", "nan", "-inf", "+1.")),
         (["a 1 2", "b 1"], 2, "a word and 2 numbers are expected, but there are 1"),
         (["a 1 2", "b 1 x"], 2, "could not convert"),
         (["a 1 2", "b 1 nan"], 2, "not finite"),
         (["a 1 2", "b 1 1e99"], 2, "too large"),
         (["a 1 2", ""], 2, "there are 0"),
         (["a"], 1, "a word and its numbers"),
+        (["1 " + "9" * 30, "a 1"], 1, "the numbers of words and columns that it gives are too large"),
+        (["9" * 5000 + " 2", "a 1 2"], 1, "are too large"),
         (["3 2", "a 1 2", "b 1 2"], None, "has 2 words, but its first line says 3: it is cut off"),
         (["a 1 2", "a 3 4"], None, "1 words are there twice: 'a'"),
     ],
@@ -177,6 +180,7 @@ def test_safetensors_files(tmp_path, word_list):
         ({"dtype": []}, r"is of type \[\]"),
         ({"shape": [4, 3]}, "cut off or damaged"),
         ({"shape": [-1, 3]}, "other values than numbers"),
+        ({"shape": [0, 2**70], "data_offsets": [0, 0]}, "is damaged: the table 'e' has the shape"),
         ({"data_offsets": [0]}, "other values than numbers"),
         ({"data_offsets": [900, 936]}, "cut off or damaged"),
     ],
@@ -325,6 +329,16 @@ def test_known_words_are_counted_in_documents():
     assert_array_equal(made.lexicon.known, [2, 1, 0])
     assert_allclose(made.lexicon.shares, [1e-2 / (1e-2 + 0.6), 1e-2 / (1e-2 + 0.2), 1.0])
     assert made.report == {"words": 3, "columns": 3, "words_in_training": 2, "coverage": 0.8}
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e-20, 1e20, 1e38])
+def test_the_size_of_vectors_makes_no_difference(factor):
+    symbols, starts = np.array([0, 1], np.uint64), np.array([0, 1, 2])
+    made = [
+        DocumentVectors.built("v", WordVectors(("a", "b"), table, "w"), np.arange(2, dtype=np.uint64), symbols, starts)
+        for table in (np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * np.float32(factor))
+    ]
+    assert_allclose(np.abs(made[1].columns.values), np.abs(made[0].columns.values), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("symbols", "problem"), [([7, 8], "none of its 3 words"), ([1, 1], "have the same vector")])

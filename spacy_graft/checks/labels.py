@@ -12,6 +12,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..extract.blocks import is_vectors_block
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..messages import one_line
@@ -74,7 +75,7 @@ def label_errors(
     """Find likely label errors: examples whose labels differ from those that models of the other examples predict.
 
     The examples are divided into five folds. Each fold is predicted by a model of the others, with the blocks of the
-    component and a shorter path. The pipeline is not changed.
+    component and a shorter path, without word vectors if it has other blocks. The pipeline is not changed.
 
     Parameters
     ----------
@@ -140,12 +141,14 @@ def component_label_errors(
 
 
 def untrained_copy(component: TextCatGraft) -> TextCatGraft:
-    """Return a component with the same settings, but without weights and with a shorter path."""
+    """Return a component with the same settings, but without weights and word vectors and with a shorter path."""
+    others = {name: block for name, block in component.blocks.items() if not is_vectors_block(block)}
+    blocks = others or component.blocks
     copy = type(component)(
         component.vocab,
-        SparseLinear(component.blocks),
+        SparseLinear(blocks),
         component.name,
-        blocks=component.blocks,
+        blocks=blocks,
         learner=shortened(component.learner),
         threshold=component.cfg["threshold"],
         scorer=component.scorer,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
+from ..messages import count
 from .common import (
     ComponentOption,
     FormatOption,
@@ -69,6 +70,8 @@ class ModelDifference:
         For each feature, its largest weight.
     sign_changes, weight_changes : list of Change
         Weights of features and labels of both models: those with another sign, and all that are different.
+    n_words_changed : int
+        Words whose scores by their vectors are different, or that have some in one of the models only.
     """
 
     labels_added: list[str]
@@ -78,6 +81,7 @@ class ModelDifference:
     features_removed: list[Change]
     sign_changes: list[Change]
     weight_changes: list[Change]
+    n_words_changed: int
 
 
 def diff_command(
@@ -128,12 +132,35 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
         features_removed=by_size(largest_change(key, weights, {}) for key, weights in old.items() if key not in new),
         sign_changes=by_size(change for change in shared if change.before * change.after < 0.0),
         weight_changes=by_size(shared),
+        n_words_changed=n_words_changed(before, after),
     )
 
 
 def weights_by_feature(component: TextCatGraft) -> dict[FeatureKey, dict[str, float]]:
     """Return the weights of each feature by label."""
     return {(feature.block, feature.text): feature.weights for feature in component.features()}
+
+
+def n_words_changed(before: TextCatGraft, after: TextCatGraft) -> int:
+    """Count the words to which the vectors of two models give different scores, or only one of them gives some."""
+    shared = [label for label in before.labels if label in after.labels]
+    old, new = scores_by_word(before, shared), scores_by_word(after, shared)
+    return sum(old.get(word) != new.get(word) for word in old.keys() | new.keys())
+
+
+def scores_by_word(component: TextCatGraft, labels: list[str]) -> dict[str, bytes]:
+    """Return the bytes of the scores of each word with a vector, for some labels."""
+    import numpy as np
+
+    from ..model.sparse_linear import snapshot_of
+
+    word_scores = snapshot_of(component.model).word_scores
+    if word_scores is None:
+        return {}
+    columns = [component.labels.index(label) for label in labels]
+    scores = word_scores.scores.of(np.arange(len(word_scores.lexicon)))[:, columns]
+    rows = np.ascontiguousarray(scores * word_scores.lexicon.shares[:, None])
+    return {word: row.tobytes() for word, row in zip(word_scores.lexicon.words, rows, strict=True)}
 
 
 def largest_change(key: FeatureKey, before: dict[str, float], after: dict[str, float]) -> Change:
@@ -157,13 +184,14 @@ def limited_difference(difference: ModelDifference, top: int | None) -> dict[str
 
 
 def difference_summary(difference: ModelDifference) -> str:
-    """Return two lines about features and labels."""
+    """Return a few lines about features, words with vectors and labels."""
     labels = [f"+{label}" for label in difference.labels_added] + [f"-{label}" for label in difference.labels_removed]
     before, after = difference.n_features
+    words = f"{count(difference.n_words_changed, 'word')} with other scores by vectors\n"
     return (
         f"{before:,} features before, {after:,} after: {len(difference.features_added):,} added, "
         f"{len(difference.features_removed):,} removed, {len(difference.sign_changes):,} weights with another sign\n"
-        f"labels: {', '.join(labels) or 'no change'}"
+        f"{words if difference.n_words_changed else ''}labels: {', '.join(labels) or 'no change'}"
     )
 
 

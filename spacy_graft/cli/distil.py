@@ -191,7 +191,8 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
     from ..pipeline.annotation import annotated_before
 
     settings = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
-    options: dict[str, Any] = {"checkpoints": str(checkpoints)}
+    has_steps = getattr(component.learner, "penalty", None) == "l1"
+    options: dict[str, Any] = {"checkpoints": str(checkpoints)} if has_steps else {}
     options.update({name: value for name, value in registry.resolve(settings).items() if value is not None})
     reader = options.get("unlabelled")
     if reader is not None:

@@ -72,6 +72,10 @@ class Pattern:
         """The items of the product that it names, sorted; none if it names no product."""
         return sorted(self.name.split(PRODUCT_SIGN)) if self.is_product else []
 
+    def covers(self, other: Pattern) -> bool:
+        """Whether it matches the other pattern itself, and so what that matches."""
+        return self.block in (None, other.block) and bool(self.matches(other.name))
+
     @cached_property
     def matches(self) -> Callable[[str], Any]:
         """What is true of the names that match."""
@@ -189,9 +193,15 @@ class Constraints:
     def followed_by(self, later: Constraints) -> Constraints:
         """Both, where what is said later counts."""
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
+        deny = [*(text for text in self.deny if text not in later.allow), *later.deny]
+        # What takes a denial back is an exception only from others that deny the same: later ones count in full.
+        others = [*map(Pattern, deny)]
+        exceptions = (
+            text for text in later.allow if text not in self.deny or any(one.covers(Pattern(text)) for one in others)
+        )
         return Constraints(
-            deny=[*(text for text in self.deny if text not in later.allow), *later.deny],
-            allow=[*(text for text in self.allow if text not in later.deny), *later.allow],
+            deny=deny,
+            allow=[*(text for text in self.allow if text not in later.deny), *exceptions],
             signs={**dict(self.signs), **dict(later.signs)},
             locked=[(*pair, weight) for pair, weight in locked.items()],
         )

@@ -145,7 +145,7 @@ def document_columns(
     mean = means[filled].mean(axis=0)
     means[filled] -= mean
     spread = float(np.sqrt((means**2).sum() / filled.sum()))
-    if not spread > NEGLIGIBLE_SPREAD * float(np.sqrt((vectors**2).sum(axis=1).mean())):
+    if not spread > NEGLIGIBLE_SPREAD * float(np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1).mean())):
         raise ValueError(f"{source}: all training documents have the same vector, which distinguishes none of them.")
     _, axes = np.linalg.eigh(means.T @ means)
     axes = np.ascontiguousarray(axes[:, ::-1]) / spread

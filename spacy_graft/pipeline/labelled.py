@@ -63,7 +63,9 @@ def examples_of(
 
 
 def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Example]:
-    """Return examples of documents that need no labels: examples as they are, or texts."""
+    """Return examples of documents that need no labels: examples as they are, or texts; a ValueError for one string."""
+    if isinstance(documents, str):
+        raise ValueError(f"A list of texts without labels is expected, not the string {documents[:40]!r}.")
     for number, document in enumerate(documents, start=1):
         yield labelled_example(nlp, number, document, {}) if isinstance(document, str) else document
 

@@ -20,7 +20,7 @@ from ..model.sparse_linear import SNAPSHOT, SparseLinear
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
-from .vectors import bound_to_pipeline
+from .vectors import bound_to_pipeline, vectors_of_training
 
 if TYPE_CHECKING:
     from thinc.api import Model
@@ -187,10 +187,11 @@ def parts_of(component: TextCatGraft, excluded: set[str]) -> dict[str, bytes]:
     Raises
     ------
     ValueError
-        If labels or thresholds are such that they could not be loaded.
+        If labels, thresholds or the vectors of the pipeline are such that they could not be loaded.
     """
     cfg = dict(component.cfg)
     check_cfg(component, cfg)
+    check_vectors(component)
     parts = {COMPONENT: to_json(identity(component))}
     if CFG not in excluded:
         parts[CFG] = to_json(cfg)
@@ -262,6 +263,17 @@ def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
     if snapshot is not None and snapshot.word_scores is not None and snapshot.word_scores.digest:
         bound = bound_to_pipeline(snapshot.word_scores, component.blocks, component.vocab)
         model.attrs[SNAPSHOT] = replace(snapshot, word_scores=bound)
+
+
+def check_vectors(component: TextCatGraft) -> None:
+    """Raise a ValueError if the pipeline does not have the vectors any more that the model needs."""
+    snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
+    if snapshot is None or snapshot.word_scores is None or not snapshot.word_scores.digest:
+        return
+    try:
+        vectors_of_training(snapshot.word_scores, component.blocks, component.vocab)
+    except ValueError as error:
+        raise ValueError(f"[{component.name}] The model is not saved, since it could not be loaded: {error}") from error
 
 
 def notes_of(model: Model) -> Mapping[str, Any]:

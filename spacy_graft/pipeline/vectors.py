@@ -57,6 +57,13 @@ def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], voca
     ValueError
         If the pipeline has no vectors, or others than those that the model was trained with.
     """
+    return word_scores.with_vectors(*vectors_of_training(word_scores, blocks, vocab))
+
+
+def vectors_of_training(
+    word_scores: WordScores, blocks: Mapping[str, Block], vocab: Vocab
+) -> tuple[WordVectors, np.ndarray]:
+    """The vectors of a pipeline and the symbols of their words; a ValueError if they are not those of the training."""
     block = blocks[word_scores.block]
     assert is_vectors_block(block)
     given = vectors_of_vocab(vocab)
@@ -66,7 +73,7 @@ def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], voca
             f"{given.source} have changed since the model was trained, or are others: scores would be wrong. Use the "
             f"pipeline that it was trained in, or train it again."
         )
-    return word_scores.with_vectors(given, symbols)
+    return given, symbols
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -114,6 +115,8 @@ def distil(
     """
     graft = graft_component(nlp, component)
     check_arguments(nlp, graft, teacher, weights, n_to_label)
+    if isinstance(texts, str):
+        raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
     labelled = training_examples(nlp, graft, examples)
     fixed = dict(options or {})
@@ -125,6 +128,12 @@ def distil(
         gold, splits = gold_of(graft, labelled)
         pool = Pool.of(texts, gold.texts)
         source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
+        if store is not None and callable(teacher) and not source.is_stored:
+            warnings.warn(
+                f"What the teacher {source.name} says is not stored: its source is not known, or it holds values that "
+                f"have no digest, so that another one could not be told from it. Use a function of a module.",
+                stacklevel=2,
+            )
         source.require_number(len(pool.keys))
         rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
         of_gold = rows[:0]

@@ -64,8 +64,10 @@ class Store:
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
         self._file.seek(0)
-        header = self._file.readline()
-        if not header.endswith(b"\n") and self._header.encode().startswith(header):
+        header, is_whole = self._file.readline(), bool(self._file.read(1))
+        # Another teacher that failed at its first texts has said nothing.
+        is_empty = store_header(header).get("format") == STORE_FORMAT and not is_whole
+        if is_empty or (not header.endswith(b"\n") and self._header.encode().startswith(header)):
             self._file.truncate(0)
             append_durably(self._file, self._header.encode())
         elif store_header(header).get("format") != STORE_FORMAT:

@@ -6,6 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
@@ -230,13 +231,35 @@ def checked_probability(value: Any, label: str, source: str) -> float:
 
 
 def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels: Labels) -> LabelTeacher:
-    """A function of a list of texts, known by its name and its source as far as there are some."""
+    """A function of a list of texts. What it says is stored if its digest tells it from others."""
     name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     try:
-        source = inspect.getsource(function)
+        digest, is_known = digest_of(["function", name, identity_of(function), sorted(labels.names)]), True
     except (OSError, TypeError):
-        source = ""
-    return LabelTeacher(name, digest_of(["function", name, source, sorted(labels.names)]), labels, function)
+        digest, is_known = "", False
+    teacher = LabelTeacher(name, digest, labels, function)
+    teacher.is_stored = is_known
+    return teacher
+
+
+def identity_of(function: Any) -> list[Any]:
+    """What a callable is known by: its source, and the values that it has besides; an object by its class alone.
+
+    Raises
+    ------
+    OSError
+        If there is no source.
+    TypeError
+        If there is no source, or such a value has no digest.
+    """
+    if isinstance(function, partial):
+        return ["partial", identity_of(function.func), list(function.args), dict(function.keywords)]
+    if inspect.ismethod(function):
+        return ["method", inspect.getsource(function), dict(vars(function.__self__))]
+    if not inspect.isfunction(function):
+        return ["object", type(function).__module__, type(function).__qualname__]
+    held = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [inspect.getsource(function), [identity_of(value) if callable(value) else value for value in held]]
 
 
 def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:

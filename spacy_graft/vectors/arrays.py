@@ -13,6 +13,7 @@ import numpy as np
 
 from ..files import text_lines
 from ..messages import listed
+from ..options import LARGEST_COUNT
 from ..registry import graft_vectors
 from .tokenizers import whole_words
 from .word_vectors import WordVectors
@@ -106,6 +107,8 @@ def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
             f"{path} is cut off or damaged: the table {name!r} has {size:,} bytes by its shape, but the file has "
             f"{max(min(last, len(data)) - first, 0):,} of them."
         )
+    if max(shape) > LARGEST_COUNT:
+        raise ValueError(f"{path} is damaged: the table {name!r} has the shape {shape}.")
     values = np.frombuffer(data[first:last], DTYPES[dtype]).reshape(shape)
     if dtype == "BF16":
         return (values.astype(np.uint32) << 16).view(np.float32)

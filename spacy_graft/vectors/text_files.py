@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..files import BadLineError, text_lines
+from ..options import LARGEST_COUNT
 from ..registry import graft_vectors
 from .word_vectors import WordVectors
 
@@ -49,6 +50,8 @@ def read_text_vectors(path: Path) -> WordVectors:
     header = first[1].split(" ")
     n_words = None
     if len(header) == 2 and all(part.isdecimal() for part in header):
+        if max(map(len, header)) > len(str(LARGEST_COUNT)):
+            raise BadLineError(path, 1, "the numbers of words and columns that it gives are too large.")
         n_words, n_columns = map(int, header)
     else:
         n_columns, lines = len(first[1].rstrip(" ").split(" ")) - 1, chain([first], lines)
@@ -85,5 +88,5 @@ def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.
 
 
 def is_decimal(text: str) -> bool:
-    """Whether a text is a decimal number."""
-    return re.fullmatch(r"[+-]?\d+\.?\d*(e[+-]?\d+)?", text) is not None
+    """Whether a text is a decimal number, or a mark of one that is none."""
+    return re.fullmatch(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf)", text, re.IGNORECASE) is not None
