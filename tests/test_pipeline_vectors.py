@@ -373,7 +373,7 @@ def test_a_model_without_its_vectors_is_not_saved(train_records: list[Record], t
     spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]), dev=make_examples(nlp, train_records[60:]))
     nlp.to_disk(tmp_path / "before")
     nlp.vocab.set_vector("piano", np.ones(nlp.vocab.vectors_length, np.float32))
-    with pytest.raises(ValueError, match="The model is not saved, since it could not be loaded: .*have changed"):
+    with pytest.raises(ValueError, match=r"The model is not saved, since it could not be loaded: .*have changed"):
         nlp.to_bytes()
     with pytest.raises(ValueError, match="The model is not saved"):
         component_of(nlp).to_disk(tmp_path / "before" / "textcat_graft")
