@@ -18,7 +18,7 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, TELLING, Record, forged, make_examples, make_nlp, make_records
+from conftest import PATH, TELLING, Record, forged, make_example, make_examples, make_nlp, make_records
 from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -282,3 +282,13 @@ def test_there_must_be_examples_and_one_trained_component(several: Language) -> 
         component_of(nlp).add_label(label)
     with pytest.raises(ValueError, match="The component has no weights yet"):
         spacy_graft.calibrate(nlp, dev_of(nlp))
+
+
+def test_examples_without_a_known_label(nlp: Language) -> None:
+    several = make_nlp("textcat_graft_multilabel")
+    examples = [make_example(several, f"{word} text", {"a": float(word == "salt")}) for word in ("salt", "goal") * 6]
+    spacy_graft.fit(several, examples)
+    with pytest.raises(ValueError, match="None of the 3 examples has a label to calibrate by"):
+        spacy_graft.calibrate(several, [make_example(several, "salt", {}) for _ in range(3)])
+    with pytest.raises(ValueError, match="has no weights yet"):
+        spacy_graft.calibrate(nlp, examples)

@@ -7,7 +7,7 @@ import os
 import platform
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
@@ -25,7 +25,7 @@ from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
 from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard
-from .storage import OPENING, UNREADABLE, SharedFolder, StorageError
+from .storage import OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .places import OnDisk
 
 #: Version of the files. It is part of the names of folders, so that files of another version are not found.
-FORMAT_OF_FILES = 1
+FORMAT_OF_FILES = 2
 #: Suffixes of a shard.
 SHARD_SIZE = 2**23
 #: Nodes whose columns are compared at a time.
@@ -62,10 +62,7 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
                 if not folder.shared.fetch(MANIFEST):
                     Building(folder, place, min_df, limit).build(stream)
         except OSError as error:
-            raise ValueError(
-                f"The index cannot be written in {folder.path}: {reason_of(error)}. Make room, or give another folder. "
-                f"Then run the same command again: it goes on from the shards that are done."
-            ) from error
+            raise not_written(folder.path, error) from error
     index = folder.open()
     folder.shared.publish(*sorted(file.name for file in folder.path.glob("*.bin")), MANIFEST)
     return index
@@ -98,7 +95,7 @@ class IndexFolder:
             If a file is missing or damaged, and also if it has been fetched again from the storage.
         """
         try:
-            manifest = self.shared.read(MANIFEST, json_in)
+            manifest, _ = self.shared.read(MANIFEST, sealed_json_in)
             n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
             arrays = {
                 name: self.shared.read(self.file(name).name, partial(checked_array, **entry))
@@ -121,7 +118,7 @@ class IndexFolder:
             for name, array in arrays.items()
         }
         with writing(self.path / MANIFEST) as file:
-            file.write(json.dumps({"n_documents": n_documents, "arrays": entries}, indent=1).encode())
+            file.write(sealed_json({"n_documents": n_documents, "arrays": entries}))
 
     def file(self, name: str) -> Path:
         return self.path / f"{name}.bin"
@@ -153,7 +150,8 @@ class IndexFolder:
         self._forget_dead(owner)
         try:
             with owner.open("x") as file:
-                json.dump({"pid": os.getpid(), "host": this_host()}, file)
+                pid = os.getpid()
+                json.dump({"pid": pid, "host": this_host(), "started": start_of(pid)}, file)
         except FileExistsError:
             raise ValueError(
                 f"Another process builds an index in {self.path}. Wait until it has ended, or use another folder. If "
@@ -169,7 +167,10 @@ class IndexFolder:
         """Delete the owner file of a process of this machine that is no longer running."""
         try:
             said = json.loads(owner.read_text("utf8"))
-            if said["host"] == this_host() and not is_running(int(said["pid"])):
+            pid = int(said["pid"])
+            # In a container that was started again, another process has the number of the one before.
+            is_other = said.get("started") is not None and said["started"] != start_of(pid)
+            if said["host"] == this_host() and (is_other or not is_running(pid)):
                 owner.unlink()
         except (OSError, ValueError, LookupError, TypeError):
             return
@@ -185,7 +186,10 @@ class ShardFolder:
 
     def __init__(self, shared: SharedFolder) -> None:
         self.shared = shared
-        plan = shared.read(PLAN, json_in)
+        #: Of the files, and of the plan itself.
+        self.checksums: dict[str, int] = {}
+        plan, self.plan_checksum = self._read(PLAN, sealed_json_in)
+        self.checksums = plan["files"]
         arrays = {name: self._array(f"{name}.npy") for name in TEXT_ARRAYS}
         words = arrays.pop("words")
         self.min_df, self.max_length = plan["min_df"], plan["max_length"]
@@ -205,20 +209,21 @@ class ShardFolder:
             for name in TEXT_ARRAYS:
                 np.save(path / f"{name}.npy", suffixes.text.words if name == "words" else getattr(text, name))
             write_positions(path, text, suffixes, shards)
+            files = [*(f"{name}.npy" for name in TEXT_ARRAYS), *map(positions_of, range(len(shards)))]
             plan = {
                 "min_df": min_df,
                 "max_length": max_length,
                 "n_documents": text.n_documents,
                 "bits": suffixes.text.bits,
                 "shards": [asdict(shard) for shard in shards],
+                "files": {name: checksum(path / name) for name in files},
             }
             with writing(path / PLAN) as file:
-                file.write(json.dumps(plan, default=int).encode())
+                file.write(sealed_json(plan))
         if shared.differs(PLAN):
             shared.unpublish()  # its shards have other bounds
         made = cls(shared)
-        positions = [positions_of(s) for s in range(len(made.shards))]
-        shared.publish(*(f"{name}.npy" for name in TEXT_ARRAYS), *positions, PLAN)
+        shared.publish(*made.checksums, PLAN)
         return made
 
     def make(self, s: int) -> None:
@@ -233,21 +238,30 @@ class ShardFolder:
         of_shard = self.shards[s], self._array(positions_of(s))
         part = nodes_of_shard(self.text, self.suffixes, *of_shard, self.min_df, self.max_length)
         with self.shared.local_disk(), writing(self.shared.path / self.name_of(s)) as file:
-            np.savez(file, **part._asdict())
+            np.savez(file, mark=self._mark(s), **part._asdict())
 
     def nodes(self, s: int) -> NodeTable:
         """The nodes of a shard from its file, which is written again if it is missing or damaged."""
         name = self.name_of(s)
+        reader = partial(nodes_in, mark=self._mark(s))
         try:
-            return self.shared.read(name, nodes_in)
+            return self.shared.read(name, reader)
         except StorageError:
             raise
         except UNREADABLE:
             self._write(s)
-            return nodes_in(self.shared.path / name)
+            return reader(self.shared.path / name)
+
+    def _mark(self, s: int) -> np.ndarray:
+        """What tells the file of a shard from those of others and of other indexes: int64 (2)."""
+        return np.array([s, self.plan_checksum], np.int64)
 
     def _array(self, name: str) -> np.ndarray:
-        """The array of a file of the text.
+        """The array of a file of the text, all of which is read for its checksum."""
+        return self._read(name, partial(unchanged_array, crc32=self.checksums[name]))
+
+    def _read(self, name: str, reader: Callable[[Path], ReadT]) -> ReadT:
+        """What a function reads of a file.
 
         Raises
         ------
@@ -255,7 +269,7 @@ class ShardFolder:
             If it is missing or damaged.
         """
         try:
-            return self.shared.read(name, mapped_array)
+            return self.shared.read(name, reader)
         except StorageError:
             raise
         except UNREADABLE as error:
@@ -300,15 +314,35 @@ def write_positions(folder: Path, text: RankedText, suffixes: Suffixes, shards: 
             positions.tofile(file)
 
 
-def nodes_in(path: Path) -> NodeTable:
-    """The nodes of a shard in a file."""
-    with path.open("rb") as file, np.load(file) as arrays:
-        return NodeTable(**arrays)
+def nodes_in(path: Path, mark: np.ndarray) -> NodeTable:
+    """The nodes of a shard in a file; a ValueError if it has another mark."""
+    with path.open("rb") as file, np.load(file) as content:
+        arrays = dict(content)
+    if not np.array_equal(arrays.pop("mark", np.empty(0)), mark):
+        raise ValueError(f"{path.name} is of another shard or index")
+    return NodeTable(**arrays)
 
 
-def json_in(path: Path) -> Any:
-    """The JSON of a file."""
-    return json.loads(path.read_text("utf8"))
+def sealed_json(content: dict[str, Any]) -> bytes:
+    """Plain values as JSON, with their checksum."""
+    text = json.dumps(content, default=int, sort_keys=True)
+    return json.dumps({"crc32": zlib.crc32(text.encode()), "content": json.loads(text)}, indent=1).encode()
+
+
+def sealed_json_in(path: Path) -> tuple[dict[str, Any], int]:
+    """What :func:`sealed_json` wrote to a file, and the checksum; a ValueError if it has changed."""
+    sealed = json.loads(path.read_text("utf8"))
+    content, crc32 = sealed["content"], sealed["crc32"]
+    if zlib.crc32(json.dumps(content, sort_keys=True).encode()) != crc32:
+        raise ValueError(f"{path.name} has changed")
+    return content, crc32
+
+
+def unchanged_array(path: Path, crc32: int) -> np.ndarray:
+    """The array of a NumPy file, mapped into memory; a ValueError if the file has changed."""
+    if checksum(path) != crc32:
+        raise ValueError(f"{path.name} has changed")
+    return mapped_array(path)
 
 
 def mapped_array(path: Path) -> np.ndarray:
@@ -345,6 +379,7 @@ class Building:
         """Write the files of the index. Shards that an earlier process has written are used again."""
         require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
         shared = self.folder.shared.below(SHARDS)
+        shard_folder.cache_clear()  # a folder of this name may have been deleted since
         made = ShardFolder.planned(shared, stream, self.min_df, self.max_length, self.place.empty)
         n_shards, for_workers = len(made.shards), shared.for_workers()
         for s, _ in enumerate(self.place.run(make_shard, [(for_workers, s) for s in range(n_shards)])):
@@ -403,14 +438,25 @@ class Building:
         return {"distinct": distinct, "longest_node": longest_node}
 
 
+def not_written(folder: Path, error: OSError) -> ValueError:
+    """The error of a folder that cannot be written."""
+    return ValueError(
+        f"The index cannot be written in {folder}: {reason_of(error)}. Make room, or give another folder. Then run the "
+        f"same command again: it goes on from the shards that are done."
+    )
+
+
 def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:
     """An array in a file without a name, which is deleted with the array."""
     if np.prod(shape, dtype=np.int64) == 0:
         return np.empty(shape, dtype)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        reserve(file, int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
-        return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            reserve(file, int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
+            return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+    except OSError as error:
+        raise not_written(folder, error) from error
 
 
 def reserve(file: IO[bytes], size: int) -> None:
@@ -465,13 +511,22 @@ def this_host() -> str:
     return platform.node()
 
 
+def start_of(pid: int) -> str | None:
+    """When a process began, as the system counts it; None if it does not say."""
+    try:
+        # The name of the program, in brackets, may have spaces.
+        return Path(f"/proc/{pid}/stat").read_text("utf8").rpartition(")")[2].split()[19]
+    except (OSError, LookupError, ValueError):
+        return None
+
+
 def is_running(pid: int) -> bool:
     """Whether there may be such a process on this machine."""
     if os.name == "nt":
         return True  # there, os.kill would end it
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

@@ -126,7 +126,8 @@ class OnDisk(IndexPlace):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.folder:
+        folder: Any = self.folder
+        if not isinstance(folder, str | Path) or not str(folder):
             raise ValueError(f"OnDisk: folder = {self.folder!r}, but it must be the path of a folder.")
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray:

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 ReadT = TypeVar("ReadT")
 
 #: What a missing or damaged file raises when it is read.
-UNREADABLE = (OSError, ValueError, TypeError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, EOFError, TokenError, zipfile.BadZipFile, zlib.error)
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Held by a thread of a worker that fetches and opens files: the others use the same copies.
 OPENING = Lock()

@@ -103,7 +103,8 @@ def calibrate(
     ------
     ValueError
         If the pipeline does not have exactly one enabled graft component, if the component has no weights, if there are
-        no examples, or if an annotation is invalid; or if weights are locked, but a temperature is asked for.
+        no examples, none has a label, or an annotation is invalid; or if weights are locked, but a temperature is asked
+        for.
 
     Warns
     -----
@@ -111,6 +112,7 @@ def calibrate(
         If no temperature is best, because all documents are predicted correctly, or not better than by chance.
     """
     component = graft_component(nlp)
+    component.require_initialized()
     if temperature and component.constraints.locks:
         raise ValueError(
             f"[{component.name}] Some weights are locked, which a temperature would change. Give temperature=False, or "
@@ -137,8 +139,12 @@ def read_documents(component: TextCatGraft, examples: list[Example]) -> Labelled
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
     reader = component.target_reader()
-    targets = [reader.read(example.reference) for example in examples]
-    return LabelledDocuments(examples, Targets.of(targets, len(component.labels)).dense())
+    targets = Targets.of([reader.read(example.reference) for example in examples], len(component.labels)).dense()
+    if not targets.known.any():
+        raise ValueError(
+            f"[{component.name}] None of the {len(examples)} examples has a label to calibrate by: annotate doc.cats."
+        )
+    return LabelledDocuments(examples, targets)
 
 
 def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:

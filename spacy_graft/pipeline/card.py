@@ -151,7 +151,7 @@ def calibration(component: TextCatGraft) -> str:
         error = "" if report.log_loss_error is None else f" ± {1.96 * report.log_loss_error:.3f} (95% interval)"
         parts.append(f"Log-loss {report.log_loss:.3f}{error} on the documents that the model was chosen by.")
     if report is not None and report.temperature != 1.0:
-        parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on these documents.")
+        parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on held-out documents.")
     if isinstance(component, TextCatGraftMultilabel):
         thresholds = ", ".join(
             f"{code(label)} {component.thresholds[label]:.2f}" for label in component.labels[:SHOWN_LABELS]

@@ -132,6 +132,13 @@ def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, floa
     """An example of one text."""
     if not isinstance(text, str):
         raise ValueError(f"The text of document {number} must be a string, but is {text!r}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"The text of document {number} has an unpaired surrogate, \\u{ord(text[error.start]):04x}, at character "
+            f"{error.start}."
+        ) from error
     doc = nlp.make_doc(text)
     reference = doc.copy()
     reference.cats = cats

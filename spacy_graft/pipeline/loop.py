@@ -27,7 +27,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     ``spacy init config`` writes settings for gradient descent: an evaluation every 200 steps, and 1,600 steps of
     patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
     saved with the model; a message says so. If other components are trained as well, nothing is changed. A patience
-    that may be too short is only warned of.
+    or a number of steps that may be too small is only warned of.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     max_steps = learner.steps + 2
     if training["eval_frequency"] < learner.steps:
         warn_of_impatience(component.name, training["patience"], max_steps)
+        warn_of_few_steps(component.name, training["max_steps"], training["max_epochs"], learner.steps)
         return
     wanted = {"eval_frequency": 1, "patience": 0, "max_steps": max_steps}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
@@ -66,6 +67,17 @@ def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:
             "trains the chosen model again with the dev documents. Set patience = 0, no limit: the path ends by "
             "itself.",
             name, patience,
+        )  # fmt: skip
+
+
+def warn_of_few_steps(name: str, max_steps: int, max_epochs: int, points: int) -> None:
+    """Warn of a loop that ends before a path of so many points can; 0 is a number without end."""
+    if 0 < max_steps <= points and max_epochs <= 0:
+        logger.warning(
+            "[%s] [training] max_steps is %d, but the path has up to %d points and a last step, which trains the "
+            "chosen model again with the dev documents. If the path is longer, training ends without them. Set "
+            "max_steps = %d.",
+            name, max_steps, points, points + 2,
         )  # fmt: skip
 
 
