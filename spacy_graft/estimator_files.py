@@ -93,7 +93,7 @@ class SealedEstimator(ABC):
         snapshot = replace(self._space.snapshot(self._model), notes={"report": asdict(self.report_)})
         model = {**attrs_of(snapshot), "W": saved_weights(snapshot.weights), "b": snapshot.intercepts}
         data = seal({ESTIMATOR_PART: json.dumps(message).encode(), MODEL_PART: pack_message(model)})
-        with writing(Path(path)) as file:
+        with writing(Path(path), compress=False) as file:
             file.write(data)
 
     @classmethod

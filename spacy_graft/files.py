@@ -209,10 +209,16 @@ def json_text(value: Any, indent: int | None = None, compact: bool = False) -> s
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for atomic writing: it appears when all of it has been written; gzip if its name ends in ``.gz``.
+def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
+    """Open a file for atomic writing: it appears when all of it has been written.
 
     Devices and pipes are written to directly.
+
+    Parameters
+    ----------
+    path : Path
+    compress : bool
+        Whether what is written is compressed if the name ends in ``.gz``. Formats of our own are not.
 
     Raises
     ------
@@ -231,7 +237,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         with file:
-            with compressing(file) if target.suffix == ".gz" else nullcontext(file) as content:
+            with compressing(file) if compress and target.suffix == ".gz" else nullcontext(file) as content:
                 yield content
             if atomic:
                 file.flush()

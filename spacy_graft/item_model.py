@@ -42,7 +42,7 @@ from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
 from .model.table import damaged_model
 from .model.weights import entries, for_kernels, with_column
-from .options import LARGEST_FACTOR, LARGEST_VALUE, SMALLEST_FACTOR, is_count, is_number_in
+from .options import LARGEST_FACTOR, LARGEST_VALUE, SMALLEST_FACTOR, SMALLEST_WEIGHT, is_count, is_number_in
 
 if TYPE_CHECKING:
     from .associations import Naming
@@ -464,11 +464,11 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must have a number for each document: {error}.") from error
-    allowed = (weights >= 0.0) & (weights <= LARGEST_VALUE)
+    allowed = (weights == 0.0) | ((weights >= SMALLEST_WEIGHT) & (weights <= LARGEST_VALUE))
     if weights.shape != (n,) or not allowed.all() or (n and not weights.any()):
         raise ValueError(
             f"sample_weight must have {n:,} numbers above 0, or zero for a document that does not count. "
-            f"At least one weight must not be zero. The largest is {LARGEST_VALUE:g}."
+            f"At least one weight must not be zero. The others are from {SMALLEST_WEIGHT:g} to {LARGEST_VALUE:g}."
         )
     return weights
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -214,6 +213,14 @@ def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:
     return bags.of_items(df >= min_df)
 
 
+def is_missing(value: Hashable) -> bool:
+    """Whether a value is NaN, or what pandas has for a missing one: it is not equal to itself."""
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
 def numbered_groups(
     groups: Iterable[Hashable] | None, n: int, name: str, member: str
 ) -> tuple[np.ndarray, list[Hashable]]:
@@ -244,7 +251,7 @@ def numbered_groups(
         raise ValueError(
             f"There are {n:,} {member}s, but {name} has {len(numbers):,} values: give one for each {member}."
         )
-    missing = [place for value, place in places.items() if isinstance(value, float) and math.isnan(value)]
+    missing = [place for value, place in places.items() if is_missing(value)]
     if missing:
         raise ValueError(f"{name} contains NaN: value {numbers.index(missing[0])} is missing.")
     return np.array(numbers, np.int64), list(places)

@@ -12,6 +12,8 @@ LARGEST_COUNT = 2**31 - 1
 LARGEST_STRENGTH, LARGEST_POWER = 1e12, 100.0
 #: Values of items, weights of examples and shares of candidates: products and sums of them must be numbers.
 LARGEST_VALUE = 1e100
+#: Weights of examples: products of smaller ones have too few digits.
+SMALLEST_WEIGHT = 1e-300
 #: Penalty factors: penalty weights in single precision follow from them.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
 

@@ -156,9 +156,17 @@ def test_other_mistakes():
         GraftClassifier().fit([["a"], ["b"]] * 20, ["x", "y"] * 20, names=["c", "d"])
     with pytest.raises(ValueError, match="The model has 6 items, but the matrix has 5"):
         GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])
-    for weights in ([1.0], np.zeros(80), np.full(80, np.nan)):
+    for weights in ([1.0], np.zeros(80), np.full(80, np.nan), np.full(80, 5e-324)):
         with pytest.raises(ValueError, match="sample_weight must have 80 numbers above 0"):
             GraftClassifier().fit(MATRIX, LABELS, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1e-19, 1e-100, 1e-300])
+@pytest.mark.parametrize("degree", [1, 2])
+def test_weights_may_be_tiny(weight: float, degree: int) -> None:
+    """No feature is worth its penalty then."""
+    model = GraftClassifier(Grafting(l1=0.1), degree=degree).fit(MATRIX, LABELS, sample_weight=np.full(80, weight))
+    assert model.features() == []
 
 
 @pytest.mark.parametrize("option", ["metric", "network_choices", "vectors_choices", "optional_blocks", "retrain"])

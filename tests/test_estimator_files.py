@@ -92,6 +92,12 @@ class Words(TokenNgrams):
     """A block of another package."""
 
 
+def test_a_name_that_ends_in_gz_is_a_name(tmp_path):
+    model = classifier(ITEMS)
+    model.save(tmp_path / "model.gz")
+    np.testing.assert_array_equal(GraftClassifier.load(tmp_path / "model.gz").predict(ITEMS), model.predict(ITEMS))
+
+
 def test_what_cannot_be_saved(tmp_path):
     path = tmp_path / "model.graft"
     with pytest.raises(ValueError, match=r"blocks\['own'\] = .* cannot be saved: only plain values"):

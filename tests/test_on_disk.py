@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -125,6 +126,82 @@ def test_damaged_files_of_the_text_are_refused(tmp_path, stream, name, damage):
         path.write_bytes(content[:-1])
     with pytest.raises(ValueError, match=rf"{name} is missing or damaged: .*Delete .*shards and run"):
         OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
+def interrupted(folder, stream, n_done):
+    """The folder of an index of which so many shards are done."""
+
+    def killed(done: int, _: int) -> None:
+        if done == n_done:
+            raise InterruptedError
+
+    with pytest.raises(ValueError, match="Then run the same command again"):
+        OnDisk(1, str(folder), killed).index(stream, 2, None)
+    return the_folder(folder) / "shards"
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"{name}.npy" for name in on_disk.TEXT_ARRAYS), "plan.json", "000005.npy", "000000.npz"]
+)
+@pytest.mark.parametrize("damage", ["zeros", "bit", "empty", "swapped"])
+def test_no_damage_of_a_build_changes_the_index(tmp_path, stream, name, damage):
+    """It is found, or written again."""
+    path = interrupted(tmp_path / "index", stream, 2) / name
+    content = bytearray(path.read_bytes())
+    if damage == "zeros":
+        content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    elif damage == "bit":
+        content[len(content) // 2] ^= 1
+    elif damage == "empty":
+        content.clear()
+    else:
+        content = bytearray(path.with_name("000001.npz").read_bytes())
+    path.write_bytes(content)
+    expected = OnDisk(1, str(tmp_path / "whole")).index(stream, 2, None)
+    if name.endswith(".npz"):
+        np.testing.assert_array_equal(OnDisk(1, str(tmp_path / "index")).index(stream, 2, None).events, expected.events)
+        return
+    with pytest.raises(ValueError, match=rf"{name} is missing or damaged: .*Delete .*shards and run"):
+        OnDisk(1, str(tmp_path / "index")).index(stream, 2, None)
+    # In the same process.
+    shutil.rmtree(path.parent)
+    np.testing.assert_array_equal(OnDisk(1, str(tmp_path / "index")).index(stream, 2, None).events, expected.events)
+
+
+@pytest.mark.parametrize("n_documents", [10, 2**31, 1.5, None])
+def test_a_manifest_that_was_changed_is_refused(tmp_path, stream, n_documents):
+    OnDisk(1, str(tmp_path)).index(stream, 2, None)
+    path = the_folder(tmp_path) / "manifest.json"
+    values = json.loads(path.read_text())
+    values["content"]["n_documents"] = n_documents
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"is damaged: manifest\.json has changed"):
+        OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
+@pytest.mark.skipif(on_disk.start_of(os.getpid()) is None, reason="The system does not say when processes began.")
+def test_a_folder_of_an_earlier_process_with_the_same_number(tmp_path, stream):
+    """In a container that was started again."""
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    (the_folder(tmp_path) / "manifest.json").unlink()
+    owner = the_folder(tmp_path) / "owner.json"
+    said = {"pid": os.getpid(), "host": on_disk.this_host(), "started": "7"}
+    owner.write_text(json.dumps(said))
+    place.index(stream, 2, None)
+    assert not owner.exists()
+    (the_folder(tmp_path) / "manifest.json").unlink()
+    owner.write_text(json.dumps({**said, "started": on_disk.start_of(os.getpid())}))
+    with pytest.raises(ValueError, match="Another process builds an index"):
+        place.index(stream, 2, None)
+    owner.write_text(json.dumps({**said, "pid": 2**80, "started": None}))
+    place.index(stream, 2, None)
+
+
+def test_a_folder_that_cannot_be_one(tmp_path, stream):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"The index cannot be written in .*file: .*give another folder"):
+        OnDisk(1, str(tmp_path / "file")).kept(stream)
 
 
 @pytest.mark.parametrize("name", ["events.bin", "nodes.bin", "distinct.bin", "manifest.json"])

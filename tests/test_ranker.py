@@ -7,6 +7,7 @@ import pickle
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import sklearn
@@ -332,7 +333,10 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
         (MATRIX, ["yes"] * 100, GROUPS, "a number of at least 0 for each candidate"),
         (MATRIX, np.ones(100), np.arange(100), "no group has two candidates"),
         (MATRIX[:0], [], [], "no group has two candidates"),
-        (MATRIX, BEST, [*GROUPS[1:].tolist(), float("nan")], "groups contains NaN: value 99 is missing"),
+        *(
+            (MATRIX, BEST, [*GROUPS[1:].tolist(), missing], "groups contains NaN: value 99 is missing")
+            for missing in (float("nan"), np.float32("nan"), pd.NA, pd.NaT)
+        ),
         (MATRIX, BEST * 1e308, GROUPS, "The largest is 1e.100"),
         (MATRIX * 2.0, BEST, GROUPS, r"in \[0, 1\]"),
         (["a text", "another"], [1, 0], [0, 0], "is a string"),

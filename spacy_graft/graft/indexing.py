@@ -14,6 +14,7 @@ from ..heap import trim_heap
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..index.places import Dask, IndexPlace, OnDisk
+from ..options import LARGEST_COUNT
 from ..search.combinations import CombinationSearch
 from ..search.on_cluster import ClusterSearch
 from ..search.ranges import RangedSearch
@@ -43,7 +44,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     data = objective.data
     if search is None:
         search = searches_in(data.place)
-    rarest = {name: int(least_df * factor) + 1 for name, factor in data.penalty_factors.items()}
+    rarest = {name: int(min(least_df * factor, LARGEST_COUNT - 1)) + 1 for name, factor in data.penalty_factors.items()}
     min_df = {name: max(int(least), rarest[name]) for name, least in data.min_df.items()}
     names = [name for name in min_df if name not in data.combinations]
     # The longest stream first, beside no other index: to build an index takes several times its memory.

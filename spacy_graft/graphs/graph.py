@@ -170,7 +170,7 @@ class FeatureGraph:
 
     def to_disk(self, path: str | Path) -> None:
         """Write the file atomically: completely or not at all."""
-        with writing(Path(path)) as file:
+        with writing(Path(path), compress=False) as file:
             file.write(self.to_bytes())
 
     @classmethod

@@ -16,6 +16,7 @@ from ..extract.unread import document_text
 from ..graft.memory import MANY_LABELS
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
+from ..options import SMALLEST_WEIGHT
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -247,10 +248,10 @@ class TargetReader:
 
     def _weight(self, doc: Doc) -> float:
         weight = doc.user_data.get(WEIGHT_KEY, 1.0)
-        if not isinstance(weight, Real) or not 0.0 < float(weight) < float("inf"):
+        if not isinstance(weight, Real) or not SMALLEST_WEIGHT <= float(weight) < float("inf"):
             raise ValueError(
                 f"[{self.component}] {document_name(doc)} has {weight!r} for its weight, doc.user_data["
-                f"{WEIGHT_KEY!r}]. Weights are positive numbers."
+                f"{WEIGHT_KEY!r}]. Weights are positive numbers, at least {SMALLEST_WEIGHT:g}."
             )
         return float(weight)
 
