@@ -167,9 +167,11 @@ def label_dtype(name: str) -> np.dtype[Any]:
 
 
 def require_targets(y: Any) -> None:
-    """Raise a ValueError if targets are None."""
+    """Raise a ValueError if targets are None, or no collection."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if not isinstance(y, Iterable) and not hasattr(y, "__array__"):
+        raise ValueError(f"y must have the labels of each document, but is {y!r}.")
 
 
 def collections_of(y: Iterable[Any]) -> list[Any]:

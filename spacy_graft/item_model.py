@@ -459,8 +459,8 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     """Return the weights of n documents; a ValueError unless all are at least 0, and one above."""
     if sample_weight is None:
         return np.ones(n)
-    given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
     try:
+        given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must have a number for each document: {error}.") from error
