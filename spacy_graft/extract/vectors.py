@@ -14,7 +14,7 @@ from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
 from .streams import Stream
-from .tokens import STRING_ATTRS, TokenNgrams, check_attribute
+from .tokens import STRING_ATTRS, TokenNgrams, check_annotation, check_attribute
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -84,7 +84,7 @@ class Vectors(BatchReader):
 
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if the document has tokens, but the attribute is not set."""
-        self._tokens.check(doc)
+        check_annotation(f"Vectors(attr={self.attr!r})", self.attr, doc)
 
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the values of the attribute: uint64."""
