@@ -81,34 +81,59 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool = False) -> An
     return csv.reader(lines, delimiter=delimiter, strict=strict)
 
 
-def table_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+def refuse(error: BadLineError) -> None:
+    """Raise the error of a bad line."""
+    raise error
+
+
+def table_rows(
+    path: Path, delimiter: str = ",", on_bad_row: Callable[[BadLineError], None] = refuse
+) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, each with the number of its last line.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+    on_bad_row : callable
+        Called with the error of a line that is not UTF-8, or a row that is not CSV, for example because a quotation
+        mark is missing. If it returns, that is left out.
 
     Raises
     ------
     BadLineError
-        In iteration, if a row is not CSV, for example because a quotation mark is missing.
+        In iteration, of such a row; or if a compressed file is damaged.
     """
     # Strict: otherwise, a missing quotation mark would make one row of all that follows.
-    reader = csv_reader((decoded_line(path, *line) for line in numbered_lines(path)), delimiter, strict=True)
+    reader = csv_reader(decoded_lines(path, on_bad_row), delimiter, strict=True)
     begun = 1
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-            begun = reader.line_num + 1
-    except csv.Error as error:
-        unclosed = (
-            ""
-            if reader.line_num <= begun
-            else (f" The row goes on to line {reader.line_num:,}: perhaps a quotation mark in it is not closed.")
-        )
-        raise BadLineError(path, begun, f"cannot be read as CSV: {error}.{unclosed}") from error
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            unclosed = (
+                ""
+                if reader.line_num <= begun
+                else (f" The row goes on to line {reader.line_num:,}: perhaps a quotation mark in it is not closed.")
+            )
+            on_bad_row(BadLineError(path, begun, f"cannot be read as CSV: {error}.{unclosed}"))
+            row = []
+        if row is None:
+            return
+        if row:
+            yield reader.line_num, row
+        begun = reader.line_num + 1
 
 
-def refuse(error: BadLineError) -> None:
-    """Raise the error of a bad line."""
-    raise error
+def decoded_lines(path: Path, on_bad_line: Callable[[BadLineError], None]) -> Iterator[str]:
+    """The lines of a file as text; an empty one in place of a bad line."""
+    for number, line in numbered_lines(path):
+        try:
+            text = decoded_line(path, number, line)
+        except BadLineError as error:
+            on_bad_line(error)
+            text = "\n"
+        yield text
 
 
 def table_records(
@@ -126,7 +151,8 @@ def table_records(
     required : iterable of str
         Columns that must be there.
     on_bad_row : callable
-        Called with the error of a row that has more or fewer cells; if it returns, the row is left out.
+        Called with the error of a row that has more or fewer cells, is not UTF-8 or is not CSV; if it returns, the row
+        is left out.
 
     Raises
     ------
@@ -134,7 +160,7 @@ def table_records(
         In iteration, if a required column is missing, two columns have one name, a row has more or fewer cells, or it
         is not CSV.
     """
-    rows = table_rows(path, delimiter)
+    rows = table_rows(path, delimiter, on_bad_row)
     number, header = next(rows, (1, []))
     if twice := [name for name, n in Counter(header).items() if n > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")

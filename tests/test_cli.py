@@ -267,11 +267,20 @@ def test_tables_without_labels(pipeline: Path, texts: Path, table: Path) -> None
 
 def test_bad_rows_of_tables(pipeline: Path, tmp_path: Path) -> None:
     path = tmp_path / "texts.tsv"
-    path.write_text("text\tn\nA goal\t1\nshort\nSome salt\t2\n")
+    path.write_bytes(b'text\tn\nA goal\t1\nshort\nSome salt\t2\n\xff\t3\n"a"b\t4\nA choir\t5\n')
     assert f"{path}, line 3: 1 cell, but the first line has 2" in refused("classify", pipeline, path, "--output", "x")
     result = call("classify", pipeline, path, "--on-error", "skip")
-    assert [line["n"] for line in lines_of(result)] == ["1", "2"]
-    assert result.stderr.startswith(f"Skipped: {path}, line 3")
+    assert [line["n"] for line in lines_of(result)] == ["1", "2", "5"]
+    for number, line in zip((3, 5, 6), result.stderr.splitlines(), strict=True):
+        assert line.startswith(f"Skipped: {path}, line {number}")
+
+
+def test_a_bad_first_line_of_json_lines_is_skipped(pipeline: Path, tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text('text\n{"text": "A goal"}\n')
+    result = call("classify", pipeline, path, "--on-error", "skip")
+    assert [line["text"] for line in lines_of(result)] == ["A goal"]
+    assert f"{path}, line 1: not JSON" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -336,25 +336,43 @@ def made(value: Any) -> Callable[[Sequence[str]], list[Cats]]:
     return lambda texts: [dict.fromkeys(LABELS, value) for _ in texts]
 
 
-class Says:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def cats(self, texts: Sequence[str]) -> list[Cats]:
-        return [dict.fromkeys(LABELS, self.value) for _ in texts]
-
-
 def says(value: Any, texts: Sequence[str]) -> list[Cats]:
-    return Says(value).cats(texts)
+    return [dict.fromkeys(LABELS, value) for _ in texts]
 
 
-@pytest.mark.parametrize("function_of", [made, lambda value: Says(value).cats, lambda value: partial(says, value)])
+def made_default(value: Any) -> Callable[[Sequence[str]], list[Cats]]:
+    def teach(texts: Sequence[str], value: Any = value) -> list[Cats]:
+        return says(value, texts)
+
+    return teach
+
+
+def made_of_itself(value: Any) -> Callable[[Sequence[str]], list[Cats]]:
+    def teach(texts: Sequence[str]) -> list[Cats]:
+        return teach(texts[:1]) + teach(texts[1:]) if len(texts) > 1 else says(value, texts)
+
+    return teach
+
+
+@pytest.mark.parametrize("function_of", [made, made_default, made_of_itself, lambda value: partial(says, value)])
 def test_functions_are_known_by_what_they_hold(function_of: Callable[[Any], Any]) -> None:
     labels = Labels(LABELS, True)
     teachers = [function_teacher(function_of(value), labels) for value in (0.1, 0.1, 0.9, np.ones(3), object())]
     assert [teacher.is_stored for teacher in teachers] == [True, True, True, True, False]
     assert teachers[0].digest == teachers[1].digest
     assert len({teacher.digest for teacher in teachers[:4]}) == 3
+
+
+def test_objects_are_known_by_their_class_and_what_they_wrap() -> None:
+    labels = Labels(LABELS, True)
+    one, another = Counting(right), Counting(ignorant)
+    one(TEXTS[:1])
+    assert function_teacher(one, labels).digest == function_teacher(another, labels).digest
+    cached = [function_teacher(cache(function), labels).digest for function in (right, ignorant, right)]
+    assert cached[0] == cached[2] != cached[1]
+    # A pipeline is callable, but no function.
+    assert not function_teacher(partial(says, untrained()), labels).is_stored
+    assert not function_teacher(made(untrained()), labels).is_stored
 
 
 def test_a_teacher_that_is_not_known_is_not_stored(tmp_path: Path) -> None:

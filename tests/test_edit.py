@@ -83,6 +83,8 @@ def test_edits_are_saved_shown_and_obeyed_in_training():
         ([{"deny": ["*o*"]}, {"allow": ["*o*"]}, {"deny": ["words::*"]}], ("words::*",), ()),
         ([{"deny": ["goal"]}, {"deny": ["salt"]}, {"allow": ["goal"]}], ("salt",), ()),
         ([{"deny": ["goal", "g*"]}, {"allow": ["goal"]}], ("g*",), ("goal",)),
+        ([{"deny": ["goa*", "*al"]}, {"allow": ["goa*"]}], ("*al",), ("goa*",)),
+        ([{"deny": ["goal", "words::goal"]}, {"allow": ["goal"]}], ("words::goal",), ("goal",)),
         ([{"deny": ["g*"]}, {"allow": ["goal"]}, {"deny": ["goal"]}], ("g*", "goal"), ()),
     ],
 )

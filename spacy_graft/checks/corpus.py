@@ -191,9 +191,9 @@ class SplitReader:
 
     def _alike(self, doc: Doc) -> list[str]:
         """The documents that training refuses for the same reason."""
-        if not has_labels(doc, self.report.exclusive):
-            return self.report.without_labels
-        return self.report.bad_sums if has_valid_annotation(doc) else self.report.bad_values
+        if not has_valid_annotation(doc):
+            return self.report.bad_values
+        return self.report.bad_sums if has_labels(doc, self.report.exclusive) else self.report.without_labels
 
     def _compare(self, key: int, name: str, labels: frozenset[str]) -> None:
         """Record a document whose text occurred before."""
@@ -217,7 +217,7 @@ def has_labels(doc: Doc, exclusive: bool) -> bool:
 
 def is_usable(doc: Doc, exclusive: bool) -> bool:
     """Return whether training takes the document."""
-    if not has_labels(doc, exclusive) or not has_valid_annotation(doc):
+    if not has_valid_annotation(doc) or not has_labels(doc, exclusive):
         return False
     return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
 

@@ -38,7 +38,7 @@ LabelFieldOption = Annotated[
     str, typer.Option(metavar="KEY", help="Key of the labels in JSON lines; column in tables.")
 ]
 IdFieldOption = Annotated[
-    str, typer.Option(metavar="KEY", help="Key of the document's id in JSON lines; may be absent.")
+    str, typer.Option(metavar="KEY", help="Key of the document's id in JSON lines; column in tables; may be absent.")
 ]
 OnErrorOption = Annotated[
     OnError, typer.Option(help="After a bad line: exit with code 1, or report the line and continue.")

@@ -31,8 +31,9 @@ class TextLines(JsonlCorpus):
     @cached_property
     def content(self) -> Content:
         """What the texts are stored as."""
-        # What is in a pipe can be read only once.
-        content = content_of(self.path, self.text_field) if self._is_stored else Content(Form.jsonl)
+        # What is in a pipe can be read only once; of a file named so, a first line that is wrong says nothing.
+        is_jsonl = not self._is_stored or self.path.name.lower().endswith(JSONL_SUFFIXES)
+        content = Content(Form.jsonl) if is_jsonl else content_of(self.path, self.text_field)
         if content.form not in (Form.jsonl, Form.table):
             raise CommandError(f"{self.path} is read as {content}. Texts without labels are JSON lines or a table.")
         return content

@@ -72,9 +72,13 @@ class Pattern:
         """The items of the product that it names, sorted; none if it names no product."""
         return sorted(self.name.split(PRODUCT_SIGN)) if self.is_product else []
 
-    def covers(self, other: Pattern) -> bool:
-        """Whether it matches the other pattern itself, and so what that matches."""
-        return self.block in (None, other.block) and bool(self.matches(other.name))
+    def may_overlap(self, other: Pattern) -> bool:
+        """Whether a name may match both; certain only if one of them has no wildcard."""
+        if None not in (self.block, other.block) and self.block != other.block:
+            return False
+        if other.is_exact:
+            return bool(self.matches(other.name))
+        return not self.is_exact or bool(other.matches(self.name))
 
     @cached_property
     def matches(self) -> Callable[[str], Any]:
@@ -194,10 +198,10 @@ class Constraints:
         """Both, where what is said later counts."""
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
         deny = [*(text for text in self.deny if text not in later.allow), *later.deny]
-        # What takes a denial back is an exception only from others that deny the same: later ones count in full.
+        # What takes a denial back is an exception only from others that may deny the same: later ones count in full.
         others = [*map(Pattern, deny)]
         exceptions = (
-            text for text in later.allow if text not in self.deny or any(one.covers(Pattern(text)) for one in others)
+            text for text in later.allow if text not in self.deny or any(map(Pattern(text).may_overlap, others))
         )
         return Constraints(
             deny=deny,

@@ -169,7 +169,8 @@ class IndexFolder:
             said = json.loads(owner.read_text("utf8"))
             pid = int(said["pid"])
             # In a container that was started again, another process has the number of the one before.
-            is_other = said.get("started") is not None and said["started"] != start_of(pid)
+            begun, started = start_of(pid), said.get("started")
+            is_other = None not in (begun, started) and begun != started
             if said["host"] == this_host() and (is_other or not is_running(pid)):
                 owner.unlink()
         except (OSError, ValueError, LookupError, TypeError):

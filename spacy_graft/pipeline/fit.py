@@ -29,6 +29,7 @@ from ..held_out import (
     rows_of_splits,
 )
 from ..index.places import IndexPlace
+from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
 from .annotation import annotated_before
 from .block_choice import leave_out
@@ -71,7 +72,8 @@ def fit(
 
     Other components are not changed. The components before it annotate the documents, as they do in the pipeline. Of
     ``[initialize.components.NAME]`` in the config of the pipeline, ``labels`` and ``positive_label`` hold here too; the
-    rest is given by arguments. After an error, and if it is interrupted, the component is what it was.
+    rest is given by arguments. After an error, and if it is interrupted, the component is what it was: until the end,
+    both models are in memory, with ``keep_corpus`` the documents of both.
 
     Parameters
     ----------
@@ -167,8 +169,18 @@ def training_examples(
 
 def settings_of_labels(nlp: Language, component: TextCatGraft) -> dict[str, Any]:
     """What the config says about the labels of a component when it is initialized."""
-    section = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
-    settings = registry.resolve({key: section[key] for key in ("labels", "positive_label") if key in section})
+    given = nlp.config["initialize"]["components"].get(component.name, {})
+    keys = [key for key in ("labels", "positive_label") if given.get(key) is not None]
+    if not keys:
+        return {}
+    section = nlp.config.interpolate()["initialize"]["components"][component.name]
+    try:
+        settings: dict[str, Any] = registry.resolve({key: section[key] for key in keys})
+    except Exception as error:  # registered functions can raise anything
+        raise ValueError(
+            f"[{component.name}] {listed(keys)} in [initialize.components.{component.name}] of the config cannot be "
+            f"read: {error} Correct or remove what is wrong there."
+        ) from error
     return {key: value for key, value in settings.items() if value is not None}
 
 

@@ -191,11 +191,11 @@ def parts_of(component: TextCatGraft, excluded: set[str]) -> dict[str, bytes]:
     """
     cfg = dict(component.cfg)
     check_cfg(component, cfg)
-    check_vectors(component)
     parts = {COMPONENT: to_json(identity(component))}
     if CFG not in excluded:
         parts[CFG] = to_json(cfg)
     if MODEL not in excluded:
+        check_vectors(component)
         parts[MODEL] = component.model.to_bytes()
         if component.keep_corpus and component.corpus is not None:
             parts[CORPUS] = pack_message(component.corpus.to_dict(component.vocab.strings))

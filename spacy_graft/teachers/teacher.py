@@ -10,6 +10,7 @@ from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from ..pipeline.targets import SUM_TOLERANCE, Targets
 from .probabilities import ProbabilityFile
 from .store import text_name
 
+#: What has a source; other values that a function holds need a digest of their own.
+FUNCTIONS = (FunctionType, MethodType, partial)
 #: Probabilities of a text by label, as in ``doc.cats``.
 Cats = Mapping[str, float]
 #: From a teacher's rows (n_texts, width) to probabilities: float64 (n_texts, n_labels).
@@ -235,15 +238,17 @@ def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels
     name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     try:
         digest, is_known = digest_of(["function", name, identity_of(function), sorted(labels.names)]), True
-    except (OSError, TypeError):
+    except (OSError, TypeError, ValueError):
         digest, is_known = "", False
     teacher = LabelTeacher(name, digest, labels, function)
     teacher.is_stored = is_known
     return teacher
 
 
-def identity_of(function: Any) -> list[Any]:
+def identity_of(function: Any, outer: tuple[Any, ...] = ()) -> list[Any]:
     """What a callable is known by: its source, and the values that it has besides; an object by its class alone.
+
+    ``outer`` are the functions whose identity it is part of.
 
     Raises
     ------
@@ -251,15 +256,26 @@ def identity_of(function: Any) -> list[Any]:
         If there is no source.
     TypeError
         If there is no source, or such a value has no digest.
+    ValueError
+        If a variable of an outer function is not set.
     """
+    if any(function is one for one in outer):
+        return ["outer"]
     if isinstance(function, partial):
-        return ["partial", identity_of(function.func), list(function.args), dict(function.keywords)]
+        held = [*function.args, dict(function.keywords)]
+        return ["partial", identity_of(function.func, (*outer, function)), held]
     if inspect.ismethod(function):
-        return ["method", inspect.getsource(function), dict(vars(function.__self__))]
+        return ["method", inspect.getsource(function)]
     if not inspect.isfunction(function):
-        return ["object", type(function).__module__, type(function).__qualname__]
+        inside = inspect.unwrap(function)
+        wrapped = [] if inside is function else identity_of(inside, (*outer, function))
+        return ["object", type(function).__module__, type(function).__qualname__, wrapped]
     held = [cell.cell_contents for cell in function.__closure__ or ()]
-    return [inspect.getsource(function), [identity_of(value) if callable(value) else value for value in held]]
+    held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return [
+        inspect.getsource(function),
+        [identity_of(one, (*outer, function)) if isinstance(one, FUNCTIONS) else one for one in held],
+    ]
 
 
 def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:
