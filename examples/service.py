@@ -16,7 +16,8 @@ from typing import Annotated
 
 import spacy
 from fastapi import FastAPI, HTTPException, Request
-from fastapi.responses import StreamingResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from spacy.language import Language
 
@@ -119,6 +120,11 @@ def make_app(nlp: Language) -> FastAPI:
     nlp.max_length = MAX_CHARACTERS
     nlp("warm up")  # workers that are forked later share the compiled code
     app = FastAPI(title="spacy-graft")
+
+    @app.exception_handler(RequestValidationError)
+    def refused(_: Request, error: RequestValidationError) -> JSONResponse:
+        # Without the input, which may be what cannot be encoded.
+        return JSONResponse({"detail": [{"loc": one["loc"], "msg": one["msg"]} for one in error.errors()]}, 422)
 
     # Not `async`: it is run in a thread, so that other requests are not kept waiting.
     @app.post("/classify", response_model_exclude_none=True)

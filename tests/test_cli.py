@@ -509,6 +509,20 @@ def test_formats_have_no_effect_on_files(pipeline: Path, tmp_path: Path) -> None
         page.unlink()
 
 
+@pytest.mark.parametrize("name", ["-", "labelled.csv", "labelled.tsv.gz"])
+def test_classify_writes_json_lines_alone(pipeline: Path, texts: Path, name: str) -> None:
+    assert "classify writes JSON lines" in refused("classify", pipeline, texts, "--output", name)
+    assert not Path(name).exists()
+
+
+@pytest.mark.filterwarnings("default:.*are not scored")
+def test_a_card_of_documents_with_other_labels(pipeline: Path, tmp_path: Path, dev_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [*dev_records, {"text": "a new one", "label": "other"}])
+    result = call("report", pipeline, "--card", tmp_path / "card.md", "--data", data)
+    assert "1 of 31 documents are not scored" in result.stderr
+    assert "30" in (tmp_path / "card.md").read_text()
+
+
 def test_an_edit_of_nothing(pipeline: Path, tmp_path: Path) -> None:
     assert "give --deny, --allow" in refused("edit", pipeline, "--output", tmp_path / "edited")
 

@@ -307,3 +307,31 @@ def test_labels_in_the_config_hold(train_records: list[Record]) -> None:
     spacy_graft.fit(nlp, rows)
     assert component_of(nlp).labels == ("other", "food")
     assert component_of(nlp).cfg["positive_label"] == "food"
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'never'")
+def test_a_label_that_is_nowhere_known_is_not_predicted() -> None:
+    nlp = make_nlp("textcat_graft_multilabel", keep_corpus=True)
+    spacy_graft.fit(nlp, [("goal film", ["pos"]), ("salt film", [])] * 10)
+    component = component_of(nlp)
+    component.add_label("never")
+    nlp.update([make_example(nlp, text, {"pos": value}) for text, value in (("goal show", 1.0), ("salt show", 0.0))])
+    assert nlp("salt film").cats["never"] < 0.05
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'never'")
+def test_labels_in_the_config_are_known_to_be_absent() -> None:
+    nlp = make_nlp("textcat_graft_multilabel")
+    nlp.config["initialize"]["components"]["textcat_graft_multilabel"] = {"labels": ["pos", "never"]}
+    spacy_graft.fit(nlp, [("goal film", ["pos"]), ("salt film", [])] * 10)
+    assert nlp("salt film").cats["never"] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"), [({"@readers": "no.such.v1"}, "cannot be read"), (["a", "b"], "'food'")]
+)
+def test_labels_in_the_config_that_cannot_be_taken(labels: Any, message: str, train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": labels}
+    with pytest.raises(ValueError, match=rf"\[textcat_graft\] .*{message}"):
+        spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])

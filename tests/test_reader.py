@@ -382,3 +382,21 @@ def test_too_few_documents_have_no_parts(tmp_path: Path, blank: Language) -> Non
         list(JsonlCorpus(path, part="dev")(blank))
     with pytest.raises(ValueError, match="part must be one of 'train', 'dev', but is 'test'"):
         JsonlCorpus(path, part="test")
+
+
+def test_no_label_is_held_out_as_a_whole(tmp_path: Path, blank: Language) -> None:
+    """The model would not know it."""
+    records = [{"text": f"{label} {n}", "label": label} for n in range(15) for label in "ab"]
+    records += [{"text": f"rare {n}", "label": f"c{n}"} for n in range(10)]
+    path = write_jsonl(tmp_path / "texts.jsonl", records)
+    train, dev = (JsonlCorpus(path, part=part) for part in ("train", "dev"))
+    assert train.labels == ("a", "b", *(f"c{n}" for n in range(10)))
+    assert set(dev.labels) == {"a", "b"}
+    assert len(list(train(blank))) + len(list(dev(blank))) == 40
+
+
+def test_lists_of_python_are_no_labels(tmp_path: Path, blank: Language) -> None:
+    """pandas writes such cells."""
+    path = write(tmp_path / "c.csv", "text,label\nx,\"['a', 'b']\"\n")
+    with pytest.raises(BadLineError, match="line 2: the labels .* are a list of Python. Write it as JSON"):
+        list(JsonlCorpus(path)(blank))

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,16 @@ def test_a_loop_that_would_judge_one_point_judges_all(caplog: pytest.LogCaptureF
     assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 0, PATH["steps"] + 2)
     assert "eval_frequency is 200, but each step is a point of a path of at most 6 points" in caplog.text
     assert "uses eval_frequency = 1, patience = 0, max_steps = 8 instead. Write these settings" in caplog.text
+
+
+def test_a_loop_that_is_too_short_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=3, max_epochs=-1)
+    suit_loop(nlp, component)
+    assert "max_steps is 3, but the path has up to 6 points and a last step" in caplog.text
+    caplog.clear()
+    component.learner = replace(component.learner, penalty="l2")
+    suit_loop(nlp, component)
+    assert caplog.text == ""
 
 
 def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:

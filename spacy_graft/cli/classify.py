@@ -8,9 +8,17 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from ..files import json_text, writing
-from .common import ComponentOption, ModelArgument, load_pipeline, print_json, print_message, refuse_own_input
-from .inputs import OnError, OnErrorOption, TextFieldOption
+from ..files import delimiter_by_name, json_text, writing
+from .common import (
+    CommandError,
+    ComponentOption,
+    ModelArgument,
+    load_pipeline,
+    print_json,
+    print_message,
+    refuse_own_input,
+)
+from .inputs import STANDARD_INPUT, OnError, OnErrorOption, TextFieldOption
 from .progress import text_progress
 
 if TYPE_CHECKING:
@@ -53,6 +61,10 @@ def classify_command(
     from .streaming import TextStream
     from .texts import text_lines_of
 
+    if output is not None and (str(output) == STANDARD_INPUT or delimiter_by_name(output) is not None):
+        raise CommandError(
+            f"{output}: classify writes JSON lines, by default to standard output. Give a name for them."
+        )
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
     source = text_lines_of(lines, text_field)

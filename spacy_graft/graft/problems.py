@@ -133,13 +133,17 @@ class Problems:
         ----------
         intercepts : float64 (trained labels)
         scores : float64 (trained labels, documents)
-            Of the training corpus: an exclusive label without a positive document is expected in half a document.
+            Of the training corpus: an exclusive label without a positive document is expected in half a document, and
+            so is an independent one that is nowhere known.
         """
         by_label = np.zeros(len(self.data.labels))
         by_label[self.trained] = intercepts
         absent = np.setdiff1d(np.arange(len(by_label)), self.present)
         if not self.data.exclusive:
-            by_label[absent] = np.log((self.positive[absent] + 0.5) / (self.negative[absent] + 0.5))
+            positive, negative = self.positive[absent], self.negative[absent]
+            # Of a label that no document tells about, as if none had it.
+            negative = np.where(positive + negative > 0.0, negative, self.data.example_weights.sum())
+            by_label[absent] = np.log((positive + 0.5) / (negative + 0.5))
             return by_label
         if len(self.present) == 2:
             by_label[self.present] = intercepts * np.array([-0.5, 0.5])

@@ -134,11 +134,11 @@ def calibrate(
     )
 
 
-def read_documents(component: TextCatGraft, examples: list[Example]) -> LabelledDocuments:
-    """Read and check the targets of the examples."""
+def read_documents(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> LabelledDocuments:
+    """Read and check the targets of the examples; labels that the component does not have are skipped if asked."""
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
-    reader = component.target_reader()
+    reader = component.target_reader(skips_unknown)
     targets = Targets.of([reader.read(example.reference) for example in examples], len(component.labels)).dense()
     if not targets.known.any():
         raise ValueError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,6 +40,8 @@ DOCBIN_START = b"x\x9c"
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PAR1")
 #: What separates the cells of tables is seen in the first line, whatever their names.
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
+#: How pandas writes a list of strings into a cell.
+PYTHON_LIST = re.compile(r"\['.*'\]")
 #: Characters of a cell in messages: where there is no line with names, it is a text.
 LONGEST_SHOWN = 40
 
@@ -182,6 +185,12 @@ def cell_records(path: Path, delimiter: str, fields: Fields) -> Iterator[Record]
     for number, cells in table_records(path, delimiter, required):
         record: dict[str, Any] = dict(cells)
         if fields.label in cells:
+            if PYTHON_LIST.fullmatch(cells[fields.label]):
+                raise BadLineError(
+                    path,
+                    number,
+                    f'the labels {cells[fields.label]} are a list of Python. Write it as JSON: ["a", "b"].',
+                )
             record[fields.label] = labels_of_cell(cells[fields.label])
         if fields.weight in cells:
             record[fields.weight] = as_number(cells[fields.weight])

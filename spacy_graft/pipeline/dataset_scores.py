@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from spacy.training import Example
 
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
+from .judging import can_judge
 from .targets import is_annotated
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -87,12 +89,24 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     Raises
     ------
     ValueError
-        If no example has a known label, or an annotation is invalid.
+        If no example has a label of the component, or an annotation is invalid.
+
+    Warns
+    -----
+    UserWarning
+        If examples are left out because they have other labels.
     """
     annotated_examples = [example for example in examples if is_annotated(example.reference)]
-    if not annotated_examples:
+    judged = [example for example in annotated_examples if can_judge(component, example)]
+    if not judged:
         raise ValueError(f"[{component.name}] None of the {len(examples)} documents has a label: there are no scores.")
-    documents = read_documents(component, annotated_examples)
+    if len(judged) < len(annotated_examples):
+        warnings.warn(
+            f"[{component.name}] {len(annotated_examples) - len(judged):,} of {len(annotated_examples):,} documents "
+            f"are not scored: they have labels that the component does not have.",
+            stacklevel=3,
+        )
+    documents = read_documents(component, judged, skips_unknown=True)
     targets, known = documents.targets.values, documents.targets.known
     counted = mask(targets, known, component.exclusive)
     rows = counted.any(axis=1)

@@ -124,12 +124,13 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
-    train = training_examples(nlp, component, examples, labels)
+    of_labels = settings_of_labels(nlp, component)
+    train = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
     # Vectors are read once for all folds, those of the pipeline as well.
     if vectors is None and vectors_block(component.blocks) is not None:
         vectors = vectors_of_vocab
     given: dict[str, Any] = {} if vectors is None else {"vectors": cache(vectors) if callable(vectors) else vectors}
-    given |= settings_of_labels(nlp, component)
+    given |= of_labels
     with unchanged_after_error(component), progress_bar(component.name) as progress:
         # The labels, in this order, are the same in all folds: labels added by hand, then those of the examples.
         component.initialize(lambda: train, **given)
@@ -157,14 +158,18 @@ def fit(
 
 
 def training_examples(
-    nlp: Language, component: TextCatGraft, examples: Iterable[Any], labels: Iterable[DocumentLabels] | None = None
+    nlp: Language,
+    component: TextCatGraft,
+    examples: Iterable[Any],
+    labels: Iterable[DocumentLabels] | None = None,
+    to_come: Iterable[str] = (),
 ) -> list[Example]:
     """The examples of a training from scratch as they reach the component, which need not have the labels it has now.
 
-    Labels that were added before there is a model are those to come.
+    Labels that were added before there is a model are ``to_come`` as well.
     """
-    known = () if component.is_initialized else component.labels
-    return list(annotated_before(nlp, component, examples_of(nlp, examples, labels, known)))
+    added = () if component.is_initialized else component.labels
+    return list(annotated_before(nlp, component, examples_of(nlp, examples, labels, [*added, *to_come])))
 
 
 def settings_of_labels(nlp: Language, component: TextCatGraft) -> dict[str, Any]:

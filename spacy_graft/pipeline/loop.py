@@ -38,16 +38,17 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     learner = component.learner
     if not isinstance(learner, GraftingPath):
         return
-    max_steps = learner.steps + 2
-    if training["eval_frequency"] < learner.steps:
+    max_steps = learner.n_points + 2
+    if training["eval_frequency"] < max(learner.n_points, 2):
         warn_of_impatience(component.name, training["patience"], max_steps)
-        warn_of_few_steps(component.name, training["max_steps"], training["max_epochs"], learner.steps)
+        warn_of_few_steps(component.name, training["max_steps"], training["max_epochs"], learner.n_points)
         return
     wanted = {"eval_frequency": 1, "patience": 0, "max_steps": max_steps}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
     problem = (
         f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but each step is a "
-        f"point of a path of at most {learner.steps} points, and the model is chosen among the points evaluated on dev."
+        f"point of a path of at most {learner.n_points} points, and the model is chosen among the points evaluated on "
+        f"dev."
     )
     others = other_trained(nlp, component)
     if others:

@@ -173,13 +173,20 @@ class JsonlCorpus:
     @cached_property
     def _in_part(self) -> list[bool]:
         """Of each document of the file, whether it is in the part that is read."""
-        folds = numbers_of_folds(frozenset(self.positive(*numbered)) for numbered in self._all_records())
+        sets: dict[frozenset[str], frozenset[str]] = {}
+        found = (frozenset(self.positive(*numbered)) for numbered in self._all_records())
+        keys = [sets.setdefault(key, key) for key in found]
+        folds = numbers_of_folds(keys)
         if len(folds) < N_FOLDS:
             raise ValueError(
                 f"{self.path} has fewer than {N_FOLDS} documents ({len(folds)}): too few to hold out a tenth of them "
                 f"for dev. Provide a file for dev: --dev."
             )
-        in_part: list[bool] = ((folds == N_FOLDS - 1) == (self.part == "dev")).tolist()
+        held_out = folds == N_FOLDS - 1
+        known = frozenset().union(*{key for key, is_dev in zip(keys, held_out.tolist(), strict=True) if not is_dev})
+        # A label that only documents for dev have would be unknown to the model.
+        held_out &= [key <= known for key in keys]
+        in_part: list[bool] = (held_out == (self.part == "dev")).tolist()
         return in_part
 
     def positive(self, number: int, record: dict[str, Any]) -> set[str]:
