@@ -398,5 +398,5 @@ def test_no_label_is_held_out_as_a_whole(tmp_path: Path, blank: Language) -> Non
 def test_lists_of_python_are_no_labels(tmp_path: Path, blank: Language) -> None:
     """pandas writes such cells."""
     path = write(tmp_path / "c.csv", "text,label\nx,\"['a', 'b']\"\n")
-    with pytest.raises(BadLineError, match="line 2: the labels .* are a list of Python. Write it as JSON"):
+    with pytest.raises(BadLineError, match=r"line 2: the labels .* are a list of Python\. Write it as JSON"):
         list(JsonlCorpus(path)(blank))
