@@ -148,6 +148,7 @@ def test_the_service_classifies_and_explains(service: Service, fitted: Language)
         ({"text": "x " * 10_001}, "at most 20000 characters"),
         ({"text": "(" * 101}, "a word has more than 100 characters"),
         ({"text": 1}, "valid string"),
+        ({"text": "\ud800"}, "string"),
         ({}, "Field required"),
     ],
 )
