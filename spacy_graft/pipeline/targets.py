@@ -273,9 +273,7 @@ class CorpusLabels:
     n_documents: int
 
 
-def read_labels(
-    examples: Iterable[Example], component: str, exclusive: bool, given: Sequence[str] | None = None
-) -> CorpusLabels:
+def read_labels(examples: Iterable[Example], component: str, exclusive: bool) -> CorpusLabels:
     """Return the labels of a corpus, after the annotation of each document was checked.
 
     Parameters
@@ -285,32 +283,30 @@ def read_labels(
         Its name, for messages.
     exclusive : bool
         Whether labels are mutually exclusive.
-    given : sequence of str, optional
-        All labels of the component, if it is to have no others.
 
     Raises
     ------
     ValueError
-        If a label is not a string or not among those given, a value is not a number in [0, 1], the values of exclusive
-        labels do not sum to 1, or a weight is not a positive number. A corpus without any annotation is allowed.
+        If a label is not a string, a value is not a number in [0, 1], the values of exclusive labels do not sum to 1,
+        or a weight is not a positive number. A corpus without any annotation is allowed.
     """
     found: dict[str, bool] = {}
     unannotated: tuple[int, Doc] | None = None
     number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            check_cats(component, number, example.reference, exclusive, given)
+            check_cats(component, number, example.reference, exclusive)
             for label, value in example.reference.cats.items():
                 found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
-        check_cats(component, *unannotated, exclusive, given)
+        check_cats(component, *unannotated, exclusive)
     return CorpusLabels(tuple(found), sum(found.values()), number)
 
 
-def check_cats(component: str, number: int, doc: Doc, exclusive: bool, given: Sequence[str] | None = None) -> None:
-    """Raise a ValueError if the annotation of a document is invalid, whatever its labels are if none are given."""
+def check_cats(component: str, number: int, doc: Doc, exclusive: bool) -> None:
+    """Raise a ValueError if the annotation of a document is invalid, whatever its labels are."""
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:
         for label in labels:
@@ -319,6 +315,6 @@ def check_cats(component: str, number: int, doc: Doc, exclusive: bool, given: Se
                     f"[{component}] {document_name(doc)} has the label {label!r} ({type(label).__name__}). Labels are "
                     f"strings of at least one character."
                 )
-        TargetReader(component, labels if given is None else given, exclusive).read(doc)
+        TargetReader(component, labels, exclusive).read(doc)
     except ValueError as error:
         raise ValueError(f"{error} It is document {number} of the examples.") from error

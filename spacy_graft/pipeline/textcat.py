@@ -351,11 +351,11 @@ class TextCatGraft(TrainablePipe):
         TypeError
             If ``get_examples`` is not callable.
         ValueError
-            If there are no examples, one has a label that is not among ``labels``, an annotation is invalid, there are
-            too few labels, the positive label is not one of two exclusive labels, an option of the network is invalid,
-            there are ``unlabelled`` documents without a network, word vectors without a block for them or that cannot
-            be read, ``checkpoints`` for a learner that has none, the corpus is to be kept beyond a memory zone, or
-            training needs more memory than there is. The component stays what it was.
+            If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
+            of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
+            network, word vectors without a block for them or that cannot be read, ``checkpoints`` for a learner that
+            has none, the corpus is to be kept beyond a memory zone, or training needs more memory than there is. The
+            component stays what it was.
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
@@ -369,10 +369,9 @@ class TextCatGraft(TrainablePipe):
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
-        given = None if labels is None else added
-        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive, given)
+        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
-        all_labels = list(dict.fromkeys([*added, *corpus.names] if given is None else given))
+        all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
         require_labels(self, all_labels, positive_label)
         resources = Resources(
             network_source(self, nlp, network, network_max_length, unlabelled),
