@@ -30,6 +30,15 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def unpaired_surrogate(text: str) -> str | None:
+    """The first unpaired surrogate of a text and its place; None if it can be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"an unpaired surrogate, \\u{ord(text[error.start]):04x} at character {error.start}"
+    return None
+
+
 def one_line(text: object) -> str:
     """The text on one line, without control characters."""
     return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))

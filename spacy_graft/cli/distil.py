@@ -189,10 +189,10 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
     from spacy.util import registry
 
     from ..pipeline.annotation import annotated_before
+    from ..pipeline.initialization import has_checkpoints
 
     settings = nlp.config.interpolate()["initialize"]["components"].get(component.name, {})
-    has_steps = getattr(component.learner, "penalty", None) == "l1"
-    options: dict[str, Any] = {"checkpoints": str(checkpoints)} if has_steps else {}
+    options: dict[str, Any] = {"checkpoints": str(checkpoints)} if has_checkpoints(component.learner) else {}
     options.update({name: value for name, value in registry.resolve(settings).items() if value is not None})
     reader = options.get("unlabelled")
     if reader is not None:

@@ -187,10 +187,8 @@ class ShardFolder:
 
     def __init__(self, shared: SharedFolder) -> None:
         self.shared = shared
-        #: Of the files, and of the plan itself.
-        self.checksums: dict[str, int] = {}
         plan, self.plan_checksum = self._read(PLAN, sealed_json_in)
-        self.checksums = plan["files"]
+        self.checksums: dict[str, int] = plan["files"]
         arrays = {name: self._array(f"{name}.npy") for name in TEXT_ARRAYS}
         words = arrays.pop("words")
         self.min_df, self.max_length = plan["min_df"], plan["max_length"]

@@ -94,7 +94,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     Warns
     -----
     UserWarning
-        If examples are left out because they have other labels.
+        If examples are left out because they have other labels, or none.
     """
     annotated_examples = [example for example in examples if is_annotated(example.reference)]
     judged = [example for example in annotated_examples if can_judge(component, example)]
@@ -103,7 +103,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     if len(judged) < len(annotated_examples):
         warnings.warn(
             f"[{component.name}] {len(annotated_examples) - len(judged):,} of {len(annotated_examples):,} documents "
-            f"are not scored: they have labels that the component does not have.",
+            f"are not scored: they have no label, or labels that the component does not have.",
             stacklevel=3,
         )
     documents = read_documents(component, judged, skips_unknown=True)

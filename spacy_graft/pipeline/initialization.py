@@ -121,12 +121,16 @@ def vectors_source(component: TextCatGraft, read: Callable[..., Any] | None) -> 
     return source
 
 
+def has_checkpoints(learner: Any) -> bool:
+    """Whether the steps of a learner can be saved: those of a path along L1."""
+    return isinstance(learner, GraftingPath) and learner.penalty == "l1"
+
+
 def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
     """The folder of the checkpoints; raise a ValueError for a learner that has none."""
     name, learner = component.name, component.learner
-    is_path = isinstance(learner, GraftingPath)
-    if folder is not None and not (is_path and learner.penalty == "l1"):
-        under = " with penalty = 'l2'" if is_path else ""
+    if folder is not None and not has_checkpoints(learner):
+        under = " with penalty = 'l2'" if isinstance(learner, GraftingPath) else ""
         raise ValueError(
             f"[{name}] Checkpoints are of the steps of spacy_graft.GraftingPath.v1, but the learner is "
             f"{type(learner).__name__}{under}. Remove checkpoints from [initialize.components.{name}]."

@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..graft.memory import MANY_LABELS
+from ..messages import unpaired_surrogate
 from .targets import COMPLETE_KEY
 
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
@@ -132,13 +133,8 @@ def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, floa
     """An example of one text."""
     if not isinstance(text, str):
         raise ValueError(f"The text of document {number} must be a string, but is {text!r}.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"The text of document {number} has an unpaired surrogate, \\u{ord(text[error.start]):04x}, at character "
-            f"{error.start}."
-        ) from error
+    if (surrogate := unpaired_surrogate(text)) is not None:
+        raise ValueError(f"The text of document {number} has {surrogate}.")
     doc = nlp.make_doc(text)
     reference = doc.copy()
     reference.cats = cats

@@ -17,7 +17,7 @@ from spacy.util import logger, minibatch
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import N_FOLDS, numbers_of_folds
-from ..messages import listed
+from ..messages import listed, unpaired_surrogate
 from ..metrics import LEAST_RIGHT
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
@@ -342,13 +342,8 @@ class JsonlCorpus:
         return record[key]
 
     def _check_surrogates(self, number: int, text: str) -> None:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise self._bad(
-                number,
-                f"the string has an unpaired surrogate, \\u{ord(text[error.start]):04x} at character {error.start}.",
-            ) from error
+        if (surrogate := unpaired_surrogate(text)) is not None:
+            raise self._bad(number, f"the string has {surrogate}.")
 
     def _bad(self, number: int, problem: str) -> BadLineError:
         return BadLineError(self.path, number, problem, self.content.unit)

@@ -70,7 +70,7 @@ UNLABELLED = (
 )
 UNKNOWN_WORD = (
     "[{name}] The vocab of this pipeline does not have a word of the training documents: they were made with another "
-    "pipeline, or read in a memory zone that has ended. Make them with nlp.make_doc of this pipeline, outside of it."
+    "pipeline, or read in a memory zone that has ended. Make them with its nlp.make_doc, outside of a zone."
 )
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6

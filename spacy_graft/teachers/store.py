@@ -64,9 +64,9 @@ class Store:
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
         self._file.seek(0)
-        header, is_whole = self._file.readline(), bool(self._file.read(1))
+        header, has_records = self._file.readline(), bool(self._file.read(1))
         # Another teacher that failed at its first texts has said nothing.
-        is_empty = store_header(header).get("format") == STORE_FORMAT and not is_whole
+        is_empty = store_header(header).get("format") == STORE_FORMAT and not has_records
         if is_empty or (not header.endswith(b"\n") and self._header.encode().startswith(header)):
             self._file.truncate(0)
             append_durably(self._file, self._header.encode())

@@ -88,5 +88,5 @@ def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.
 
 
 def is_decimal(text: str) -> bool:
-    """Whether a text is a decimal number, or a mark of one that is none."""
+    """Whether a text is a decimal number, infinity or NaN."""
     return re.fullmatch(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf)", text, re.IGNORECASE) is not None
