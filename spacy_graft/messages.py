@@ -7,6 +7,12 @@ from difflib import get_close_matches
 
 #: Names of a list that may be long.
 FIRST_NAMES = 5
+#: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
+JOINERS = "\u200c\u200d"
+#: After an error about a key or column of labelled texts that is not there.
+OTHER_FIELDS = (
+    "If it has another name, set text_field or label_field (on the command line --text-field, --label-field)."
+)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -41,12 +47,20 @@ def unpaired_surrogate(text: str) -> str | None:
 
 def one_line(text: object) -> str:
     """The text on one line, without control characters."""
-    return "".join(character if character.isprintable() else " " for character in " ".join(str(text).split()))
+    line = " ".join(str(text).split())
+    return "".join(character if is_shown(line, k) else " " for k, character in enumerate(line))
+
+
+def is_shown(text: str, k: int) -> bool:
+    """Whether a character can be printed: joiners can between others, where Persian, Hindi and emoji are spelled so."""
+    if text[k] not in JOINERS:
+        return text[k].isprintable()
+    return 0 < k < len(text) - 1 and " " not in (text[k - 1], text[k + 1])
 
 
 def printable(text: str) -> str:
     """Return the text with spaces at its ends and unprintable characters made visible."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    shown = "".join(character if is_shown(text, k) else repr(character)[1:-1] for k, character in enumerate(text))
     inner = shown.strip(" ")
     left = len(shown) - len(shown.lstrip(" "))
     return "␣" * left + inner + "␣" * (len(shown) - left - len(inner))

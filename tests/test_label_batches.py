@@ -323,7 +323,7 @@ def test_complete_documents_without_a_label_count_as_all_others():
         scored = [Example(nlp(example.text), example.reference) for example in examples]
         figures = calibration_metrics(LabelColumns.of(scored, component.labels), exclusive=False)
         scores = dataset_scores(component, scored)
-        n_decisions = sum(1 for example in scored for _ in decisions_about(component, example))
+        n_decisions = sum(1 for n, example in enumerate(scored) for _ in decisions_about(component, n, example))
         usable = sum(is_usable(example.reference, exclusive=False) for example in examples)
         found.append((figures, scores.log_loss, scores.n_documents, n_decisions, usable))
     assert found[0] == found[1]

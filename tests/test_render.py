@@ -25,6 +25,7 @@ from spacy_graft.explain.contributions import Contribution, Member, Span, non_em
 from spacy_graft.explain.features import effects_of
 from spacy_graft.explain.html.arcs import drawing
 from spacy_graft.explain.html.density import Arc, arcs_of, runs, word_runs
+from spacy_graft.explain.html.document import MAX_TOOLTIPS
 from spacy_graft.explain.html.markup import package_file, signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.explain.scores import Explanation, LabelExplanation
@@ -446,6 +447,28 @@ def test_spans_for_displacy(syntax: Language, good_book: Doc) -> None:
     assert len(spacy_graft.contribution_spans(good_book, syntax, "bad", key="why")) == len(group)
 
 
+def test_spans_of_blocks_with_the_same_names() -> None:
+    """The strongest first: the word as it is written, then the word in lower case."""
+    of_words = {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2}
+    learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.2}
+    nlp = make_nlp(features={"lower": of_words, "orth": {**of_words, "attr": "ORTH"}}, learner=learner)
+    counts = {("x good y", "A"): 20, ("x Good y", "A"): 8, ("x Good y", "B"): 7, ("x y", "B"): 20, ("x good y", "B"): 1}
+    spacy_graft.fit(nlp, [pair for pair, n in counts.items() for _ in range(n)])
+    doc = nlp("x good y")
+    parts = nlp.get_pipe("textcat_graft").explain(doc).best.contributions  # type: ignore[attr-defined]
+    assert [(part.text, part.block) for part in parts] == [("good", "orth"), ("good", "lower")]
+    spans = spacy_graft.contribution_spans(doc, nlp)
+    assert [span.label_ for span in spans] == [signed_number(part.contribution, 2) for part in parts]
+
+
+@pytest.mark.parametrize("n", [1000, 2000])
+def test_of_places_as_strong_as_others_some_have_a_tooltip(n: int) -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.2})
+    spacy_graft.fit(nlp, [("good film", "A"), ("bad film", "B")] * 5)
+    html = spacy_graft.render(nlp("good , " * n), nlp)
+    assert html.count(" title=") == min(n, MAX_TOOLTIPS)
+
+
 def test_errors_of_render(fitted: Language, blank: Language) -> None:
     doc = fitted("salt")
     component = fitted.get_pipe("textcat_graft")
@@ -578,6 +601,23 @@ def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
         example.reference.cats = {"a": 0.25, "b": 0.75}
     figures = dataset_figures(component, examples, False)
     assert [(error.number, error.said, error.right) for error in figures.errors] == errors
+
+
+@pytest.mark.parametrize("annotated", ["A", "B", "C"])
+def test_what_decides_does_not_depend_on_what_is_annotated(annotated: str) -> None:
+    """Without *blue* it would be A, the second label, also where C is annotated."""
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.5})
+    counts = {("x red", "A"): 10, ("x blue", "B"): 8, ("x green", "C"): 8, ("x red", "B"): 2}
+    spacy_graft.fit(nlp, [pair for pair, n in counts.items() for _ in range(n)])
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    doc = nlp("red blue")
+    example = spacy.training.Example.from_dict(doc, {"cats": {label: float(label == annotated) for label in "ABC"}})
+    figures = dataset_figures(component, [example], False)
+    assert [(row.text, row.decided) for row in figures.deciding] == [("blue", [1])]
+    assert [(error.said, error.right, error.explanation.against) for error in figures.errors] == (
+        [] if annotated == "B" else [("B", annotated, annotated)]
+    )
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spacy_graft
 from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
 from spacy_graft.explain.explanation import segmented_doc
@@ -129,6 +130,28 @@ def test_tokens_within_a_word_are_joined() -> None:
 def test_words_that_differ_in_case_are_one_row() -> None:
     (row,) = word_evidence(segmented("Salt or salt"), [contribution("salt", 1.0, [(0, 4)], [(8, 12)])])
     assert (row.text, row.places, row.contribution) == ("Salt", ((0, 4), (8, 12)), 1.0)
+
+
+def test_words_that_the_model_tells_apart_are_rows_of_their_own() -> None:
+    assert len(word_evidence(segmented("Maße und Masse"), [contribution("x", 1.0, [(0, 4)], [(9, 14)])])) == 2
+    texts, labels = ["us now", "US now", "us here", "US here"] * 5, ["a", "b"] * 10
+    learner = Grafting(l1=0.1)
+    for analyzer in ("word", str.split):
+        model = GraftTextClassifier(learner, analyzer=analyzer, lowercase=False).fit(texts, labels)
+        rows = {row.text: row.contribution for row in model.explain(["us in US"])[0].best.words}
+        assert rows["us"] == pytest.approx(-rows["US"])
+        assert abs(rows["us"]) > 1.0
+    same, other = ("US x", "Us y", "x z", "y z"), ("US x", "US y", "Us x", "Us y")
+    for attr, texts, names in (("LOWER", same, {"Us"}), ("SHAPE", other, {"Us", "US"}), ("ORTH", other, {"Us", "US"})):
+        nlp = spacy.blank("en")
+        words = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": attr, "min_df": 1, "max_length": 1}
+        component = nlp.add_pipe(
+            "textcat_graft",
+            config={"features": {"words": words}, "learner": {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.1}},
+        )
+        spacy_graft.fit(nlp, list(zip(texts, "aabb", strict=True)) * 3)
+        found = component.explain(nlp("Us so US")).best.words  # type: ignore[attr-defined]
+        assert {row.text for row in found if row.text in ("Us", "US")} == names
 
 
 def test_features_without_a_word_keep_their_names() -> None:

@@ -70,7 +70,12 @@ def explain_command(
         typer.Option(help="Label to compare with, if labels exclude each other; by default the most probable other."),
     ] = None,
     fragments: Annotated[
-        bool, typer.Option("--fragments", help="Show features, such as n-grams, in the place of words and phrases.")
+        bool,
+        typer.Option(
+            "--fragments",
+            help="In tables and pages, show features, such as n-grams, in the place of words and phrases; JSON has "
+            "both.",
+        ),
     ] = False,
     top: Annotated[
         int | None,

@@ -14,11 +14,15 @@ import numpy as np
 from spacy.attrs import IDX, IS_SPACE, LENGTH
 from spacy.tokens import Doc
 
+from ..extract.blocks import Block
 from ..extract.spelling import text_of_doc
 from ..model.snapshot import Snapshot
 from .evidence import Evidence
 from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, joined
+
+#: Attributes of tokens that words have by their capital letters.
+CASED = frozenset({"ORTH", "SHAPE", "PREFIX", "SUFFIX", "IS_LOWER", "IS_UPPER", "IS_TITLE"})
 
 
 def explain_document(
@@ -48,13 +52,24 @@ def explain_document(
     found = [*map(evidence.of_feature, rows.tolist()), *map(evidence.of_word, words.tolist())]
     values, weights = np.concatenate([scale * values, shares]), np.concatenate([weights, word_scores])
     return explanation_of_matched(
-        segmented_doc(doc), Matched(found, values, weights, snapshot.intercepts), probabilities, alternatives
+        segmented_doc(doc, all(map(block_ignores_case, snapshot.blocks.values()))),
+        Matched(found, values, weights, snapshot.intercepts),
+        probabilities,
+        alternatives,
     )
 
 
-def segmented_doc(doc: Doc) -> SegmentedText:
+def block_ignores_case(block: Block) -> bool:
+    """Whether a block reads the same of words that differ in case alone."""
+    if (lowercase := getattr(block, "lowercase", None)) is not None:
+        return bool(lowercase)
+    attributes = getattr(block, "attr", ""), *getattr(block, "head", ()), *getattr(block, "modifier", ())
+    return CASED.isdisjoint(attributes)
+
+
+def segmented_doc(doc: Doc, ignores_case: bool = True) -> SegmentedText:
     """The text of a document. Its words are the tokens, without white space, joined where a tokenizer cut a word."""
     text = text_of_doc(doc)
     starts, lengths, spaces = doc.to_array([IDX, LENGTH, IS_SPACE]).view(np.int64).T
     tokens = np.stack((starts, starts + lengths), axis=1)[spaces == 0]
-    return SegmentedText(text, joined(text, tokens), tokens)
+    return SegmentedText(text, joined(text, tokens), tokens, ignores_case)

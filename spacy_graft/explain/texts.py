@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..extract.texts import displayed_text
+from ..extract.texts import SequenceReader, displayed_text
 from ..model.weights import dense_rows
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
@@ -51,10 +51,15 @@ def segmented_text(model: TextModel, document: Any) -> SegmentedText:
     """The text of a document; the words of what is not a string are its bytes or other symbols."""
     text = displayed_text(document)
     if isinstance(document, str):
-        return segmented(text)
+        return segmented(text, all(map(reader_ignores_case, model.readers.values())))
     known = (reader.offsets(document) for reader in model.readers.values())
     places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
     return SegmentedText(text, places.astype(np.int64), ignores_case=False)
+
+
+def reader_ignores_case(reader: SequenceReader) -> bool:
+    """Whether a reader reads the same of words that differ in case alone; what a function reads is not known."""
+    return getattr(reader, "lowercase", False) and getattr(reader, "analyzer", None) is None
 
 
 def evidence_of(

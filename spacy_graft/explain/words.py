@@ -40,7 +40,7 @@ class SegmentedText:
     tokens : int64 (n_tokens, 2), optional
         The same of tokens, each of which is in a word; by default the words. *isn't* may be a word of two tokens.
     ignores_case : bool
-        Whether words that differ in case alone are the same.
+        Whether words that differ in case alone are the same: those that the model cannot tell apart.
     """
 
     text: str
@@ -50,7 +50,7 @@ class SegmentedText:
 
     def same(self, word: str) -> str:
         """What words have in common that are the same."""
-        return " ".join(word.casefold().split()) if self.ignores_case else word
+        return " ".join(word.lower().split()) if self.ignores_case else word
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def within(tokens: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np
     return np.searchsorted(tokens[:, 0], starts, "left"), np.searchsorted(tokens[:, 1], ends, "right")
 
 
-def segmented(text: str) -> SegmentedText:
+def segmented(text: str, ignores_case: bool = True) -> SegmentedText:
     """Divide a text that no tokenizer has divided.
 
     Words are between white space, without the punctuation before and after them, which is words of its own. Characters
@@ -234,7 +234,7 @@ def segmented(text: str) -> SegmentedText:
             stop -= 1
         words += unspaced_words(text, start, stop)
         words += [(k, k + 1) for k in range(stop, end)]
-    return SegmentedText(text, np.array(words, np.int64).reshape(-1, 2))
+    return SegmentedText(text, np.array(words, np.int64).reshape(-1, 2), ignores_case=ignores_case)
 
 
 def unspaced_words(text: str, start: int, end: int) -> list[tuple[int, int]]:

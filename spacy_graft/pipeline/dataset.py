@@ -29,19 +29,13 @@ class Decision(NamedTuple):
     explanation : LabelExplanation
     margin : float
         Its log-odds above those from which it is predicted.
-    said : str
-        What the model says.
-    right : str, optional
-        What is annotated, if that is something else.
-    confidence : float
-        Probability of what the model says.
+    error : ExplainedError, optional
+        If something else is annotated.
     """
 
     explanation: LabelExplanation
     margin: float
-    said: str
-    right: str | None
-    confidence: float
+    error: ExplainedError | None
 
 
 def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragments: bool) -> DatasetFigures:
@@ -73,15 +67,13 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         labels.update(example.reference.cats)
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
-        for decision in decisions_about(component, example):
+        for decision in decisions_about(component, n_documents, example):
             for name, contribution in named_parts(decision.explanation, fragments):
                 names.add(name)
                 if contribution * decision.margin > decision.margin**2:
                     deciding.add(name)
-            if decision.right is not None:
-                said, right = decision.said, decision.right
-                found = ExplainedError(n_documents, said, right, decision.confidence, decision.explanation)
-                errors = nlargest(MAX_ERRORS, [*errors, found], key=lambda error: error.confidence)
+            if decision.error is not None:
+                errors = nlargest(MAX_ERRORS, [*errors, decision.error], key=lambda error: error.confidence)
                 wrong.add(n_documents)
                 n_errors += 1
         present.update(names)
@@ -117,10 +109,10 @@ def named_parts(explanation: LabelExplanation, fragments: bool) -> Iterator[tupl
     )
 
 
-def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decision]:
-    """What the component says of a document, and whether that is right."""
+def decisions_about(component: TextCatGraft, number: int, example: Example) -> Iterator[Decision]:
+    """What the component says of a document with a number, and whether that is right."""
     if isinstance(component, TextCatGraftMultilabel):
-        yield from independent_decisions(component, example)
+        yield from independent_decisions(component, number, example)
         return
     doc = example.predicted
     cats = {label: example.reference.cats.get(label, 0.0) for label in component.labels}
@@ -128,13 +120,13 @@ def decisions_about(component: TextCatGraft, example: Example) -> Iterator[Decis
     most = max(cats.values(), default=0.0)
     right = [label for label, value in cats.items() if value == most > 0.0]
     if not right or best.label in right:
-        yield Decision(best, best.score, best.label, None, best.probability)
+        yield Decision(best, best.score, None)
         return
-    explanation = component.explain_best(doc, best.label, against=right[0]).best
-    yield Decision(explanation, explanation.score, best.label, right[0], best.probability)
+    against = component.explain_best(doc, best.label, against=right[0]).best
+    yield Decision(best, best.score, ExplainedError(number, best.label, right[0], best.probability, against))
 
 
-def independent_decisions(component: TextCatGraftMultilabel, example: Example) -> Iterator[Decision]:
+def independent_decisions(component: TextCatGraftMultilabel, number: int, example: Example) -> Iterator[Decision]:
     """The labels that are predicted or annotated."""
     doc, gold, thresholds = example.predicted, example.reference, component.thresholds
     for label, p in zip(component.labels, component.predict([doc])[0].tolist(), strict=True):
@@ -146,7 +138,8 @@ def independent_decisions(component: TextCatGraftMultilabel, example: Example) -
         is_error = is_known and said != is_right
         names = (label, f"not {label}") if said else (f"not {label}", label)
         margin = explanation.score - log_odds(thresholds[label])
-        yield Decision(explanation, margin, names[0], names[1] if is_error else None, p if said else 1.0 - p)
+        error = ExplainedError(number, *names, p if said else 1.0 - p, explanation)
+        yield Decision(explanation, margin, error if is_error else None)
 
 
 def log_odds(probability: float) -> float:

@@ -41,15 +41,17 @@ def contribution_spans(
         If there is no such label, the component has no weights, the document lacks an annotation, or the pipeline does
         not have exactly one graft component.
     """
-    explanation = explanation_of(doc, component, label).best
-    spans = {
-        (span.first_token, span.end_token, part.text): signed_number(part.contribution, 2)
-        for part in explanation.contributions
+    parts = explanation_of(doc, component, label).best.contributions
+    # Both items of a combination may have the same place; features of several blocks may have the same name.
+    places = {
+        (k, span.first_token, span.end_token): None
+        for k, part in enumerate(parts)
         for member in part.members
         for place in member.places
         for span in place
     }
     doc.spans[key] = [
-        Span(doc, first, end, label=strength, span_id=text) for (first, end, text), strength in spans.items()
+        Span(doc, first, end, label=signed_number(parts[k].contribution, 2), span_id=parts[k].text)
+        for k, first, end in places
     ]
     return doc.spans[key]

@@ -74,15 +74,15 @@ def highlighted(
     links : dict of int to str, optional
         Anchors by the index of their character.
     """
-    strengths = sorted((abs(run.strength) for run in divided), reverse=True)
-    tooltips_above = strengths[MAX_TOOLTIPS] if len(strengths) > MAX_TOOLTIPS else 0.0
+    by_strength = sorted(range(len(divided)), key=lambda k: -abs(divided[k].strength))
+    with_tooltip = {k for k in by_strength[:MAX_TOOLTIPS] if divided[k].strength}
     styles = [
         (
-            level_class(run.strength, strengths[0]),
-            tooltip(shares_of(run)) if abs(run.strength) > tooltips_above else "",
+            level_class(run.strength, abs(divided[by_strength[0]].strength)),
+            tooltip(shares_of(run)) if k in with_tooltip else "",
             (links or {}).get(run.start, ""),
         )
-        for run in divided
+        for k, run in enumerate(divided)
     ]
     inner = ""
     for style, group in groupby(zip(styles, divided, strict=True), itemgetter(0)):
