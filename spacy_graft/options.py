@@ -10,6 +10,8 @@ import numpy as np
 LARGEST_COUNT = 2**31 - 1
 #: Strengths of penalties, and exponents: squares of what follows from them must be numbers.
 LARGEST_STRENGTH, LARGEST_POWER = 1e12, 100.0
+#: Strengths of networks: beside much larger ones the likelihood has no digits left.
+LARGEST_NETWORK_STRENGTH = 1e6
 #: Values of items, weights of examples and shares of candidates: products and sums of them must be numbers.
 LARGEST_VALUE = 1e100
 #: Weights of examples: products of smaller ones have too few digits.

@@ -247,7 +247,10 @@ def test_missing_resources(train: Path, tmp_path: Path, output: Path) -> None:
     assert "no graph at" in refused("show", tmp_path / "none")
     assert "no graph at" in refused("merge", output, tmp_path / "none")
     seeds = ("--measure", "correlation", "--seeds", tmp_path / "none")
-    assert "no graph at" in refused("cooccurrence", output, "--corpus", train, *seeds)
+    error = refused("cooccurrence", output, "--corpus", train, *seeds)
+    assert "no graph at" in error
+    assert "Give --seeds a network file." in error
+    assert "[...network] path" not in error
     assert not output.parent.exists()
 
 

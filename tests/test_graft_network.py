@@ -417,8 +417,41 @@ def test_an_ascent_has_no_penalty_to_join():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("network_alpha", -1.0), ("network_gamma", float("nan")), ("network_kind", "graph"), ("network_unlinked", "")],
+    [
+        ("network_alpha", 1.1e6),
+        ("network_gamma", 1e12),
+        ("network_alpha", -1.0),
+        ("network_gamma", float("nan")),
+        ("network_kind", "graph"),
+        ("network_unlinked", ""),
+    ],
 )
 def test_options_out_of_range(option, value):
     with pytest.raises(ValueError, match=option):
         Grafting(l1=1.0, **{option: value})
+
+
+@pytest.mark.parametrize(("weight", "alpha"), [(1.0, 1e6), (1e7, 0.1)])
+@pytest.mark.parametrize("penalty", [{"l1": 0.1}, {"penalty": "l2", "ridge": 0.001}])
+def test_the_strongest_networks_make_weights_equal(weight, alpha, penalty):
+    learner = Grafting(**penalty, network_alpha=alpha, network_kind="laplacian")
+    solution = run(learner, few_documents(weight)).solution()
+    by_name = dict(zip(texts_of(solution.terms), solution.weights[:, 0], strict=True))
+    assert by_name["x"] == pytest.approx(by_name["y"], rel=1e-4)
+    assert abs(by_name["x"]) > 0.5
+
+
+@pytest.mark.parametrize("weight", [1.1e7, 1e12, 1e300])
+def test_a_network_without_digits_for_the_likelihood_is_refused(weight):
+    with pytest.raises(ValueError, match=r"The network is too strong .* but 1e.07 is the largest"):
+        start(Grafting(l1=0.1, network_kind="laplacian"), few_documents(weight))
+    run(Grafting(l1=0.1, network_alpha=1e6), few_documents(weight))
+
+
+def few_documents(weight):
+    """x is in three documents of the first label, y in one; an edge between them."""
+    texts, targets = ["x", "x", "x", "y", "b", "c", "d"], np.eye(2)[[0, 0, 0, 0, 1, 1, 1]]
+    edges = sparse.csr_array(np.array([[0.0, weight], [weight, 0.0]]))
+    network = network_over(texts, ["x", "y"], 0, 1)
+    network = replace(network, graph=replace(network.graph, similar=edges, dissimilar=sparse.csr_array((2, 2))))
+    return replace(training_data(texts, targets), network=network)

@@ -196,6 +196,24 @@ def test_restriction_keeps_virtual_vertices_with_members() -> None:
     assert graph.restricted_to([]).vertices == ()
 
 
+def test_restriction_drops_vertices_that_have_lost_their_edges() -> None:
+    graph = graph_of({"a b": 1.0, "c d": -1.0})
+    left = graph.restricted_to(vocabulary("a", "c", "d", "e"))
+    assert left.vertices == (("c",), ("d",))
+    assert left.report["vertices"] == 2
+    assert left.report["coverage"] == {"vocabulary": 4, "covered": 2, "share": 0.5}
+    assert left.report["skipped"] == {"vertices_not_in_corpus": 1}
+    assert graph.restricted_to(vocabulary("a", "c")).vertices == ()
+
+
+def test_opposites_of_a_class_are_its_members(tmp_path: Path) -> None:
+    words = vocabulary("grim", "sad", "day")
+    graph = listed(tmp_path, "grim\t*good\t-1\nsad\t*good\t-2\n", virtual="*")(words)
+    again = graph.restricted_to(words)
+    assert again.vertices == graph.vertices
+    assert edges_of(again, "dissimilar") == {("grim", "*good"): 1.0, ("sad", "*good"): 2.0}
+
+
 def test_a_virtual_vertex_is_not_the_feature_of_its_name() -> None:
     weights = np.array([[0.0, 1.0], [0.0, 0.0]])
     matrices = sparse.csr_array(weights), sparse.csr_array((2, 2))
@@ -744,6 +762,18 @@ def test_seeds_against_numpy(presence: np.ndarray, k: int, data: st.DataObject) 
     assert dense(graph, n) == pytest.approx(expected)
 
 
+def test_seeds_that_the_corpus_does_not_have_are_ignored() -> None:
+    features = CorpusVocabulary.of_documents([["a", "b"], ["a", "b"], ["c"]])
+    known, more = (
+        Cooccurrence("correlation", seeds=lambda _, names=names: graph_of(names))(features)
+        for names in ({"a c": 1.0}, {"a c": 1.0, "a zzz": 1.0})
+    )
+    assert ("a", "b") in edges_of(known)
+    assert more.vertices == known.vertices
+    assert edges_of(more) == edges_of(known)
+    assert more.report["skipped"] == {**known.report["skipped"], "vertices_not_in_corpus": 1}
+
+
 @given(presences, st.data())
 def test_correlations_with_seeds_against_numpy(presence: np.ndarray, data: st.DataObject) -> None:
     n = presence.shape[1]
@@ -820,6 +850,8 @@ def test_more_documents_are_counted_in() -> None:
 def test_counting_needs_documents() -> None:
     with pytest.raises(ValueError, match="Cooccurrence needs the documents of each feature"):
         Cooccurrence()(CorpusVocabulary.of([("a",)]))
+    with pytest.raises(ValueError, match="Cooccurrence needs the documents of each feature"):
+        Cooccurrence()([("a",)])
 
 
 def test_vocabularies_of_documents() -> None:
@@ -884,6 +916,13 @@ def test_edge_lists_with_directions_and_classes(tmp_path: Path) -> None:
 def test_lines_that_are_no_edges(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ValueError, match=rf"edges\.tsv, line 3: .*{message}"):
         listed(tmp_path, f"good\tbad\t1\n\n{line}\n")(vocabulary("good", "bad"))
+
+
+@pytest.mark.parametrize(("first", "second"), [("0", "1"), ("-1", "0")])
+def test_a_weight_of_0_contradicts_another(tmp_path: Path, first: str, second: str) -> None:
+    edges = listed(tmp_path, f"film\tmovie\t{first}\nmovie\tfilm\t{second}\n")
+    with pytest.raises(ValueError, match=rf"line 2: the edge has the weight {second}\.0, but {first}\.0 in line 1"):
+        edges(vocabulary("film", "movie"))
 
 
 def test_text_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -995,9 +1034,14 @@ def test_several_graphs_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path)
         (WordNet, {"synonym": -1.0}, "synonym must be a number"),
         (WordNet, {"decay": float("nan")}, "decay must be a number"),
         (WordNet, {"max_distance": 0}, "max_distance must be an integer"),
+        (WordNet, {"decay": 10.0, "max_distance": 400}, r"decay and max_distance .* but are 10\.0 and 400"),
         (WordNet, {"max_senses": 0}, "max_senses must be an integer"),
         (SentiWordNet, {"positive": 0.0}, "must be above 0"),
-        (SentiWordNet, {"neighbours": -1}, "neighbours must be"),
+        (SentiWordNet, {"neighbours": -1}, "neighbours must be an integer of at least 0, but is -1"),
+        (SentiWordNet, {"neighbours": 1.5}, "neighbours must be an integer of at least 0, but is 1.5"),
+        (SentiWordNet, {"neighbours": None}, "neighbours must be an integer of at least 0, but is None"),
+        (SentiWordNet, {"min_df": None}, "min_df must be an integer of at least 1, but is None"),
+        (WordNet, {"max_distance": None}, "max_distance must be an integer of at least 1, but is None"),
         (SentiWordNet, {"min_df": 0}, "min_df must be"),
         (Cooccurrence, {"measure": "euclid"}, "no measure 'euclid'"),
         (Cooccurrence, {"neighbours": 0}, "neighbours must be"),

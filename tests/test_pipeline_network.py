@@ -19,6 +19,7 @@ from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.graphs.edgelist import EdgeList
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
+from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 RIDGE = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 0.5, "network_alpha": 100.0}
@@ -112,6 +113,20 @@ def test_a_feature_of_unlabelled_documents_gets_a_weight(
     assert features["paprika"].weights["food"] == pytest.approx(features["salt"].weights["food"], abs=0.02)
     nlp.to_disk(tmp_path)
     assert spacy.load(tmp_path)("paprika").cats["food"] == nlp("paprika").cats["food"] > 0.3
+
+
+@pytest.mark.parametrize("name", ["TokenNgrams", "TokenAttributes"])
+def test_documents_with_and_without_labels_are_counted_together(train_records: list[Record], name: str) -> None:
+    blocks = {"words": {"@graft_features": f"spacy_graft.{name}.v1", "attr": "LOWER", "min_df": 3}}
+    nlp, builder = spacy.blank("xx"), Recorder("salt", "paprika")
+    nlp.add_pipe("textcat_graft", config={"features": blocks, "learner": RIDGE})
+    records = [{**record, "text": f"{record['text']} paprika"} for record in train_records[:2]] + train_records[2:]
+    more = [make_example(nlp, "paprika and saffron", {}) for _ in range(2)]
+    spacy_graft.fit(nlp, make_examples(nlp, records), network=builder, unlabelled=more)
+    n = len(records)
+    assert presence_by_name(builder.vocabularies[0])["paprika",] == [0, 1, n, n + 1]
+    assert ("saffron",) not in builder.vocabularies[0].numbers
+    assert next(feature for feature in component_of(nlp).features() if feature.text == "paprika").df == 2
 
 
 def test_values_that_depend_on_rarity_are_known_of_training_documents_only(train_records: list[Record]) -> None:
@@ -258,3 +273,26 @@ def test_the_classifier_takes_a_network() -> None:
     assert weights["fine"] == pytest.approx(weights["not good"], abs=0.02)
     assert weights["good"] > 0.5
     assert model.report.network is not None
+
+
+@pytest.mark.parametrize("network", [WordNet, lambda _: None, "WordNet"])
+def test_what_makes_no_graph_is_no_network(network: Any) -> None:
+    with pytest.raises(ValueError, match=r"A network must be a graph builder, .* but is "):
+        GraftClassifier(Grafting(l1=0.1)).fit([{"good"}, {"bad"}] * 5, ["+", "-"] * 5, network=network)
+
+
+def test_items_that_differ_in_white_space_only_are_no_vertices() -> None:
+    model = GraftClassifier(Grafting(l1=0.1))
+    with pytest.raises(ValueError, match="The items 'not good' and 'not  good' would be one vertex"):
+        model.fit([["not good"], ["not  good"]] * 4, ["p", "n"] * 4, network=Recorder())
+
+
+def test_edges_to_what_the_corpus_does_not_have_change_nothing() -> None:
+    """A builder of another package may return them."""
+    edges = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    graph = FeatureGraph((("good",), ("zzz",)), np.zeros(2, np.bool_), edges, sparse.csr_array((2, 2)))
+    model = GraftClassifier(Grafting(l1=0.1))
+    with pytest.warns(UserWarning, match="no edge between the 2 features of this corpus"):
+        model.fit([{"good"}, {"bad"}] * 5, ["+", "-"] * 5, network=lambda _: graph)
+    assert model.report.network is not None
+    assert model.report.network["vertices"] == 0

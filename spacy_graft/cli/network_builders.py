@@ -151,6 +151,8 @@ def builder_setting(name: str, value: Any) -> Any:
     from ..graphs.edgelist import GraphFile
 
     if name == "seeds" and value is not None:
+        if not value.is_file():
+            raise CommandError(f"There is no graph at {value}. Give --seeds a network file.")
         return GraphFile(value)
     return value
 

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +40,9 @@ NetworkBuilder = Callable[[CorpusVocabulary], FeatureGraph]
 STEADY = 1e-14
 #: Steps that take it out of the solution again, at the most, and what of the right-hand side is no more than rounding.
 REFINEMENTS, NEGLIGIBLE = 8, 1e-15
+#: Largest factor of the square of a weight. Rounding of larger ones hides the likelihood: with six documents and a weak
+#: ridge, fits went wrong or did not end from 1e8 on, with sixty from 1e10 on.
+LARGEST_DIAGONAL = 1e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +98,19 @@ class Network:
         Raises
         ------
         ValueError
-            If two features have one name.
+            If two features have one name, or what should be a builder makes no graph.
         """
         vocabulary = CorpusVocabulary(features.vertices, sparse.csr_array(features.presence))
-        graph = builder(vocabulary)
-        if not all(vertex in vocabulary.numbers for vertex in graph.features()):
-            # Builders of other packages may return features that the corpus does not have.
-            graph = graph.restricted_to(vocabulary)
+        given: Any = builder
+        graph = given(vocabulary) if callable(given) else None
+        if not isinstance(graph, FeatureGraph):
+            raise ValueError(
+                f"A network must be a graph builder, which makes a FeatureGraph of a CorpusVocabulary, such as "
+                f"EdgeList('edges.tsv'), but is {builder!r:.100}."
+            )
+        graph = graph.within(vocabulary)
         chosen = np.array([vocabulary.numbers[vertex] for vertex in graph.features()], np.int64)
-        if not len(chosen):
+        if not len(chosen) or not graph.similar.nnz + graph.dissimilar.nnz:
             warnings.warn(
                 f"The network has no edge between the {len(features.vertices):,} features of this corpus that could be "
                 f"its vertices: it changes nothing.",
@@ -168,6 +176,11 @@ class NetworkPenalty:
         α, γ and the kind of the rows.
     n_threads : int
         How many multiply. Products are the same, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If strengths and weights of edges are too large together.
     """
 
     def __init__(self, graph: FeatureGraph, penalty: PenaltySettings, n_threads: int = 1) -> None:
@@ -177,10 +190,23 @@ class NetworkPenalty:
         #: What features that are no vertices pay, in units of w².
         self.outside = alpha if unlinked == "to_zero" else 0.0
         self.by_feature = sparse.csc_array(factor[:, np.flatnonzero(~graph.virtual)])
+        with np.errstate(over="ignore"):
+            #: Of R_fᵀ R_f, no less than that of M: float64 (n_features).
+            self.diagonal = np.asarray((self.by_feature**2).sum(axis=0))
+        self._require_digits()
         self.rows, self.columns = matrix_of_rows(sparse.csr_array(self.by_feature)), matrix_of_rows(self.by_feature)
         self.of_classes = sparse.csc_array(factor[:, np.flatnonzero(graph.virtual)])
         self.classes = ClassEquations(self.of_classes) if self.of_classes.shape[1] else None
         self.n_threads = n_threads
+
+    def _require_digits(self) -> None:
+        largest = self.diagonal.max(initial=0.0)
+        if largest > LARGEST_DIAGONAL:
+            raise ValueError(
+                f"The network is too strong for the digits of numbers: the square of a feature's weight has the factor "
+                f"{largest:.3g} in its penalty, but {LARGEST_DIAGONAL:g} is the largest. Lower network_alpha and "
+                f"network_gamma, or with network_kind = 'laplacian' the weights of the edges."
+            )
 
     @property
     def n_features(self) -> int:
@@ -254,7 +280,7 @@ class NetworkPenalty:
     def _not_written(self, features: np.ndarray, labels: np.ndarray, share: float, in_network: np.ndarray) -> Coupling:
         outside = share * self.outside * (features < 0)
         diagonal = outside.copy()
-        diagonal[in_network] = share * (self.by_feature**2).sum(axis=0)[features[in_network]]
+        diagonal[in_network] = share * self.diagonal[features[in_network]]
         places = labels[in_network] * self.n_features + features[in_network]
         return Coupling(PairsOfNetwork(self, share, outside, in_network, places, int(labels.max()) + 1), diagonal)
 

@@ -13,6 +13,7 @@ from ..extract.options import as_names
 from ..options import (
     LARGEST_COUNT,
     LARGEST_FACTOR,
+    LARGEST_NETWORK_STRENGTH,
     LARGEST_POWER,
     LARGEST_STRENGTH,
     is_count,
@@ -147,9 +148,10 @@ class PenaltySettings(Settings):
 
     def __post_init__(self) -> None:
         self._make_plain()
-        for option in ("ridge", "network_alpha", "network_gamma"):
-            strength = getattr(self, option)
-            self._require(is_number_in(strength, 0.0, LARGEST_STRENGTH), option, f"at least 0, {UP_TO}")
+        self._require(is_number_in(self.ridge, 0.0, LARGEST_STRENGTH), "ridge", f"at least 0, {UP_TO}")
+        for option in ("network_alpha", "network_gamma"):
+            allowed = is_number_in(getattr(self, option), 0.0, LARGEST_NETWORK_STRENGTH)
+            self._require(allowed, option, f"at least 0, and at most {LARGEST_NETWORK_STRENGTH:g}")
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
         power = is_number_in(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
         self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
@@ -385,8 +387,8 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
-        for option in ("network_choices", "vectors_choices"):
-            object.__setattr__(self, option, self._strengths(option))
+        for option, most in (("network_choices", LARGEST_NETWORK_STRENGTH), ("vectors_choices", LARGEST_STRENGTH)):
+            object.__setattr__(self, option, self._strengths(option, most))
         first = self.network_alpha > 0.0 or not self.network_choices
         self._require(first, "network_alpha", "above 0 with network_choices, which may have the 0")
         object.__setattr__(self, "optional_blocks", as_names("GraftingPath", "optional_blocks", self.optional_blocks))
@@ -398,11 +400,11 @@ class GraftingPath(PenaltySettings):
         numbers = (self.max_features, self.parsimony)
         return min((n for n in numbers if n is not None and not isinstance(n, str)), default=None)
 
-    def _strengths(self, option: str) -> tuple[float, ...]:
+    def _strengths(self, option: str, most: float) -> tuple[float, ...]:
         choices: Any = getattr(self, option)
         is_list = isinstance(choices, Sequence) and not isinstance(choices, str)
-        holds = is_list and all(is_number_in(alpha, 0.0, LARGEST_STRENGTH) for alpha in choices)
-        self._require(holds, option, f"a list of numbers of at least 0, {UP_TO}")
+        holds = is_list and all(is_number_in(strength, 0.0, most) for strength in choices)
+        self._require(holds, option, f"a list of numbers of at least 0, and at most {most:g}")
         return tuple(map(float, choices))
 
     @property

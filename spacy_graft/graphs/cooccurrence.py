@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -13,7 +13,7 @@ from ..registry import graph_builder
 from .graph import FeatureGraph, build_graph, merge_graphs
 from .lexical import check_counts, check_numbers
 from .profiles import nearest_profiles
-from .vocabulary import CorpusVocabulary
+from .vocabulary import CorpusVocabulary, Vertex
 
 Measure = Literal["cosine", "correlation", "profile"]
 #: Default number of neighbours and least value by measure: those of the paper.
@@ -65,7 +65,8 @@ class Cooccurrence:
         if self.measure not in get_args(Measure):
             measures = ", ".join(get_args(Measure))
             raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only {measures}")
-        check_counts("Cooccurrence", {"neighbours": self.neighbours})
+        if self.neighbours is not None:
+            check_counts("Cooccurrence", {"neighbours": self.neighbours})
         if self.measure != "profile":
             check_numbers("Cooccurrence", {"minimum": self._minimum})
         elif self.minimum is not None:
@@ -75,7 +76,7 @@ class Cooccurrence:
         if self.seeds is None and self.measure == "profile":
             raise ValueError("Cooccurrence: the measure profile needs seeds")
 
-    def __call__(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
+    def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; the report has the number of ``documents``.
 
         Raises
@@ -83,15 +84,16 @@ class Cooccurrence:
         ValueError
             If there are no documents.
         """
-        presence = vocabulary.documents("Cooccurrence")
-        n = len(vocabulary.vertices)
-        graph = None if self.seeds is None else self.seeds(vocabulary)
-        seeds = np.arange(n) if graph is None else seed_numbers(vocabulary, graph)
+        features = CorpusVocabulary.of(vocabulary)
+        presence = features.documents("Cooccurrence")
+        n = len(features.vertices)
+        graph = None if self.seeds is None else self.seeds(features)
+        seeds = np.arange(n) if graph is None else seed_numbers(features, graph)
         near = self._edges(presence, seeds)
         absent = n - len(np.unique(presence.indices))
         report = {"documents": presence.shape[0]}
-        found = build_graph(vocabulary, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
-        return found if graph is None else merge_graphs([graph, found], n, report)
+        found = build_graph(features, near, sparse.csr_array((n, n)), (), {"in_no_document": absent}, report)
+        return found if graph is None else merge_graphs([graph.within(features), found], n, report)
 
     def _edges(self, presence: sparse.csr_array, seeds: np.ndarray) -> sparse.csr_array:
         """Weights: float64 (n_features, n_features)."""
@@ -148,9 +150,12 @@ class Cooccurrence:
 
 
 def seed_numbers(features: CorpusVocabulary, graph: FeatureGraph) -> np.ndarray:
-    """Numbers of the members of a graph's virtual vertices, or of all its features if it has none: int64, sorted."""
+    """Numbers of the members of a graph's virtual vertices, or of all its features if it has none: int64, sorted.
+
+    Vertices that are not in the corpus are no seeds.
+    """
     chosen = ~graph.virtual
     if graph.virtual.any():
         chosen &= graph.similar @ graph.virtual.astype(np.float64) > 0.0
     named = [graph.vertices[i] for i in np.flatnonzero(chosen).tolist()]
-    return np.sort(np.array([features.numbers[vertex] for vertex in named], np.int64))
+    return np.sort(np.array([features.numbers[vertex] for vertex in named if vertex in features.numbers], np.int64))

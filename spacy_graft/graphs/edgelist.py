@@ -80,10 +80,10 @@ class EdgeList:
         edges: dict[tuple[int, int], Edge] = {}
         for line, columns in self._rows():
             edge = self._edge(line, columns, features, classes)
-            reason = reason_to_skip(edge)
-            if edge is None or reason:
+            if reason := reason_to_skip(edge):
                 skipped[reason] += 1
-            else:
+            if edge is not None and reason != "self_loops":
+                # Those of weight 0 as well: a line may contradict them.
                 self._add(edges, edge)
         n = len(features.vertices) + len(classes)
         similar = weight_matrix([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)

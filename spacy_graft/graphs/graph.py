@@ -124,19 +124,31 @@ class FeatureGraph:
     def restricted_to(self, vertices: Iterable[Vertex] | CorpusVocabulary) -> FeatureGraph:
         """The graph without features that are not in the corpus, and without virtual vertices that have no member left.
 
-        A virtual vertex has a member if an edge joins it to a feature that is kept, or to a virtual vertex that has
-        one. The report is new, except for the counts of what the builder skipped and the entries of the builder.
+        A virtual vertex has a member if an edge of either kind joins it to a feature that is kept, or a similar edge to
+        a virtual vertex that has one: classes are no members of their opposites. Vertices without an edge that is left
+        are left out, too. The report is new, except for the counts of what the builder skipped and the entries of the
+        builder.
         """
         vocabulary = CorpusVocabulary.of(vertices)
         kept = ~self.virtual & np.array([vertex in vocabulary.numbers for vertex in self.vertices], np.bool_)
         n_lacking = int((~kept & ~self.virtual).sum())
+        kept |= self.virtual & (symmetrised(self.dissimilar) @ kept.astype(np.float64) > 0.0)
         linked = symmetrised(self.similar)
         n_before = -1
         while n_before < (n_before := int(kept.sum())):
             kept |= self.virtual & (linked @ kept.astype(np.float64) > 0.0)
         chosen = np.flatnonzero(kept)
         skipped = {**self.report.get("skipped", {}), "vertices_not_in_corpus": n_lacking}
-        return self.of_vertices(chosen, len(vocabulary.vertices), skipped)
+        n_vocabulary = len(vocabulary.vertices)
+        return self.of_vertices(chosen, n_vocabulary, skipped).linked(n_vocabulary, skipped)
+
+    def within(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
+        """The graph itself, or if it has features that are not in the corpus, restricted to it.
+
+        Builders of other packages may return such features.
+        """
+        is_within = all(vertex in vocabulary.numbers for vertex in self.features())
+        return self if is_within else self.restricted_to(vocabulary)
 
     def of_vertices(self, chosen: np.ndarray, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
         """The graph over some of the vertices (int), with its report."""

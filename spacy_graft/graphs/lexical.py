@@ -37,12 +37,12 @@ def check_numbers(owner: str, options: Mapping[str, Any]) -> None:
             )
 
 
-def check_counts(owner: str, options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is no integer of at least 1, or too large. None is allowed."""
+def check_counts(owner: str, options: Mapping[str, Any], least: int = 1) -> None:
+    """Raise a ValueError if an option is no integer of at least ``least``, or too large."""
     for option, value in options.items():
-        if value is not None and not is_count(value):
+        if not is_count(value, least):
             raise ValueError(
-                f"{owner}: {option} must be an integer of at least 1, but is {value!r}. The largest is "
+                f"{owner}: {option} must be an integer of at least {least}, but is {value!r}. The largest is "
                 f"{LARGEST_COUNT:,}."
             )
 

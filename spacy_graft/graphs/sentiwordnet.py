@@ -89,9 +89,10 @@ class SentiWordNet:
     classes: ClassVar[tuple[Vertex, Vertex]] = (POSITIVE_CLASS, NEGATIVE_CLASS)
 
     def __post_init__(self) -> None:
-        names = ("positive", "negative", "neighbours", "tolerance", "neighbour_weight")
+        names = ("positive", "negative", "tolerance", "neighbour_weight")
         check_numbers("SentiWordNet", {name: getattr(self, name) for name in names})
-        check_counts("SentiWordNet", {"min_df": self.min_df, "neighbours": self.neighbours or None})
+        check_counts("SentiWordNet", {"min_df": self.min_df})
+        check_counts("SentiWordNet", {"neighbours": self.neighbours}, least=0)
         if not self.positive or not self.negative:
             raise ValueError(
                 "SentiWordNet: positive and negative must be above 0: otherwise, every word would be in both classes"

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..options import check_flags
 from ..registry import graph_builder
-from .graph import FeatureGraph, build_graph, pattern
+from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern
 from .lexical import check_counts, check_numbers, count_reasons, is_short_word, lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
@@ -74,8 +74,17 @@ class WordNet:
     def __post_init__(self) -> None:
         names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
         check_numbers("WordNet", {name: getattr(self, name) for name in names})
-        check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "max_senses", "min_letters")})
+        check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "min_letters")})
+        if self.max_senses is not None:
+            check_counts("WordNet", {"max_senses": self.max_senses})
         check_flags("WordNet", inflected=self.inflected)
+        with np.errstate(all="ignore"):
+            farthest = self.hypernym * np.float64(self.decay) ** (self.max_distance - 1)
+        if not farthest <= MAX_WEIGHT:
+            raise ValueError(
+                f"WordNet: decay and max_distance must make no weight larger than {MAX_WEIGHT:g}, but are "
+                f"{self.decay!r} and {self.max_distance!r}"
+            )
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus.

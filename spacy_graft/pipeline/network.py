@@ -35,8 +35,7 @@ class NetworkSource:
     Possible vertices are the n-grams of up to ``max_length`` tokens in blocks of token n-grams, and the items of blocks
     of token attributes. If blocks have a feature with the same name, it is the feature of the first block.
     Documents without labels are passed to the builder like others and count for ``min_df``, so that features without a
-    training document can be vertices. (Except for items whose values depend on their frequency in training. An item of
-    fewer training documents than ``min_df`` counts as an item without training documents.)
+    training document can be vertices. (Except for items whose values depend on their frequency in training.)
 
     Memory: a Python object for each vertex, and 12 bytes for each document of each vertex.
 
@@ -80,9 +79,12 @@ class NetworkSource:
                 f"no such block. The blocks: {listed(self.blocks)}."
             )
 
-    def __call__(self, data: TrainingData) -> Network:
-        """Return the network over the features of a corpus; exceptions of the builder are passed on."""
-        parts = [self._features(name, block, data) for name, block in self.vertex_blocks.items()]
+    def __call__(self, data: TrainingData, streams: Mapping[str, Stream]) -> Network:
+        """Return the network over the features of a corpus, of which ``streams`` has all symbols by block.
+
+        Exceptions of the builder are passed on.
+        """
+        parts = [self._features(name, block, data, streams[name]) for name, block in self.vertex_blocks.items()]
         first: dict[Vertex, int] = {}
         for number, vertex in enumerate(vertex for part in parts for vertex in part.vertices):
             first.setdefault(vertex, number)
@@ -109,14 +111,21 @@ class NetworkSource:
                 symbols[name].append(read_symbols(block, example.predicted))
         return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
-    def _features(self, name: str, block: NgramBlock | ItemBlock, data: TrainingData) -> NamedFeatures:
+    def _features(
+        self, name: str, block: NgramBlock | ItemBlock, data: TrainingData, training_stream: Stream
+    ) -> NamedFeatures:
+        stream = Stream.concatenated([training_stream, self.unlabelled_streams[name]])
         if is_ngram_block(block):
-            vertices, symbols, presence = self._ngrams(
-                block, Stream.concatenated([data.streams[name], self.unlabelled_streams[name]])
-            )
+            vertices, symbols, presence = self._ngrams(block, stream)
         else:
             assert is_item_block(block)
-            vertices, symbols, presence = self._items(block, data.bags[name], self.unlabelled_streams[name])
+            if block.value == "binary":
+                bags = Bags.of_stream(stream, block.min_df)
+                vertices, symbols, presence = self._items(block, bags.symbols, [bags])
+            else:
+                bags = data.bags[name]
+                unlabelled = Bags.of_stream(self.unlabelled_streams[name])
+                vertices, symbols, presence = self._items(block, bags.symbols, [bags, unlabelled])
         return NamedFeatures(vertices, np.full(len(vertices), name, object), as_objects(symbols), presence)
 
     def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
@@ -133,19 +142,12 @@ class NetworkSource:
         presence = sparse.csc_array((np.ones(len(documents)), documents, starts), shape=shape)
         return vertices, [index.alphabet[ngram] for ngram in ranks], presence
 
-    def _items(self, block: ItemBlock, bags: Bags, unlabelled_stream: Stream) -> VertexFeatures:
-        unlabelled = Bags.of_stream(unlabelled_stream)
-        symbols, others = bags.symbols.reshape(-1), unlabelled.symbols.reshape(-1)
-        if block.value == "binary":
-            frequent = unlabelled.df >= block.min_df
-            symbols = np.concatenate([symbols, np.setdiff1d(others[frequent], symbols)])
-        presence = sparse.vstack(
-            [presence_of(bags, positions_in(bags.symbols.reshape(-1), symbols), len(symbols)),
-             presence_of(unlabelled, positions_in(others, symbols), len(symbols))],
-            format="csc",
-        )  # fmt: skip
+    def _items(self, block: ItemBlock, symbols: np.ndarray, bags: Sequence[Bags]) -> VertexFeatures:
+        symbols = symbols.reshape(-1)
+        parts = [presence_of(part, positions_in(part.symbols.reshape(-1), symbols), len(symbols)) for part in bags]
         items = symbols.reshape(-1, 1)
-        return tuple(vertex_of(block.names(item, self.strings)) for item in items), list(items), presence
+        vertices = tuple(vertex_of(block.names(item, self.strings)) for item in items)
+        return vertices, list(items), sparse.vstack(parts, format="csc")
 
 
 def has_vertices(block: Block) -> TypeGuard[NgramBlock | ItemBlock]:

@@ -118,7 +118,7 @@ class Training:
     progress : Progress, optional
         The bar that shows the work on half samples; by default one of its own.
     n_scored : int
-        How often its scores have been asked for.
+        How often the scores of the model after the last step have been asked for.
     losses : dict of str to float
         The caller's losses, which the next step updates.
     """
@@ -301,6 +301,7 @@ class Training:
     def _concluded(self, model: Model) -> Model:
         """A model after which nothing changes, as long as there are no more documents."""
         model.report.finished = self.concluded = True
+        self.n_scored = 0  # this model may be one of more documents than the last
         self.reports.append(model.report)
         return model
 
@@ -457,7 +458,7 @@ class Training:
 
     def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
         """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
-        return self._built_network.of(self.corpus.documents(), lambda: source(data))
+        return self._built_network.of(self.corpus.documents(), lambda: source(data, self.corpus.streams()))
 
     def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
         """The document vectors of the present documents: they do not depend on their strength."""
