@@ -76,6 +76,21 @@ def test_edits_are_saved_shown_and_obeyed_in_training():
     assert component.constraints.deny == ("salt",)
 
 
+def test_edits_are_taken_back_after_loading(tmp_path):
+    """The config of the learner has them too."""
+    nlp, component = trained()
+    before = weights_of(component)
+    component.edit(deny=["goal"], signs={"food": "positive"}, lock={"drums": {"music": 1.0}}, nlp=nlp)
+    nlp.to_disk(tmp_path / "model")
+    nlp = spacy.load(tmp_path / "model")
+    component = nlp.get_pipe("textcat_graft")
+    component.edit(allow=["goal"], signs={"food": "any"}, lock={"drums": {"music": None}}, nlp=nlp)
+    assert not component.constraints
+    assert not component.report.constraints
+    assert weights_of(component).keys() == before.keys()
+    assert weights_of(component)["goal"] == pytest.approx(before["goal"], rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("edits", "deny", "allow"),
     [
@@ -250,6 +265,7 @@ def test_two_exclusive_labels_share_their_weights():
             "both signs are forbidden. Evidence for one of two exclusive labels",
         ),
         ({"lock": {"drums": {"music": 3.0}}}, "is locked at two weights"),
+        ({"lock": {"goal": {"sport": 1.0}}}, "locked at 1 for 'sport', but weights of this sign are forbidden"),
     ]:
         with pytest.raises(ValueError, match=message):
             component.edit(**edit)
@@ -264,6 +280,8 @@ def test_learners_without_constraints_and_untrained_components_are_refused():
         make_nlp().get_pipe("textcat_graft").edit(deny=["goal"])
     with pytest.raises(ValueError, match="without signs and locked weights where there is no L1"):
         Grafting(penalty="l2", ridge=1.0, constraints=Constraints(signs={"a": "positive"}))
+    with pytest.raises(ValueError, match="locked at -2 for 'sport', but weights of this sign are forbidden"):
+        trained({**with_constraints(L1, locked=[["goal", "sport", -2.0]]), "negative_factor": "forbidden"})
     with pytest.raises(ValueError, match="made with one of @graft_constraints"):
         Grafting(l1=1.0, constraints={"deny": ["a"]})
 

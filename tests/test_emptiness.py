@@ -9,9 +9,11 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_graft.graft.emptiness import why_empty
+from spacy_graft import GraftTextClassifier
+from spacy_graft.graft.emptiness import too_little_weight, why_empty
 from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
+from spacy_graft.pipeline.targets import WEIGHT_KEY
 from strategies import training_data
 
 TEXTS = ["ab", "abc", "cd", "cda"]
@@ -96,3 +98,28 @@ def test_a_component_warns_once():
     assert "2 training documents as min_df asks for (words: 2, characters: 3)" in str(warning.message)
     assert component.report.max_violation == 0.0  # type: ignore[attr-defined]
     assert nlp("I'm so happy.").cats == {"POSITIVE": 0.5, "NEGATIVE": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("n", "weight", "is_told"), [(100, 1.0, False), (100, 0.02, False), (100, 1e-3, True), (20_000, 1e-2, False)]
+)
+def test_weights_beside_which_penalties_are_all(n: int, weight: float, is_told: bool) -> None:
+    problem = too_little_weight(np.full(n, weight))
+    assert (problem is not None) == is_told
+    if problem is not None:
+        assert "weights of 100 documents sum to 0.1." in problem
+        assert "by 1000," in problem
+
+
+def test_such_weights_are_warned_of() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat_graft")
+    examples = [Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text, cats in TWO_EXAMPLES * 5]
+    for example in examples:
+        example.reference.user_data[WEIGHT_KEY] = 1e-9
+    nlp.initialize(lambda: examples)
+    with pytest.warns(UserWarning, match=r"\[textcat_graft\] The example weights of 10 documents sum to 1e-08"):
+        nlp.update(examples)
+    classifier = GraftTextClassifier()
+    with pytest.warns(UserWarning, match="GraftTextClassifier: The example weights of 10 documents"):
+        classifier.fit(["a b", "c d"] * 5, [0, 1] * 5, sample_weight=np.full(10, 1e-9))

@@ -197,6 +197,7 @@ class Constraints:
     def followed_by(self, later: Constraints) -> Constraints:
         """Both, where what is said later counts."""
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
+        signs = {**dict(self.signs), **dict(later.signs)}
         deny = [*(text for text in self.deny if text not in later.allow), *later.deny]
         # What takes a denial back is an exception only from others that may deny the same: later ones count in full.
         others = [*map(Pattern, deny)]
@@ -206,8 +207,8 @@ class Constraints:
         return Constraints(
             deny=deny,
             allow=[*(text for text in self.allow if text not in later.deny), *exceptions],
-            signs={**dict(self.signs), **dict(later.signs)},
-            locked=[(*pair, weight) for pair, weight in locked.items()],
+            signs={label: sign for label, sign in signs.items() if sign != "any"},
+            locked=[(*pair, weight) for pair, weight in locked.items() if weight is not None],
         )
 
     def check(self, owner: str, labels: Collection[str], blocks: Collection[str]) -> None:

@@ -1,8 +1,10 @@
-"""Why a fit has ended without features, and what to change."""
+"""Why a fit has ended without features, or must be expected to have next to none, and what to change."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from .report import Report
 
@@ -47,3 +49,20 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
 def min_df_of(report: Report) -> str:
     """The cut-offs of the blocks."""
     return ", ".join(f"{name}: {min_df:,}" for name, min_df in report.min_df.items())
+
+
+def too_little_weight(example_weights: np.ndarray) -> str | None:
+    """Return what is wrong with example weights that count for next to nothing beside the penalties, or None.
+
+    Parameters
+    ----------
+    example_weights : float64 (n_documents)
+    """
+    n, total = len(example_weights), float(example_weights.sum())
+    if total >= min(n / 100.0, 100.0):
+        return None
+    return (
+        f"The example weights of {n:,} documents sum to {total:.4g}. Penalties such as ridge and refit are meant for "
+        f"documents of weight 1: a model of such weights predicts nearly the same for every text. Multiply the weights "
+        f"by {n / total:.4g}, so that their mean is 1."
+    )

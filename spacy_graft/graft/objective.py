@@ -56,6 +56,7 @@ class Objective:
         self.dense = None if data.vectors is None else data.vectors.columns
         self.constraints = settings.constraints or Constraints()
         self.sign_factors = self._sign_factors()
+        self._check_locks()
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self.problems.problems)
@@ -89,6 +90,20 @@ class Objective:
                 f"signs, positive_factor and negative_factor."
             )
         return factors
+
+    def _check_locks(self) -> None:
+        names = self.data.labels
+        for name, label, weight in self.constraints.locks:
+            trained = self.problems.trained_label(names.index(label)) if label in names else None
+            if trained is None or not weight:
+                continue
+            positive, negative = self.sign_factors[:, trained[0]]
+            if np.isinf(positive if weight * trained[1] > 0.0 else negative):
+                raise ValueError(
+                    f"Constraints: {name!r} is locked at {weight:g} for {label!r}, but weights of this sign are "
+                    f"forbidden: by signs, where one for one of two exclusive labels holds for both, or by "
+                    f"positive_factor or negative_factor. Change one of them."
+                )
 
     def new_report(self) -> Report:
         """An empty report, with what is known of the network, of word vectors and of the constraints."""

@@ -28,6 +28,7 @@ from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_wo
 from ..extract.streams import Stream
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
+from ..graft.emptiness import too_little_weight
 from ..graft.memory import has_many_labels
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
@@ -214,11 +215,13 @@ class ExtractedCorpus:
         Warns
         -----
         UserWarning
-            If a label has no positive document.
+            If a label has no positive document, or the example weights are very small.
         """
         targets = self.documents().targets
         self._check_symbols()
         self._check_positives(targets.values)
+        if problem := too_little_weight(targets.weights):
+            warnings.warn(f"[{self.reader.component}] {problem}", stacklevel=2)
         if has_many_labels(len(self), len(self.reader.labels), self.reader.exclusive):
             from scipy.sparse import csc_array  # not needed to load a component
 

@@ -58,8 +58,7 @@ def edited(
 ) -> Edit:
     """Edit a component; parameters and errors are those of its ``edit``."""
     before = report_to_edit(component, later, resolve)
-    edits = Constraints(**component.cfg.get("constraints") or {}).followed_by(later)
-    constraints = (component.learner.constraints or Constraints()).followed_by(edits)
+    constraints = component.constraints.followed_by(later)
     constraints.check(f"[{component.name}]", component.labels, component.blocks)
     learner = replace(component.learner, constraints=constraints)
     features = component.features()
@@ -73,7 +72,7 @@ def edited(
     # Until here nothing has changed.
     was_training, component.training = component.training is not None, None
     component.set_snapshot(*model)
-    component.cfg["constraints"] = edits.to_dict()
+    component.cfg["constraints"] = constraints.to_dict()
     if training is not None:
         component.kept_corpus = training.corpus if component.keep_corpus else None
         component.training = training if was_training else None

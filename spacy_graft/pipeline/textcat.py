@@ -228,10 +228,10 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def constraints(self) -> Constraints:
-        """What the model must not use, and what it must: by the learner's settings, then by edits, which are saved."""
-        own: Constraints = getattr(self.learner, "constraints", None) or Constraints()
-        edits = self.cfg.get("constraints")
-        return own if edits is None else own.followed_by(Constraints(**edits))
+        """What the model must not use, and what it must: those of the learner or, after an edit, those saved by it."""
+        after_edits = self.cfg.get("constraints")
+        own: Constraints | None = getattr(self.learner, "constraints", None)
+        return own or Constraints() if after_edits is None else Constraints(**after_edits)
 
     @property
     def steered_learner(self) -> Any:
@@ -369,7 +369,8 @@ class TextCatGraft(TrainablePipe):
         get_examples = whole_corpus(get_examples, nlp)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
-        corpus = read_labels(checked_examples(self, get_examples()), self.name, self.exclusive)
+        examples = checked_examples(self, get_examples())
+        corpus = read_labels(examples, self.name, self.exclusive, () if labels is None else added)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
         require_labels(self, all_labels, positive_label)
