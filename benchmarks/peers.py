@@ -362,6 +362,7 @@ def run_command(command: Sequence[str]) -> dict[str, float]:
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         environment = os.environ | {"NUMBA_CACHE_DIR": str(KERNELS)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
         child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         _, status, usage = os.wait4(child.pid, 0)
         wall, child.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)

@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .messages import count, listed
+from .messages import OTHER_FIELDS, count, listed
 
 #: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -166,7 +166,8 @@ def table_records(
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
     for name in required:
         if name not in header:
-            raise BadLineError(path, number, f"there is no column {name!r}. The columns: {listed(header)}.")
+            problem = f"there is no column {name!r}. The columns: {listed(header)}. {OTHER_FIELDS}"
+            raise BadLineError(path, number, problem)
     for number, row in rows:
         if len(row) != len(header):
             on_bad_row(BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}."))
@@ -277,6 +278,30 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     finally:
         if atomic:
             temporary.unlink(missing_ok=True)
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that must not be there yet; of several processes, one can. It appears when all has been written.
+
+    Raises
+    ------
+    FileExistsError
+        If there is something at ``path``.
+    OSError
+        If the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        temporary.write_bytes(content)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise
+        except OSError:  # On file systems without links, a process that is killed here leaves an incomplete file.
+            with path.open("xb") as new:
+                new.write(content)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -161,9 +162,10 @@ def test_a_damaged_checkpoint_is_refused_and_can_be_deleted(
     expected = trained(tmp_path, train_records)
     (last,) = tmp_path.glob(f"*/step-{N_STEPS:04}")
     sealed = last.read_bytes()
-    for damaged in (b"", sealed[:-1], sealed[:100], sealed[:-1] + bytes([sealed[-1] ^ 1])):
+    of_another_step = sorted(last.parent.iterdir())[0].read_bytes()
+    for damaged in (b"", sealed[:-1], sealed[:100], sealed[:-1] + bytes([sealed[-1] ^ 1]), of_another_step):
         last.write_bytes(damaged)
-        with pytest.raises(ValueError, match=rf"\[textcat_graft\] The checkpoint .*{last.name} is damaged. Delete it"):
+        with pytest.raises(ValueError, match=rf"\[textcat_graft\] The checkpoint .*{last.name} is damaged, or .*"):
             trained(tmp_path, train_records)
     last.unlink()
     steps.clear()
@@ -186,11 +188,39 @@ def test_training_goes_on_where_checkpoints_cannot_be_written(
     assert component.to_bytes() == trained(None, train_records).to_bytes()
 
 
+@pytest.mark.parametrize("place", ["folder", "step"])
+def test_training_goes_on_where_checkpoints_cannot_be_read(
+    tmp_path: Path, train_records: list[Record], place: str
+) -> None:
+    """There is a file in the place of the folder, or a folder in that of a file."""
+    expected = trained(tmp_path / "folder", train_records)
+    path = tmp_path / "folder"
+    if place == "folder":
+        shutil.rmtree(path)
+        path.write_text("")
+    else:
+        (path,) = path.glob("*/step-0002")
+        path.unlink()
+        path.mkdir()
+    # Windows says that there is no file in a file.
+    of_step = rf"\[textcat_graft\] The checkpoint of step {1 + (place == 'step')} cannot be (read|written) \("
+    with pytest.warns(UserWarning, match=of_step) as caught:
+        component = trained(tmp_path / "folder", train_records)
+    assert len(caught) == 1
+    assert component.to_bytes() == expected.to_bytes()
+
+
 def test_only_paths_have_checkpoints(tmp_path: Path, train_records: list[Record]) -> None:
     nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
     examples = make_examples(nlp, train_records)
     with pytest.raises(ValueError, match=r"steps of spacy_graft.GraftingPath.v1, but the learner is Grafting\."):
         component_of(nlp).initialize(lambda: examples, checkpoints=str(tmp_path))
+
+
+def test_checkpoints_are_in_a_folder_with_a_name(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] checkpoints = '', but it must be the path of a folder"):
+        spacy_graft.fit(nlp, make_examples(nlp, train_records), checkpoints="")
 
 
 def test_fit_takes_checkpoints(tmp_path: Path, train_records: list[Record], steps: list[Any]) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,11 +21,12 @@ from spacy.training import Example
 from thinc.api import Config
 
 from naive import stream_of
-from spacy_graft import GraftTextClassifier, fit
+from spacy_graft import GraftTextClassifier, files, fit
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
+from spacy_graft.index.storage import SharedFolder
 from spacy_graft.index.suffixes import Suffixes
 from spacy_graft.pipeline.whole_save import save_whole
 from spacy_graft.search.kernels import EQUAL, FREE
@@ -223,11 +224,37 @@ def test_damaged_files_are_refused(tmp_path, stream, name, damage):
         place.index(stream, 2, None)
 
 
+def test_files_that_cannot_be_read_are_refused(tmp_path, stream, monkeypatch):
+    def forbidden(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    monkeypatch.setattr(on_disk, "checksum", forbidden)
+    with pytest.raises(ValueError, match=r"The index in .* cannot be read: .*Permission denied.*\.bin.*another folder"):
+        place.index(stream, 2, None)
+
+
 def test_a_folder_without_room_is_refused_before_the_work(tmp_path, stream, monkeypatch):
     monkeypatch.setattr(on_disk, "disk_usage", lambda folder: SimpleNamespace(free=10))
     monkeypatch.setattr(on_disk.RankedText, "of_stream", None)
     with pytest.raises(ValueError, match=r"GB of room, and the index of [\d,]+ symbols may need"):
         OnDisk(1, str(tmp_path)).index(stream, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("free", "n_symbols", "message"),
+    [
+        (10, 1, r"has 0\.000 GB of room, .* may need 0\.001 GB"),
+        (20_480_000, 10**6, r"has 0\.020 GB of room, .* may need 0\.066 GB"),
+        (65_999_999, 10**6, r"has 0\.065 GB of room, .* may need 0\.066 GB"),
+        (10**12, 10**11, r"has 1,000\.000 GB of room, .* may need 7,000\.000 GB"),
+    ],
+)
+def test_how_much_room_is_missing_can_be_seen(tmp_path, monkeypatch, free, n_symbols, message):
+    monkeypatch.setattr(on_disk, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    with pytest.raises(ValueError, match=message):
+        on_disk.require_room_for_index(tmp_path, n_symbols, 2)
 
 
 @pytest.mark.parametrize("full", ["savez", "memmap"])
@@ -271,6 +298,63 @@ def test_two_processes_do_not_build_one_index(tmp_path, stream):
     owner.write_text(json.dumps({"pid": int(ended.stdout), "host": on_disk.this_host()}))
     place.index(stream, 2, None)
     assert not owner.exists()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_folder_has_one_owner(tmp_path, monkeypatch, links):
+    """On file systems without links, too."""
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not links:
+        monkeypatch.setattr(files.os, "link", no_links)
+    folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
+    with folder.owned():
+        assert json.loads((tmp_path / "index" / "owner.json").read_text())["pid"] == os.getpid()
+        with pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+            pass
+        assert [path.name for path in (tmp_path / "index").iterdir()] == ["owner.json"]
+    assert not list((tmp_path / "index").iterdir())
+
+
+def test_a_full_disk_leaves_no_owner(tmp_path, stream, monkeypatch):
+    """An incomplete file would lock the folder."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    place = OnDisk(1, str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", full)
+        patch.setattr(on_disk.json, "dump", full)
+        with pytest.raises(ValueError, match=r"The index cannot be written in .*No space left"):
+            place.index(stream, 2, None)
+    place.index(stream, 2, None)
+
+
+def test_the_file_of_a_new_owner_is_not_taken_for_that_of_the_dead(tmp_path, monkeypatch):
+    """Where both processes have found the folder of a third, which is dead, and one of them is slower."""
+    folder, is_running, owners = on_disk.IndexFolder(SharedFolder("index", tmp_path)), on_disk.is_running, ExitStack()
+    folder.path.mkdir()
+    (folder.path / "owner.json").write_text(json.dumps({"pid": 2**80, "host": on_disk.this_host()}))
+
+    def meanwhile(pid: int) -> bool:
+        monkeypatch.setattr(on_disk, "is_running", is_running)
+        owners.enter_context(folder.owned())
+        return is_running(pid)
+
+    monkeypatch.setattr(on_disk, "is_running", meanwhile)
+    with owners, pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+        pass
+
+
+def test_one_process_at_a_time_forgets_the_dead(tmp_path):
+    folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
+    (folder.path / "owner.forgotten").mkdir(parents=True)
+    (folder.path / "owner.json").write_text(json.dumps({"pid": 2**80, "host": on_disk.this_host()}))
+    with pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+        pass
 
 
 def test_an_index_that_another_process_has_ended_with_is_not_built_again(tmp_path, stream, monkeypatch):

@@ -13,8 +13,9 @@ import spacy
 from spacy.language import Language
 from spacy.util import registry
 
-from conftest import CONFIG, Record, make_examples, make_nlp, run, train_fully
+from conftest import CONFIG, Record, make_examples, make_nlp, make_records, run, train_fully
 from spacy_graft.pipeline import whole_save
+from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.whole_save import saved_whole
 
 TEXT = "the soup of the day"
@@ -67,6 +68,35 @@ def test_a_pipeline_takes_the_place_of_the_one_before(fitted: Language, before: 
         saved_whole(nlp).to_disk(tmp_path / "model-last")
         assert spacy.load(tmp_path / "model-last")(TEXT).cats == nlp(TEXT).cats
     assert os.listdir(tmp_path) == ["model-last"]
+
+
+def test_after_the_last_step_a_pipeline_is_written_once(train_records: list[Record], tmp_path: Path) -> None:
+    nlp = make_nlp()
+    train, dev = make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:])
+    nlp.initialize(lambda: train)
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    path = tmp_path / "model-last"
+    written = []
+    for step in range(20):
+        nlp.update(train)
+        nlp.evaluate(dev)
+        saved_whole(nlp).to_disk(path)
+        assert component.training is not None
+        written.append((component.training.concluded, path.stat().st_ino))
+        if step == 18:
+            path.rename(tmp_path / "model-gone")
+    after = [inode for concluded, inode in written if concluded]
+    assert len({inode for concluded, inode in written if not concluded}) > 1
+    assert len(set(after)) == 2  # once, and again when the folder was gone
+    before = nlp(TEXT).cats
+    assert spacy.load(path)(TEXT).cats == nlp(TEXT).cats
+    # More documents make another model.
+    for _ in range(2):
+        nlp.update(make_examples(nlp, make_records(200, seed=7)))
+        nlp.evaluate(dev)
+        saved_whole(nlp).to_disk(path)
+    assert spacy.load(path)(TEXT).cats == nlp(TEXT).cats != before
 
 
 @pytest.mark.parametrize("with_one_before", [True, False])

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..digests import digest_of
 from ..extract.streams import Empty, Stream
-from ..files import reason_of, writing
+from ..files import reason_of, write_new, writing
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
@@ -92,8 +92,9 @@ class IndexFolder:
         Raises
         ------
         ValueError
-            If a file is missing or damaged, and also if it has been fetched again from the storage.
+            If a file is missing, damaged or unreadable, and also if it has been fetched again from the storage.
         """
+        where = " or ".join(dict.fromkeys([str(self.path), self.shared.url]))
         try:
             manifest, _ = self.shared.read(MANIFEST, sealed_json_in)
             n_documents, entries = int(manifest["n_documents"]), manifest["arrays"]
@@ -105,10 +106,13 @@ class IndexFolder:
         except StorageError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            where = " or ".join(dict.fromkeys([str(self.path), self.shared.url]))
             raise ValueError(
                 f"The index in {where} is damaged: {error}. Delete this folder and run the command again: it then "
                 f"builds the index again."
+            ) from error
+        except OSError as error:
+            raise ValueError(
+                f"The index in {where} cannot be read: {error}. Make it readable, or use another folder."
             ) from error
 
     def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
@@ -148,10 +152,9 @@ class IndexFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         owner = self.path / OWNER_FILE
         self._forget_dead(owner)
+        pid = os.getpid()
         try:
-            with owner.open("x") as file:
-                pid = os.getpid()
-                json.dump({"pid": pid, "host": this_host(), "started": start_of(pid)}, file)
+            write_new(owner, json.dumps({"pid": pid, "host": this_host(), "started": start_of(pid)}).encode())
         except FileExistsError:
             raise ValueError(
                 f"Another process builds an index in {self.path}. Wait until it has ended, or use another folder. If "
@@ -164,17 +167,23 @@ class IndexFolder:
 
     @staticmethod
     def _forget_dead(owner: Path) -> None:
-        """Delete the owner file of a process of this machine that is no longer running."""
-        try:
-            said = json.loads(owner.read_text("utf8"))
-            pid = int(said["pid"])
-            # In a container that was started again, another process has the number of the one before.
-            begun, started = start_of(pid), said.get("started")
-            is_other = None not in (begun, started) and begun != started
-            if said["host"] == this_host() and (is_other or not is_running(pid)):
-                owner.unlink()
-        except (OSError, ValueError, LookupError, TypeError):
+        """Delete the owner file of a process of this machine that is no longer running.
+
+        One process at a time does so, and reads the file again: that of the dead may have been deleted by another
+        process since, which has its own there now.
+        """
+        if not is_of_dead(owner):
             return
+        guard = owner.with_suffix(".forgotten")
+        try:
+            guard.mkdir()
+        except FileExistsError:
+            return
+        try:
+            if is_of_dead(owner):
+                owner.unlink(missing_ok=True)
+        finally:
+            guard.rmdir()
 
 
 class ShardFolder:
@@ -499,10 +508,25 @@ def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
     needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files)
     free = disk_usage(folder).free
     if needed > free:
+        # In whole megabytes, rounded down and up: else both could be the same number.
+        room, wanted = free // 10**6 / 1e3, -(-needed // 10**6) / 1e3
         raise ValueError(
-            f"{folder} has {free / 1e9:.1f} GB of room, and the index of {n_symbols:,} symbols may need "
-            f"{needed / 1e9:.1f} GB. Use a folder on another disk, or a larger min_df."
+            f"{folder} has {room:,.3f} GB of room, and the index of {n_symbols:,} symbols may need {wanted:,.3f} GB. "
+            f"Use a folder on another disk, or a larger min_df."
         )
+
+
+def is_of_dead(owner: Path) -> bool:
+    """Whether an owner file is that of a process of this machine that is no longer running."""
+    try:
+        said = json.loads(owner.read_text("utf8"))
+        pid = int(said["pid"])
+        # In a container that was started again, another process has the number of the one before.
+        begun, started = start_of(pid), said.get("started")
+        is_other = None not in (begun, started) and begun != started
+        return bool(said["host"] == this_host() and (is_other or not is_running(pid)))
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 def this_host() -> str:

@@ -28,7 +28,7 @@ SEAL_BYTES = sha256().digest_size
 class Checkpoints:
     """The steps of one fit, a file each, in a folder of its own.
 
-    A file appears whole or not at all. If it cannot be written, training goes on without checkpoints.
+    A file appears whole or not at all. If it cannot be written or read, training goes on without checkpoints.
 
     Disk: for each step about 8 bytes a training document and label, and 100 a feature.
 
@@ -38,7 +38,7 @@ class Checkpoints:
         Its name, for messages.
     folder : Path
     broken : bool
-        Whether a file could not be written.
+        Whether a file could not be written or read.
     """
 
     component: str
@@ -67,19 +67,30 @@ class Checkpoints:
         Raises
         ------
         ValueError
-            If the file is damaged.
+            If the file is damaged, or in the place of another.
+
+        Warns
+        -----
+        UserWarning
+            If it cannot be read.
         """
+        if self.broken:
+            return None
         path = self._path(step)
         try:
             sealed = path.read_bytes()
         except FileNotFoundError:
             return None
-        if sha256(sealed[SEAL_BYTES:]).digest() != sealed[:SEAL_BYTES]:
+        except OSError as error:
+            self._go_on_without(f"The checkpoint of step {step} cannot be read", error)
+            return None
+        content = sealed[SEAL_BYTES:]
+        if self._seal(step, content) != sealed[:SEAL_BYTES]:
             raise ValueError(
-                f"[{self.component}] The checkpoint {path} is damaged. Delete it, and training goes on from the one "
-                f"before."
+                f"[{self.component}] The checkpoint {path} is damaged, or it is that of another step or training. "
+                f"Delete it, and training goes on from the one before."
             )
-        return unpack_message(sealed[SEAL_BYTES:])
+        return unpack_message(content)
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write the state after a step.
@@ -94,15 +105,25 @@ class Checkpoints:
         content = srsly.msgpack_dumps(state)
         try:
             with writing(self._path(step)) as file:
-                file.write(sha256(content).digest())
+                file.write(self._seal(step, content))
                 file.write(content)
         except OSError as error:
-            self.broken = True
-            warnings.warn(
-                f"[{self.component}] The checkpoint of step {step} cannot be written ({reason_of(error)}). Training "
-                f"goes on without checkpoints: if it is interrupted, it is resumed from the last one in {self.folder}.",
-                stacklevel=2,
-            )
+            self._go_on_without(f"The checkpoint of step {step} cannot be written", error)
+
+    def _go_on_without(self, problem: str, error: OSError) -> None:
+        """Warn of a file that cannot be used, and use no further ones."""
+        self.broken = True
+        warnings.warn(
+            f"[{self.component}] {problem} ({reason_of(error)}). Training goes on without checkpoints: if it is "
+            f"interrupted, it is resumed from the last one in {self.folder}.",
+            stacklevel=3,
+        )
+
+    def _seal(self, step: int, content: bytes) -> bytes:
+        """A digest of the content and of the place that it belongs to."""
+        seal = sha256(f"{self.folder.name}/{step}/".encode())
+        seal.update(content)
+        return seal.digest()
 
     def _path(self, step: int) -> Path:
         return self.folder / f"step-{step:04}"

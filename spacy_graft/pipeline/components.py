@@ -1,16 +1,26 @@
-"""Finding the graft component of a pipeline."""
+"""The graft components of a pipeline."""
 
 from __future__ import annotations
 
 from spacy.language import Language
 
 from ..messages import did_you_mean, listed
+from .loop import trained_by_loop
 from .textcat import TextCatGraft
 
 
 def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
     """The enabled graft components of a pipeline, by name."""
     return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+
+
+def is_over(nlp: Language) -> bool:
+    """Whether only graft components are trained, and all were scored again after their last step: nothing changes."""
+    grafts = graft_components(nlp)
+    trained = [grafts.get(name) for name in trained_by_loop(nlp)]
+    return bool(trained) and all(
+        graft is not None and graft.training is not None and graft.training.n_scored > 1 for graft in trained
+    )
 
 
 def graft_component(nlp: Language, name: str | None = None, source: str = "the pipeline") -> TextCatGraft:

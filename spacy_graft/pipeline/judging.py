@@ -37,7 +37,8 @@ def choose(
 
     judged = [example for example in examples if can_judge(component, example)]
     if training.held_out is None:
-        warn_of_held_out(component, held_out, examples, len(judged))
+        warn_of_unknown(component, examples, len(judged))
+        warn_of_one_target(component, held_out, len(judged))
     if not training.is_judged():
         training.judge(held_out, scorer)
         chosen = choice.chosen
@@ -54,8 +55,8 @@ def choose(
     return {**chosen.scores, **choice.scores()}
 
 
-def warn_of_held_out(component: TextCatGraft, held_out: HeldOut, examples: list[Example], n_judging: int) -> None:
-    """Warn of held-out documents that cannot choose, and of labels that are all the same."""
+def warn_of_unknown(component: TextCatGraft, examples: list[Example], n_judging: int) -> None:
+    """Warn of held-out documents that cannot choose."""
     if n_judging < len(examples):
         found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
         unknown = [label for label in found if label not in component.labels]
@@ -65,6 +66,10 @@ def warn_of_held_out(component: TextCatGraft, held_out: HeldOut, examples: list[
             f"have no label, or labels that the component does not have{named}.",
             stacklevel=2,
         )
+
+
+def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: int) -> None:
+    """Warn of held-out documents whose labels are all the same."""
     if held_out.of_shares == 0.0 and len(component.labels) > 1:
         warnings.warn(
             f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "

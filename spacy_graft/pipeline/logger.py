@@ -18,7 +18,7 @@ from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
 from ..messages import listed
 from ..options import check_flags
-from .loop import trained_by_loop
+from .components import is_over
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -84,8 +84,6 @@ class LogTable:
         trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         self.losses = list(trained)
         self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
-        #: Whether no other components are trained.
-        self.is_of_grafts = trained_by_loop(nlp).keys() <= self.grafts.keys()
         settings = nlp.config["training"]
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
@@ -110,7 +108,7 @@ class LogTable:
         self._print(["-" * width for width in self.widths])
 
     def write(self, info: Info) -> None:
-        if self.is_of_grafts and self.grafts and all(is_over(pipe) for pipe in self.grafts.values()):
+        if is_over(self.nlp):
             return
         self._print(
             [
@@ -140,12 +138,6 @@ class LogTable:
     def _write_line(self, text: str) -> None:
         tqdm.write(text, file=self.stdout)  # above the progress bar
         self.stdout.flush()
-
-
-def is_over(component: TextCatGraft) -> bool:
-    """Whether the scores of the last step have been asked for before."""
-    training = component.training
-    return training is not None and training.n_scored > 1
 
 
 def conclusion(name: str, report: Report) -> str:

@@ -18,7 +18,7 @@ from spacy.language import Language
 from ..files import reason_of
 from ..messages import listed
 from .card import add_card
-from .components import graft_components
+from .components import graft_components, is_over
 
 #: Bytes of a block of most file systems.
 BLOCK = 4096
@@ -61,6 +61,8 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
     if untrained:
         print(f"{path} is not written: {listed(untrained)} has not done a training step.", file=sys.stderr)
         return
+    if is_over(nlp) and path.is_dir():
+        return  # it was written after the last step
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
