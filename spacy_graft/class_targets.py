@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ import scipy.sparse
 from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import has_many_labels, require_memory_for
+from .matrices import is_missing
 from .messages import listed
 from .model.table import damaged_model
 
@@ -47,7 +48,8 @@ class ClassTargets:
         ----------
         y : iterable, or matrix
             A label for each document, or, with ``multilabel``, a collection of labels. A matrix of zeros and ones, or
-            lists of them of one length above 1, has a column for each label, whatever ``multilabel`` is.
+            lists of them of one length above 1, has a column for each label, whatever ``multilabel`` is; a matrix of
+            one column only if it is sparse, or with ``multilabel``.
         multilabel : bool
 
         Raises
@@ -61,7 +63,7 @@ class ClassTargets:
             values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
             return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
         if multilabel:
-            return cls.of_collections(list(y))
+            return cls.of_collections(list(y.to_numpy() if hasattr(y, "to_numpy") else y))
         return cls.of_labels(y)
 
     @classmethod
@@ -193,11 +195,13 @@ def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
 
 
 def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:
-    """Targets as a matrix of zeros and ones, if they are one of several columns; sparse if y is and labels are many.
+    """Targets as a matrix of zeros and ones, if they are one; sparse if y is and labels are many.
 
-    With ``multilabel``, lists of other numbers are collections of labels.
+    With ``multilabel``, lists of other numbers are collections of labels. One column is a matrix only if it is sparse,
+    or with ``multilabel`` of zeros and ones; otherwise it has the labels of the documents.
     """
     are_lists = isinstance(y, list | tuple)
+    least = 1 if scipy.sparse.issparse(y) or (multilabel and not are_lists) else 2
     if scipy.sparse.issparse(y):
         if has_many_labels(y.shape[0], y.shape[1], False) and np.isin(y.data, (0, 1)).all():
             return scipy.sparse.csr_array(y)
@@ -209,12 +213,16 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
                 values = np.asarray(values)
             except ValueError:  # of several lengths
                 return None
-    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biuf":
+        return None
+    if values.shape[1] < least:
         return None
     if not np.isin(values, (0, 1)).all():
-        if multilabel and are_lists:
+        if multilabel and (are_lists or values.shape[1] == 1):
             return None
-        raise ValueError("y has several columns: it must be a matrix of zeros and ones, with a column for each label.")
+        raise ValueError(
+            f"y has the shape {values.shape}: it must be a matrix of zeros and ones, with a column for each label."
+        )
     return values
 
 
@@ -242,11 +250,10 @@ def one_column(y: Any) -> Any:
 
 def check_label_values(labels: list[Any]) -> None:
     """Raise a ValueError if a label is missing, or numbers are not finite, or no labels."""
-    if any(label is None for label in labels):
-        raise ValueError("Input y contains NaN: a label is None.")
-    numbers = np.array([label for label in labels if isinstance(label, float)])
-    if np.isnan(numbers).any():
-        raise ValueError("Input y contains NaN.")
+    others = [label for label in labels if not isinstance(label, str | int)]
+    if any(label is None or (isinstance(label, Hashable) and is_missing(label)) for label in others):
+        raise ValueError("Input y contains NaN: the label of a document is missing.")
+    numbers = np.array([label for label in others if isinstance(label, float)])
     if np.isinf(numbers).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     if (numbers != np.floor(numbers)).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,11 +15,13 @@ from .estimator_files import SealedEstimator
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
+from .graft.emptiness import too_little_weight
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
 from .graft.solution import Solution, stability_of
 from .graft.start import final_solution
+from .graphs.vocabulary import Vertex
 from .item_model import (
     ITEM_BLOCK,
     ItemFeature,
@@ -118,6 +121,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
+        if problem := too_little_weight(weights):
+            warnings.warn(f"{owner}: {problem}", stacklevel=3)
         report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = report
@@ -532,11 +537,24 @@ def item_vectors(given: WordVectors, matrix: scipy.sparse.csr_array, names: Sequ
 def named_features(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> NamedFeatures:
     """All items of a matrix, including those without documents."""
     return NamedFeatures(
-        tuple(tuple(name.split()) or (name,) for name in names),
+        vertices_of(names),
         np.full(len(names), ITEM_BLOCK, object),
         np.fromiter(np.arange(len(names), dtype=np.uint64).reshape(-1, 1), object, len(names)),
         scipy.sparse.csc_array(matrix),
     )
+
+
+def vertices_of(names: Sequence[str]) -> tuple[Vertex, ...]:
+    """The vertices of items: their names, split at white space; a ValueError if two items are one vertex."""
+    first: dict[Vertex, str] = {}
+    for name in names:
+        other = first.setdefault(tuple(name.split()) or (name,), name)
+        if other != name:
+            raise ValueError(
+                f"The items {other!r} and {name!r} would be one vertex of the network, in which names are split at "
+                f"white space: rename one of them."
+            )
+    return tuple(first)
 
 
 def require_as_many(n: int, n_targets: int) -> None:

@@ -465,12 +465,19 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must have a number for each document: {error}.") from error
     allowed = (weights == 0.0) | ((weights >= SMALLEST_WEIGHT) & (weights <= LARGEST_VALUE))
-    if weights.shape != (n,) or not allowed.all() or (n and not weights.any()):
-        raise ValueError(
-            f"sample_weight must have {n:,} numbers above 0, or zero for a document that does not count. "
-            f"At least one weight must not be zero. The others are from {SMALLEST_WEIGHT:g} to {LARGEST_VALUE:g}."
-        )
-    return weights
+    if weights.shape != (n,):
+        problem = f"Its shape is {weights.shape}."
+    elif not allowed.all():
+        first = int(np.argmin(allowed))
+        limits = f"weights that are not 0 are from {SMALLEST_WEIGHT:g} to {LARGEST_VALUE:g}"
+        problem = f"Number {first} (from 0) is {weights[first]:g}; {limits}."
+    elif n and not weights.any():
+        problem = "All are 0."
+    else:
+        return weights
+    raise ValueError(
+        f"sample_weight must have {n:,} numbers above 0, or zero for a document that does not count. {problem}"
+    )
 
 
 def checked_learner(owner: str, learner: Any, default: Any) -> Any:

@@ -230,6 +230,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))
+        grouped.require_a_choice()
         weights = grouped.weights(sample_weight)
         require_memory_for(len(shares), 1, exclusive=False)
         order = grouped.order
@@ -282,6 +283,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         scores = self.decision_function(X)
         grouped = Groups(groups, len(scores))
         right = grouped.shares(targets_of(y)) > 0.0
+        if not len(right):
+            raise ValueError("There are no candidates to score: X is empty.")
         best = np.array([rows[0] for rows in grouped.ranked(scores)], np.int64)
         return float(np.average(right[best], weights=grouped.weights(sample_weight)[best]))
 
@@ -359,9 +362,11 @@ class Groups:
     def shares(self, y: np.ndarray) -> np.ndarray:
         """Return the targets, which sum to 1 in each group: float64 (n). A ValueError says what is wrong with them."""
         n = len(self.numbers)
+        if y.ndim != 1:
+            raise ValueError(f"y must have one dimension, a number for each candidate, but has the shape {y.shape}.")
         if len(y) != n:
             raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values.")
-        if y.dtype.kind not in "biuf" or y.ndim != 1 or not ((y >= 0) & (y <= LARGEST_VALUE)).all():
+        if y.dtype.kind not in "biuf" or not ((y >= 0) & (y <= LARGEST_VALUE)).all():
             raise ValueError(
                 f"y must have a number of at least 0 for each candidate: 1 if it is correct, else 0. The largest is "
                 f"{LARGEST_VALUE:g}."
@@ -373,11 +378,14 @@ class Groups:
                 f"{len(wrong):,} of {len(totals):,} groups have no correct candidate, among them "
                 f"{listed(self.names[g] for g in wrong[:MOST_NAMED])}: add the correct one, or leave the group out."
             )
-        if len(self.names) == n:
+        return np.asarray(y / totals[self.numbers])
+
+    def require_a_choice(self) -> None:
+        """Raise a ValueError if no group has two candidates, so that there is nothing to learn from."""
+        if len(self.names) == len(self.numbers):
             raise ValueError(
                 "There is nothing to choose: no group has two candidates, and a group of one sample says nothing."
             )
-        return np.asarray(y / totals[self.numbers])
 
     def weights(self, sample_weight: Sequence[float] | np.ndarray | None) -> np.ndarray:
         """Return the weight of each candidate's group: float64 (n)."""

@@ -118,8 +118,8 @@ class GraftTextClassifier(LinearClassifier):
     pairs are breaks that no n-gram crosses; bytes have no breaks.
 
     With ``analyzer="char"`` or ``"char_wb"``, the model is that of the spaCy component over ``CharacterNgrams`` with
-    the same options, to the bit, unless lower-casing depends on the tokens (a final sigma), or the learner normalises
-    lengths and the tokens are not the words.
+    the same options, to the bit, if the labels first appear in the documents in sorted order; unless lower-casing
+    depends on the tokens (a final sigma), or the learner normalises lengths and the tokens are not the words.
 
     ``save`` and ``load`` keep a model without pickle: nothing is executed when it is read, and an altered file is
     refused. pickle and joblib work too, as for other estimators.

@@ -7,6 +7,8 @@ import os
 # Before NumPy and SciPy are loaded: on matrices as small as those of the tests, threads of BLAS mostly wait for each
 # other (the tests of grafting take five times as long with two).
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What is printed is compared as plain text, also on machines that ask for colours.
+os.environ.pop("FORCE_COLOR", None)
 
 import gzip
 import json

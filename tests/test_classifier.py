@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from itertools import combinations
 
 import numpy as np
@@ -88,6 +89,16 @@ def test_several_labels():
     assert model.predict_proba(MATRIX).shape == (80, 2)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, scipy.sparse.csr_array])
+def test_a_matrix_of_one_label(kind):
+    column = MATRIX[:, :1].astype(int)
+    model = GraftClassifier(Grafting(l1=0.5), multilabel=True).fit(MATRIX, kind(column))
+    assert model.classes_.tolist() == [0]
+    assert model.predict_proba(MATRIX).shape == (80, 1)
+    np.testing.assert_array_equal(model.predict(MATRIX), column)
+    assert model.score(MATRIX, kind(column)) == 1.0
+
+
 def test_three_labels_with_a_path_and_document_weights():
     y = (MATRIX[:, 0] + MATRIX[:, 1]).astype(int).tolist()
     model = GraftClassifier(GraftingPath(steps=5, l1_min_ratio=0.01), degree=2).fit(MATRIX, y)
@@ -156,8 +167,15 @@ def test_other_mistakes():
         GraftClassifier().fit([["a"], ["b"]] * 20, ["x", "y"] * 20, names=["c", "d"])
     with pytest.raises(ValueError, match="The model has 6 items, but the matrix has 5"):
         GraftClassifier().fit(MATRIX, LABELS).predict(MATRIX[:, :5])
-    for weights in ([1.0], np.zeros(80), np.full(80, np.nan), np.full(80, 5e-324)):
-        with pytest.raises(ValueError, match="sample_weight must have 80 numbers above 0"):
+    one_nan = np.where(np.arange(80) == 7, np.nan, 1.0)
+    for weights, problem in (
+        ([1.0], "Its shape is (1,)"),
+        (np.ones((80, 1)), "Its shape is (80, 1)"),
+        (np.zeros(80), "All are 0"),
+        (one_nan, "Number 7 (from 0) is nan"),
+        (np.full(80, 5e-324), "Number 0 (from 0) is 4.94066e-324; weights that are not 0 are from 1e-300"),
+    ):
+        with pytest.raises(ValueError, match=f"sample_weight must have 80 numbers above 0.*{re.escape(problem)}"):
             GraftClassifier().fit(MATRIX, LABELS, sample_weight=weights)
 
 
@@ -165,7 +183,9 @@ def test_other_mistakes():
 @pytest.mark.parametrize("degree", [1, 2])
 def test_weights_may_be_tiny(weight: float, degree: int) -> None:
     """No feature is worth its penalty then."""
-    model = GraftClassifier(Grafting(l1=0.1), degree=degree).fit(MATRIX, LABELS, sample_weight=np.full(80, weight))
+    model = GraftClassifier(Grafting(l1=0.1), degree=degree)
+    with pytest.warns(UserWarning, match="Multiply the weights"):
+        model.fit(MATRIX, LABELS, sample_weight=np.full(80, weight))
     assert model.features() == []
 
 

@@ -30,6 +30,7 @@ from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import TextLines
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
+from spacy_graft.messages import one_line, printable
 from spacy_graft.pipeline import lazy
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
@@ -168,6 +169,12 @@ def test_explain_prints_markup_and_control_characters_literally(pipeline: Path) 
     printed = call("explain", pipeline, "[bold]goal[/bold] \x1b[2J salt", "--format", "table").stdout
     assert "[bold]goal[/bold]" in printed
     assert "\x1b" not in printed
+
+
+def test_joiners_are_printed_inside_words_alone() -> None:
+    assert printable("می\u200cخواهم 👩\u200d🚀") == "می\u200cخواهم 👩\u200d🚀"
+    assert one_line("👩\u200d🚀\u200d") == "👩\u200d🚀 "
+    assert printable("\u200ca \u200d b\u200b\x1b") == r"\u200ca \u200d b\u200b\x1b"
 
 
 @pytest.mark.parametrize("name", ["lines.jsonl", "lines.jsonl.gz"])
@@ -901,6 +908,21 @@ def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Pa
 def interrupt(file: IO[bytes]) -> None:
     file.write(b"half")
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (None, 1)])
+def test_an_interrupted_kernel_ends_a_command_as_any_interruption(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, cause: BaseException | None, code: int
+) -> None:
+    def kernel(*_: object) -> None:
+        try:
+            raise SystemError("what makes its arrays returned a result with an exception set") from cause
+        except SystemError as error:
+            raise SystemError("a kernel returned a result with an exception set") from error
+
+    monkeypatch.setattr("spacy_graft.cli.classify.load_pipeline", kernel)
+    result = call("classify", pipeline, "texts.jsonl", code=code)
+    assert isinstance(result.exception, SystemExit if cause else SystemError)
 
 
 def test_no_incomplete_file_is_left(tmp_path: Path) -> None:

@@ -197,6 +197,22 @@ def test_notebooks_run_and_print_what_is_stored(path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
+def test_the_prediction_on_a_cluster_runs_as_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a cluster are other processes, which do not have what a script defines."""
+    from distributed import LocalCluster
+
+    monkeypatch.chdir(tmp_path)
+    model_and_texts()
+    blocks = blocks_of(REPOSITORY / "docs" / "scaling.md")
+    (code,) = [block.code for block in blocks if block.section == "Prediction"]
+    on_cluster = code.replace('Client(processes=False, dashboard_address=":0")', "Client(scheduler)")
+    assert on_cluster != code
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+        script = f"scheduler = {cluster.scheduler_address!r}\n{on_cluster}\nprint(sum(map(len, predicted)))"
+        assert subprocess.check_output([sys.executable, "-c", script], encoding="utf-8") == "6\n"
+
+
+@pytest.mark.slow
 def test_the_readme_runs_in_a_fresh_process(tmp_path: Path) -> None:
     """As a reader would run it: nothing has been imported before, and the output is the same to the letter."""
     block = next(block for block in blocks_of(REPOSITORY / "README.md") if block.printed is not None)

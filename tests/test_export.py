@@ -368,13 +368,14 @@ def test_lengths_in_tokens_are_refused() -> None:
     [
         (lambda: fitted(analyzer=str.split), "its analyzer 'callable' is a function"),
         (lambda: fitted(analyzer="integer", texts=[[1, k % 3] for k in range(240)]), "integers of 64 bits"),
+        (lambda: fitted([2**53 + k % 2 for k in range(240)]), "label 9007199254740992 is another number in Java"),
         (lambda: GraftTextClassifier(), "not fitted"),
         (lambda: GraftClassifier(), "not GraftClassifier"),
         (lambda: spacy.blank("en"), "no enabled graft component"),
         (lambda: make_nlp(), "no weights yet"),
         (lambda: "model.graft", "not str"),
     ],
-    ids=["function", "integers", "not fitted", "items", "no component", "not trained", "path"],
+    ids=["function", "integers", "labels", "not fitted", "items", "no component", "not trained", "path"],
 )
 def test_refusals_say_what_is_wrong(model: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -421,6 +422,10 @@ def test_the_command_exports_files_and_pipelines(
 def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], tmp_path: Path) -> None:
     path, output = tmp_path / "model.graft", tmp_path / "out"
     models["char"].save(path)
+    saved = path.read_bytes()
+    assert "is read, and would be replaced" in call(path, "--to", "json", "--output", path, code=1).stderr
+    assert "--component has no effect on the file" in call(path, "--to", "json", "--component", "x", code=1).stderr
+    assert path.read_bytes() == saved
     assert "is not one of 'json', 'js', 'mjs', 'html'" in call(path, "--to", "pdf", code=2).output
     path.write_bytes(path.read_bytes()[:-3])
     GraftClassifier(Grafting(l1=1.0)).fit([["a"], ["b"]] * 5, [0, 1] * 5).save(tmp_path / "items.graft")

@@ -15,6 +15,7 @@ from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
 from spacy_graft.held_out import REFIT_GRID, is_exhausted
 from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.judging import held_out_of
+from spacy_graft.pipeline.labelled import examples_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
@@ -215,6 +216,31 @@ def test_dev_that_cannot_be_scored(train_records: list[Record]) -> None:
             else:
                 report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:40]), dev=dev)
                 assert (report.log_loss is None, report.n_held_out > 0) == (True, known)
+
+
+def test_dev_with_other_labels(train_records: list[Record]) -> None:
+    learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+    others = [{**record, "label": record["label"].upper()} for record in train_records[40:60]]
+    nlp = make_nlp(learner=learner)
+    train = make_examples(nlp, train_records[:40])
+    with pytest.warns(UserWarning, match="Only 20 of 40 held-out documents choose the model"):
+        spacy_graft.fit(nlp, train, dev=make_examples(nlp, train_records[60:80]) + examples_of_pairs(nlp, others))
+    with pytest.raises(ValueError, match="none of the 20 dev documents has a label that it knows"):
+        spacy_graft.fit(nlp, train, dev=examples_of_pairs(nlp, others))
+
+
+def examples_of_pairs(nlp: Language, records: list[Record]) -> list[Example]:
+    """Examples of labels that are not those of the corpus."""
+    return list(examples_of(nlp, [(record["text"], record["label"]) for record in records]))
+
+
+def test_texts_and_labels_may_be_strings_of_numpy() -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    texts, labels = ["a good film", "a dull film"] * 6, ["pos", "neg"] * 6
+    spacy_graft.fit(nlp, np.array(texts), np.array(labels))
+    probabilities = nlp("a good film").cats
+    spacy_graft.fit(nlp, texts, labels)
+    assert nlp("a good film").cats == probabilities
 
 
 def test_training_is_let_go(nlp: Language, examples: list[Example]) -> None:

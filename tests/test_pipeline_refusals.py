@@ -247,6 +247,13 @@ def test_labels_that_are_not_among_those_given(nlp: Language) -> None:
         start(nlp, [CATS[0], {"b": 0.0, "c": 1.0}], labels=["a", "b"])
 
 
+def test_labels_of_another_component_of_the_pipeline(nlp: Language) -> None:
+    """The labels of a document that hold are one of each component: the sum is not what is wrong."""
+    message = r"has the label 'd', which the component does not have.*in another pipeline.* It is document 1 of"
+    with pytest.raises(ValueError, match=message):
+        start(nlp, [{**cats, "d": 1.0} for cats in CATS], labels=["a", "b"])
+
+
 def test_examples_of_another_vocab(nlp: Language) -> None:
     other = spacy.blank("xx")
     examples = [make_example(other, f"{label}{n} text", {"a": label == "a", "b": label == "b"})

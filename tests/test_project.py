@@ -44,7 +44,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first_run(project: Path, data: Path) -> str:
-    output = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data, COLUMNS="80").stdout
+    # spaCy's headings are buffered, the commands' own output is not: unbuffered, they come in order.
+    environment = {"COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
+    output = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data, **environment).stdout
     return re.sub(r"\x1b\[[\d;]*m", "", output)
 
 

@@ -120,6 +120,13 @@ def test_a_single_candidate_says_nothing():
     assert (with_them.predict_proba(matrix, alone)[-10:] == 1.0).all()
 
 
+def test_groups_of_one_candidate_are_right():
+    model = GraftRanker(Grafting(l1=0.5)).fit(MATRIX, BEST, GROUPS)
+    assert model.score(MATRIX[:3], [1, 1, 1], ["a", "b", "c"]) == 1.0
+    with pytest.raises(ValueError, match="There are no candidates to score: X is empty"):
+        model.score(MATRIX[:0], [], [])
+
+
 def test_equal_candidates_have_equal_probabilities_and_the_first_comes_first():
     model = GraftRanker(Grafting(l1=0.1)).fit([{"a"}, {"b"}, {"a"}, {"c"}] * 3, [1, 0, 1, 0] * 3, [0, 0, 0, 0] * 3)
     p = model.predict_proba([{"a"}, {"b"}, {"a"}], [0, 0, 0])
@@ -337,6 +344,8 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
             (MATRIX, BEST, [*GROUPS[1:].tolist(), missing], "groups contains NaN: value 99 is missing")
             for missing in (float("nan"), np.float32("nan"), pd.NA, pd.NaT)
         ),
+        (MATRIX, BEST.reshape(-1, 1), GROUPS, r"y must have one dimension, .* but has the shape \(100, 1\)"),
+        (MATRIX, np.array(1), GROUPS, r"but has the shape \(\)"),
         (MATRIX, BEST * 1e308, GROUPS, "The largest is 1e.100"),
         (MATRIX * 2.0, BEST, GROUPS, r"in \[0, 1\]"),
         (["a text", "another"], [1, 0], [0, 0], "is a string"),
@@ -367,6 +376,10 @@ def test_other_mistakes():
     ranker = GraftRanker(blocks={"characters": CharacterNgrams(min_df=1)})
     with pytest.raises(ValueError, match="candidates must be strings or Docs, but candidate 1 is 3"):
         ranker.fit(["a", 3], [1, 0], [0, 0])
+    with pytest.raises(ValueError, match="Iterable over raw text documents expected, string object received"):
+        ranker.fit("ab", [1, 0])
+    with pytest.raises(ValueError, match="Iterable over raw text documents expected, string object received"):
+        ranker.fit(["a", "b"], [1, 0]).rank("abc")
     with pytest.raises(ValueError, match="with blocks there is none"):
         ranker.fit(["a", "b"], [1, 0], [0, 0], names=["a"])
     with pytest.raises(ValueError, match="of one pipeline"):

@@ -312,7 +312,7 @@ def test_labels_that_are_true_or_false(tmp_path: Path, blank: Language) -> None:
 
 
 BAD_CONTENT = {
-    "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'body', 'label'"),
+    "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'label'.*--text-field"),
     "no header": ("c.tsv", b"a text\ta\n", r"c\.tsv, line 1: there is no column 'text'"),
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
     "no labels": ("c.csv", b'text,name\n"two\nlines",a\n', "line 1: there is no column 'label'. The columns: 'text'"),

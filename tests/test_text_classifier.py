@@ -413,6 +413,7 @@ def test_copies_predict_the_same(copied):
         ("text", "x", "Iterable over raw text documents expected"),
         (TEXTS, ["x", None] * 30, "Input y contains NaN"),
         (TEXTS, np.array(["x", np.nan] * 30, object), "Input y contains NaN"),
+        (TEXTS, pd.Series(["x", pd.NA] * 30, dtype="string"), "Input y contains NaN"),
         (TEXTS, [float("inf")] * 60, "Input y contains infinity"),
         (np.eye(2), [0, 1], "Each document must be a string"),
         (TEXTS, LABELS[1:], "There are 60 documents, but 59 labels"),

@@ -117,6 +117,17 @@ def test_configs_ship(tmp_path: Path) -> None:
     assert set(shipped_configs()) == {path.stem for path in (REPOSITORY / "configs").glob("*.cfg")}
 
 
+#: A tokenizer whose package is not there.
+JIEBA = (
+    "--lang",
+    "zh",
+    "--nlp.tokenizer.@tokenizers",
+    "spacy.zh.ChineseTokenizer",
+    "--nlp.tokenizer.segmenter",
+    "jieba",
+)
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
@@ -128,6 +139,9 @@ def test_configs_ship(tmp_path: Path) -> None:
         (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
         (("--config", "vectors", "--paths.words", "none"), 1, "no file or folder none, which --paths.words names"),
         (("--lang", "qq"), 1, "There is no tokenizer for the language 'qq'"),
+        (JIEBA, 1, "There is no tokenizer for the language 'zh'"),
+        # The language's own needs a package, so that one that is given is taken: the error is of what follows.
+        (("--lang", "ko", "--nlp.tokenizer.@tokenizers", "spacy.Tokenizer.v1"), 1, "fewer than 10 documents"),
         (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),
         (("--label-field", "topic"), 1, "few.jsonl, line 1: there is no 'topic'"),
         (("--paths",), 2, "No such option: --paths"),

@@ -73,8 +73,22 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
         except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
             raise typer.Exit(BAD_INPUT) from None
+        except SystemError as error:
+            if is_interrupted_kernel(error):
+                raise KeyboardInterrupt from None
+            raise
 
     return run
+
+
+def is_interrupted_kernel(error: BaseException | None) -> bool:
+    """Whether an error is what Python makes of Ctrl-C in a kernel, which returns a result all the same.
+
+    It may do so twice: of what reads or makes the kernel's arrays, and of the kernel.
+    """
+    while isinstance(error, SystemError):
+        error = error.__cause__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -135,14 +149,14 @@ def is_pipeline(folder: Path) -> bool:
     return all((folder / name).is_file() for name in PIPELINE_FILES)
 
 
-def blank_pipeline(lang: str) -> Language:
-    """Make a pipeline with the tokenizer of a language only."""
+def blank_pipeline(lang: str, tokenizer: dict[str, Any] | None = None) -> Language:
+    """Make a pipeline with a tokenizer only: that of the language, or of the settings of ``[nlp.tokenizer]``."""
     import spacy
 
     from ..pipeline.lazy import take_long_texts
 
     try:
-        nlp = spacy.blank(lang)
+        nlp = spacy.blank(lang, config={} if tokenizer is None else {"nlp": {"tokenizer": tokenizer}})
     except Exception as error:  # languages import optional packages, which can raise anything
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
     take_long_texts(nlp)

@@ -213,7 +213,10 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
         for number, record in enumerate(texts, start=1):
             label = folder / checked_folder(record[texts.label_key])
             label.mkdir(parents=True, exist_ok=True)
-            (label / f"{number:0{digits}}.txt").write_bytes(record[texts.corpus.text_field].encode())
+            text = record[texts.corpus.text_field]
+            # Of a text that begins with one, U+FEFF alone would be taken for a byte order mark.
+            content = text.encode("utf-8-sig" if text.startswith("\ufeff") else "utf-8")
+            (label / f"{number:0{digits}}.txt").write_bytes(content)
 
 
 def checked_folder(label: Any) -> PurePosixPath:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import ComponentOption, load_pipeline, print_message
+from .common import ComponentOption, load_pipeline, print_message, refuse_options, refuse_own_input
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -32,6 +32,7 @@ class ExportFormat(StrEnum):
 
 
 def export_command(
+    context: typer.Context,
     model: Annotated[
         str,
         typer.Argument(
@@ -58,6 +59,9 @@ def export_command(
     """
     from ..portable.export import export
 
+    refuse_own_input(output, model)
+    if Path(model).is_file():
+        refuse_options(context, "component", why="on the file of a GraftTextClassifier")
     text = export(load_model(model, component), to, output)
     if output is None:
         sys.stdout.buffer.write(text.encode())

@@ -113,7 +113,7 @@ def train_command(
     fill_corpora(settings, data, dev, {"text_field": text_field, "label_field": label_field})
     if lang is not None:
         settings["nlp"]["lang"] = lang
-    blank_pipeline(settings["nlp"]["lang"])
+    blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
     others = without_single_label(opened_corpora(settings))
@@ -206,6 +206,15 @@ def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]
             f"{path} has no section {listed(missing)}. spacy-graft init-config writes a complete config."
         )
     return config, path.resolve() in {known.resolve() for known in shipped.values()}
+
+
+def tokenizer_of(config: Config) -> dict[str, Any] | None:
+    """The settings of the tokenizer of a config; None if it is that of the language."""
+    try:
+        settings: dict[str, Any] | None = config.interpolate()["nlp"].get("tokenizer")
+    except ValueError as error:
+        raise CommandError(f"The config is not complete: {error}") from error
+    return settings
 
 
 def graft_section(config: Config, name: str) -> str:

@@ -27,7 +27,7 @@ from ..files import (
     numbered_lines,
     table_records,
 )
-from ..messages import listed
+from ..messages import OTHER_FIELDS, listed
 from .targets import ID_KEY, WEIGHT_KEY
 
 #: The number of a line, document or text, and its object.
@@ -132,7 +132,8 @@ def content_of(path: Path, text_field: str) -> Content:
         raise BadLineError(
             path,
             number,
-            f"there is no column {text_field!r}. The first line must name the columns; its cells: {listed(cells)}.",
+            f"there is no column {text_field!r}. The first line must name the columns; its cells: {listed(cells)}. "
+            f"{OTHER_FIELDS}",
         )
     return Content(Form.jsonl)
 

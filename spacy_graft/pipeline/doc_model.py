@@ -20,6 +20,7 @@ from ..graft.solution import Solution
 from ..item_model import ItemFeature
 from ..model.matching import Blocks
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
+from ..text_model import documents_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
@@ -58,7 +59,7 @@ class DocSpace:
 
     def read(self, X: Iterable[str | Doc]) -> list[Doc]:
         """Return Docs; those of strings are tokenized only."""
-        docs = [self._tokenizer.make_doc(text) if isinstance(text, str) else text for text in X]
+        docs = [self._tokenizer.make_doc(text) if isinstance(text, str) else text for text in documents_of(X)]
         for i, doc in enumerate(docs):
             if not isinstance(doc, Doc):
                 raise ValueError(f"With blocks, candidates must be strings or Docs, but candidate {i} is {doc!r}.")

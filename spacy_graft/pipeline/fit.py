@@ -37,7 +37,7 @@ from .card import add_card
 from .choice import HeldOut, choices_of, first_strengths, trials_of
 from .components import graft_component
 from .corpus import ExtractedCorpus, ignore_rare_labels
-from .judging import held_out_of
+from .judging import can_judge, held_out_of, warn_of_unknown
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .notes import forget_model
 from .progress import progress_bar
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from ..graft.points import PointFit
     from ..vectors.word_vectors import WordVectors
     from .vectors import VectorsReader
+
+#: Before the reason.
+NO_SCORE = "[{name}] There is no cats_score on dev to choose a step by:"
 
 
 def fit(
@@ -285,22 +288,35 @@ def train_with_dev(
     """Train to the end. A path chooses its model on dev; of other learners the step with the highest score is taken."""
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
+    is_path = isinstance(component.learner, GraftingPath)
+    if not is_path:
+        require_judges(component, dev)
     best_score = -1.0
     for model in training_steps(component, train, options, progress, final=True):
         component.set_snapshot(*model)
         scores = scores_on(component, dev)
-        if isinstance(component.learner, GraftingPath):
+        if is_path:
             continue  # being scored, it has judged its point
         if "cats_score" not in scores:
-            raise ValueError(
-                f"[{component.name}] There is no cats_score on dev to choose a step by: the component has no scorer of "
-                f"labels, or none of the {len(dev)} dev documents is annotated."
-            )
+            raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
         assert component.training is not None
         if scores["cats_score"] > best_score or component.training.is_stable:
             best_score, best = scores["cats_score"], Model(model.snapshot, model.report.copy())
-    if not isinstance(component.learner, GraftingPath):
+    if not is_path:
         component.set_snapshot(*best)
+
+
+def require_judges(component: TextCatGraft, dev: list[Example]) -> None:
+    """Raise a ValueError if no dev document has a label of the component; warn of those that have none.
+
+    A path needs no such labels: without any, its last point is taken.
+    """
+    n_judging = sum(can_judge(component, example) for example in dev)
+    if not n_judging:
+        raise ValueError(
+            f"{NO_SCORE.format(name=component.name)} none of the {len(dev)} dev documents has a label that it knows."
+        )
+    warn_of_unknown(component, dev, n_judging)
 
 
 def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:

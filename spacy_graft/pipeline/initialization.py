@@ -127,8 +127,13 @@ def has_checkpoints(learner: Any) -> bool:
 
 
 def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
-    """The folder of the checkpoints; raise a ValueError for a learner that has none."""
+    """The folder of the checkpoints; raise a ValueError for a learner that has none, and for an empty name."""
     name, learner = component.name, component.learner
+    if folder == "":
+        raise ValueError(
+            f"[{name}] checkpoints = {folder!r}, but it must be the path of a folder. Correct it in "
+            f"[initialize.components.{name}], or remove it."
+        )
     if folder is not None and not has_checkpoints(learner):
         under = " with penalty = 'l2'" if isinstance(learner, GraftingPath) else ""
         raise ValueError(

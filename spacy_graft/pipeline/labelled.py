@@ -135,7 +135,7 @@ def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, floa
         raise ValueError(f"The text of document {number} must be a string, but is {text!r}.")
     if (surrogate := unpaired_surrogate(text)) is not None:
         raise ValueError(f"The text of document {number} has {surrogate}.")
-    doc = nlp.make_doc(text)
+    doc = nlp.make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
     reference = doc.copy()
     reference.cats = cats
     return Example(doc, reference)

@@ -17,7 +17,7 @@ from spacy.util import logger, minibatch
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import N_FOLDS, numbers_of_folds
-from ..messages import listed, unpaired_surrogate
+from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
 from ..metrics import LEAST_RIGHT
 from ..options import LARGEST_COUNT, check_flags, is_count
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
@@ -338,7 +338,8 @@ class JsonlCorpus:
 
     def _field(self, number: int, record: dict[str, Any], key: str | None) -> Any:
         if key not in record:
-            raise self._bad(number, f"there is no {key!r}. The keys: {listed(record)}.")
+            hint = f" {OTHER_FIELDS}" if key in (self.text_field, self.label_field) else ""
+            raise self._bad(number, f"there is no {key!r}. The keys: {listed(record)}.{hint}")
         return record[key]
 
     def _check_surrogates(self, number: int, text: str) -> None:

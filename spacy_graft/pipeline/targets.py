@@ -273,7 +273,9 @@ class CorpusLabels:
     n_documents: int
 
 
-def read_labels(examples: Iterable[Example], component: str, exclusive: bool) -> CorpusLabels:
+def read_labels(
+    examples: Iterable[Example], component: str, exclusive: bool, given: Sequence[str] = ()
+) -> CorpusLabels:
     """Return the labels of a corpus, after the annotation of each document was checked.
 
     Parameters
@@ -283,6 +285,8 @@ def read_labels(examples: Iterable[Example], component: str, exclusive: bool) ->
         Its name, for messages.
     exclusive : bool
         Whether labels are mutually exclusive.
+    given : sequence of str
+        Labels of the component that are not those of the corpus. Empty means none.
 
     Raises
     ------
@@ -295,18 +299,22 @@ def read_labels(examples: Iterable[Example], component: str, exclusive: bool) ->
     number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            check_cats(component, number, example.reference, exclusive)
+            check_cats(component, number, example.reference, exclusive, given)
             for label, value in example.reference.cats.items():
                 found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
     if found and unannotated is not None:
-        check_cats(component, *unannotated, exclusive)
+        check_cats(component, *unannotated, exclusive, given)
     return CorpusLabels(tuple(found), sum(found.values()), number)
 
 
-def check_cats(component: str, number: int, doc: Doc, exclusive: bool) -> None:
-    """Raise a ValueError if the annotation of a document is invalid, whatever its labels are."""
+def check_cats(component: str, number: int, doc: Doc, exclusive: bool, given: Sequence[str] = ()) -> None:
+    """Raise a ValueError if the annotation of a document is invalid, whatever its labels are.
+
+    With labels that are given to the component, the error is that of another label if there is one: several values of 1
+    then are those of several components.
+    """
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:
         for label in labels:
@@ -315,6 +323,11 @@ def check_cats(component: str, number: int, doc: Doc, exclusive: bool) -> None:
                     f"[{component}] {document_name(doc)} has the label {label!r} ({type(label).__name__}). Labels are "
                     f"strings of at least one character."
                 )
-        TargetReader(component, labels, exclusive).read(doc)
+        try:
+            TargetReader(component, labels, exclusive).read(doc)
+        except ValueError:
+            if given:
+                TargetReader(component, given, exclusive).read(doc)
+            raise
     except ValueError as error:
         raise ValueError(f"{error} It is document {number} of the examples.") from error

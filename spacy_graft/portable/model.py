@@ -25,6 +25,8 @@ ALTERNATIVE = (
     "Train a GraftTextClassifier with the analyzers 'char', 'char_wb', 'word' or 'byte', which need no tokenizer, or a "
     "component whose only blocks are CharacterNgrams."
 )
+#: Of integers in JavaScript: larger ones are rounded.
+LARGEST_INTEGER = 2**53 - 1
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ def source_of_estimator(model: GraftTextClassifier) -> Source:
     labels = model.classes_.tolist()
     if not all(isinstance(label, str | int | float) for label in labels):
         raise ValueError("Only labels that are strings or numbers can be exported: train with such labels.")
+    if large := [label for label in labels if isinstance(label, int) and abs(label) > LARGEST_INTEGER]:
+        raise ValueError(
+            f"The label {large[0]} is another number in JavaScript, whose integers end at {LARGEST_INTEGER}. Train "
+            f"with strings as labels."
+        )
     offset = 0.0 if model._is_binary else model._common_intercept
     return Source(model._texts.snapshot, labels, model._exclusive, [0.5] * len(labels), offset)
 
