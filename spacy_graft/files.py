@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
@@ -21,6 +22,8 @@ from .messages import OTHER_FIELDS, count, listed
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 #: What separates the cells of tables, by the endings of their names.
 TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+#: The first line by which Excel is told what separates the cells.
+SEPARATOR_LINE = re.compile(rb"(\xef\xbb\xbf)?sep=.\r?\n?")
 #: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
 LARGEST_CELL = 2**31 - 1
 
@@ -126,14 +129,19 @@ def table_rows(
 
 
 def decoded_lines(path: Path, on_bad_line: Callable[[BadLineError], None]) -> Iterator[str]:
-    """The lines of a file as text; an empty one in place of a bad line."""
+    """The lines of a table as text; an empty one in place of a bad line, and of ``sep=;``, which is for Excel."""
     for number, line in numbered_lines(path):
         try:
-            text = decoded_line(path, number, line)
+            text = "\n" if is_separator_line(number, line) else decoded_line(path, number, line)
         except BadLineError as error:
             on_bad_line(error)
             text = "\n"
         yield text
+
+
+def is_separator_line(number: int, line: bytes) -> bool:
+    """Whether a line is the one that tells Excel what separates the cells of the table after it."""
+    return number == 1 and SEPARATOR_LINE.fullmatch(line) is not None
 
 
 def table_records(

@@ -247,6 +247,8 @@ def write(path: Path, text: str) -> Path:
         ('text,label\nOne.,b\n"Two, too.",a\n', "CSV"),
         ("\ufefflabel\ttext\r\nb\tOne.\r\na\tTwo, too.\r\n", "TSV"),
         ("text;label;more\nOne.;b;1\nTwo, too.;a;\n", "CSV with semicolons"),
+        ("sep=;\ntext;label;more\nOne.;b;1\nTwo, too.;a;\n", "CSV with semicolons"),
+        ("\ufeffsep=;\r\ntext;label;more\r\nOne.;b;1\r\nTwo, too.;a;\r\n", "CSV with semicolons"),
         ('\n{"text": "One.", "label": "b"}\n{"text": "Two, too.", "label": "a"}\n', "JSON lines"),
     ],
 )

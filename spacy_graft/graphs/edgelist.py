@@ -201,6 +201,7 @@ def existing_file(path: str | Path) -> Path:
     """Return the path of a file; raise a FileNotFoundError if it does not exist."""
     if not Path(path).is_file():
         raise FileNotFoundError(
-            f"There is no graph at {path}. Set path to a graph file or an edge list ([...network] path)."
+            f"There is no graph at {path}, neither a graph file nor an edge list. In a config, path of the network "
+            f"names it."
         )
     return Path(path)

@@ -23,6 +23,7 @@ from ..files import (
     csv_reader,
     decoded_line,
     delimiter_by_name,
+    is_separator_line,
     json_records,
     numbered_lines,
     table_records,
@@ -139,8 +140,9 @@ def content_of(path: Path, text_field: str) -> Content:
 
 
 def first_line(path: Path) -> tuple[int, bytes]:
-    """The first line that is not empty, with its number."""
-    return next(((number, line) for number, line in numbered_lines(path) if line.strip()), (1, b""))
+    """The first line that is neither empty nor for Excel alone, with its number."""
+    lines = ((number, line) for number, line in numbered_lines(path) if not is_separator_line(number, line))
+    return next(((number, line) for number, line in lines if line.strip()), (1, b""))
 
 
 def is_utf8(line: bytes) -> bool:
