@@ -135,9 +135,11 @@ class Judge:
         return metrics.mean(losses, self.targets.weights)
 
     def error(self, losses: np.ndarray) -> float:
-        """The standard error of that mean."""
-        weights = self.targets.weights
-        return float(np.sqrt((weights**2 * (losses - self.mean(losses)) ** 2).sum()) / weights.sum())
+        """The standard error of that mean; 0 for one document, of which none is known."""
+        shares = self.targets.weights / self.targets.weights.sum()
+        squares, of_shares = (shares**2 * (losses - self.mean(losses)) ** 2).sum(), (shares**2).sum()
+        # Of n equal shares, n / (n - 1) times the squares.
+        return float(np.sqrt(squares / (1.0 - of_shares))) if of_shares < 1.0 else 0.0
 
     def temperature(self, scores: np.ndarray) -> float:
         """The best temperature for the targets of :attr:`doubted`; near 1 if they are few, 1 if weights are locked."""

@@ -7,12 +7,22 @@ from difflib import get_close_matches
 
 #: Names of a list that may be long.
 FIRST_NAMES = 5
+#: Of a percentage, after the point.
+MOST_DIGITS = 6
 #: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
 JOINERS = "\u200c\u200d"
 #: After an error about a key or column of labelled texts that is not there.
 OTHER_FIELDS = (
     "If it has another name, set text_field or label_field (on the command line --text-field, --label-field)."
 )
+
+
+def percentage(share: float) -> str:
+    """A share in percent, with as many digits as tell it from 0 and 100%."""
+    digits = 1
+    while 0.0 < share < 1.0 and digits < MOST_DIGITS and float(f"{100.0 * share:.{digits}f}") in (0.0, 100.0):
+        digits += 1
+    return f"{share:.{digits}%}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from spacy_graft.messages import percentage
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
 from spacy_graft.pipeline.card import SHOWN_FEATURES, add_card, code, model_card, package_readme
 from spacy_graft.pipeline.dataset import dataset_figures
@@ -173,12 +175,12 @@ def assert_inside(scores: DatasetScores) -> None:
 def test_scores_are_those_of_the_scorer(factory: str, train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(factory), train_records)
     component = component_of(nlp)
-    examples = noisy_examples(nlp, 40)
+    examples = noisy_examples(nlp, 60)
     scores = dataset_scores(component, examples)
     for example in examples:
         example.predicted = nlp(example.reference.text)
     expected = component.score(examples)
-    assert scores.n_documents == 40
+    assert scores.n_documents == 60
     assert scores.macro_f.value == pytest.approx(expected["cats_macro_f"])
     for label, found in scores.labels.items():
         assert found.precision is not None
@@ -231,3 +233,39 @@ def test_bootstrap_of_a_mean() -> None:
 def test_mean_f_of_labels_that_occur() -> None:
     assert mean_f(np.array([[2.0, 0.0], [1.0, 0.0], [1.0, 0.0]])) == pytest.approx(4 / 6)
     assert mean_f(np.zeros((3, 2))) == 0.0
+
+
+def test_too_few_documents_or_errors_have_no_interval(fitted: Language) -> None:
+    examples = make_examples(fitted, make_records(60, seed=5))
+    scores = dataset_scores(component_of(fitted), examples)
+    assert scores.accuracy.value == 1.0
+    assert math.isnan(scores.macro_f.low)
+    assert not math.isnan(scores.log_loss.low)
+    card = package_readme(fitted, component_of(fitted), scores, "dev")
+    assert "| Macro-F1 (labels that occur: 3) | 100.0% | too few documents or errors |" in card
+    few = dataset_scores(component_of(fitted), examples[:1])
+    assert math.isnan(few.log_loss.high)
+    assert "#### Scores on `dev`, 1 document\n" in package_readme(fitted, component_of(fitted), few, "dev")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.0, "0.0%"),
+        (1.0, "100.0%"),
+        (0.9994, "99.9%"),
+        (2999 / 3000, "99.97%"),
+        (1e-5, "0.001%"),
+        (1e-12, "0.000000%"),
+    ],
+)
+def test_percentages_are_told_from_none_and_all(share: float, shown: str) -> None:
+    assert percentage(share) == shown
+
+
+def test_documents_of_other_components_labels_are_scored(fitted: Language, dev_records: list[Record]) -> None:
+    component, examples = component_of(fitted), make_examples(fitted, dev_records)
+    scores = dataset_scores(component, examples)
+    for example in examples:
+        example.reference.cats = {**example.reference.cats, "urgent": 1.0}
+    assert dataset_scores(component, examples) == scores

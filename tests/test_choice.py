@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,16 @@ import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
 from spacy_graft.graft.report import Report
-from spacy_graft.held_out import Judge, MeanLoss, is_better_strength, is_exhausted, lowest_of_parabola, parsimonious
-from spacy_graft.pipeline.choice import Trial, best_refit, trials_of
+from spacy_graft.held_out import (
+    Judge,
+    MeanLoss,
+    PlainTargets,
+    is_better_strength,
+    is_exhausted,
+    lowest_of_parabola,
+    parsimonious,
+)
+from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import Targets
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -420,3 +429,21 @@ def test_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     assert not is_better("network_alpha", 1.0, 0.0)
     assert is_better("network_alpha", 0.0, 0.0)
     assert not is_better("network_alpha", 0.0, -0.1 * error)
+
+
+def test_standard_errors_are_those_of_a_sample() -> None:
+    def judge(weights: list[float]) -> Judge:
+        n = len(weights)
+        return Judge(PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), np.array(weights)), True)
+
+    losses = np.array([0.1, 0.7, 0.4])
+    assert judge([2.0, 2.0, 2.0]).error(losses) == pytest.approx(losses.std(ddof=1) / math.sqrt(3))
+    assert judge([1.0, 0.0, 1.0]).error(losses) == pytest.approx(losses[[0, 2]].std(ddof=1) / math.sqrt(2))
+    # Of one document, none is known.
+    assert judge([1.0, 0.0, 0.0]).error(losses) == judge([3.0]).error(losses[:1]) == 0.0
+
+
+def test_a_last_step_that_repeats_the_chosen_one_is_no_point() -> None:
+    points = [{"l1_ratio": 1.0 / k, "log_loss": loss, "log_loss_error": 0.0, "n_active": 10 * k}
+              for k, loss in enumerate((0.9, 0.5, 0.6), start=1)]  # fmt: skip
+    assert named_points([*points, points[1]]) == named_points(points) == {"best": 1, "one_se": 1}

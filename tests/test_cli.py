@@ -557,7 +557,7 @@ def test_no_command_replaces_what_it_reads(pipeline: Path, texts: Path) -> None:
     assert texts.read_bytes() == before
 
 
-@pytest.mark.filterwarnings("default:The labels of the component exclude each other")
+@pytest.mark.filterwarnings("default:The labels of the component exclude each other", "default:1 of 3 documents")
 def test_several_of_exclusive_labels_are_warned_of(pipeline: Path, tmp_path: Path) -> None:
     labels: list[list[str]] = [["sport"], ["food", "music"], []]
     path = write_jsonl(tmp_path / "several.jsonl", [{"text": "goal", "label": of_text} for of_text in labels])

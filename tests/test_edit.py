@@ -151,11 +151,13 @@ def test_without_documents_features_are_only_removed():
         component.edit(deny=["goal"], signs={"food": "positive"}, resolve=False)
     with pytest.raises(ValueError, match=r"No feature of the model is named 'gaol'. Did you mean 'goal'"):
         component.edit(deny=["gaol"], resolve=False)
+    component.report.log_loss, component.report.log_loss_error = 0.5, 0.1
     edit = component.edit(deny=["goal"], resolve=False)
     after = weights_of(component)
     assert after == {name: weights for name, weights in before.items() if name != "goal"}
     assert not edit.report.converged
     assert edit.report.to_dict()["duality_gap"] is None
+    assert edit.report.log_loss is None
     edit = component.edit(deny=["salt"], examples=make_examples(nlp, RECORDS), nlp=nlp)
     assert edit.report.converged
     assert not {"goal", "salt"} & weights_of(component).keys()

@@ -15,6 +15,7 @@ from spacy.training import Example
 from conftest import Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
 from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix, evaluate
 from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
+from spacy_graft.pipeline.dataset_scores import dataset_scores
 from spacy_graft.pipeline.scorer import LabelColumns
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -125,12 +126,38 @@ def test_all_forms_of_a_corpus_have_the_same_scores(saved: Path, corpus: Path, t
         }
 
 
-@pytest.mark.filterwarnings("default:Of 13 documents")
+@pytest.mark.filterwarnings("default:Of 13 documents", "default:7 of 13 documents")
 def test_labels_that_the_pipeline_does_not_have_are_told(saved: Path, tmp_path: Path) -> None:
     records = [*make_records(6), *({"text": "x", "label": f"new {k}"} for k in range(7))]
     said = call("evaluate", saved, write_jsonl(tmp_path / "test.jsonl", records)).stderr
     names = ", ".join(repr(f"new {k}") for k in range(5))
     assert f"Warning: Of 13 documents, 7 have labels that the pipeline does not have ({names}, ...)." in said
+    assert "Warning: 7 of 13 documents are left out of all scores" in said
+
+
+@pytest.mark.filterwarnings("default:5 of 35 documents")
+def test_documents_without_a_label_do_not_count(saved: Path, tmp_path: Path) -> None:
+    labelled, unlabelled = make_records(30, seed=3), [{"text": f"salt {k}", "label": []} for k in range(5)]
+    alone = call("evaluate", saved, write_jsonl(tmp_path / "labelled.jsonl", labelled))
+    both = call("evaluate", saved, write_jsonl(tmp_path / "both.jsonl", [*labelled, *unlabelled]))
+    assert json.loads(alone.stdout) == json.loads(both.stdout)
+    assert "Warning: 5 of 35 documents are left out of all scores: they have no label of the component." in both.stderr
+
+
+def test_macro_f1_says_which_labels_occur(saved: Path, tmp_path: Path) -> None:
+    records = [record for record in make_records(60, seed=3) if record["label"] != "food"]
+    nlp = spacy.load(saved)
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    known = [record for record in records if component.predicted(nlp(record["text"])) != ["food"]]
+    path = write_jsonl(tmp_path / "test.jsonl", known)
+    metrics = json.loads(call("evaluate", saved, path).stdout)
+    assert metrics["labels_that_occur"] == 2
+    scores = dataset_scores(component, make_examples(nlp, known))
+    assert scores.n_occurring == 2
+    assert scores.macro_f.value == pytest.approx(metrics["macro_f"] * 3 / 2)
+    shown = " ".join(call("evaluate", saved, path, "--format", "table").stdout.split())
+    assert f"({scores.macro_f.value:.3f} over the 2 of 3 labels that occur; others count as 0)" in shown
 
 
 @Language.component("label_of_another_component")

@@ -292,3 +292,23 @@ def test_examples_without_a_known_label(nlp: Language) -> None:
         spacy_graft.calibrate(several, [make_example(several, "salt", {}) for _ in range(3)])
     with pytest.raises(ValueError, match="has no weights yet"):
         spacy_graft.calibrate(nlp, examples)
+
+
+def test_the_report_and_edits_know_the_temperature(trained: Language) -> None:
+    component = component_of(trained)
+    report = component.report
+    found = spacy_graft.calibrate(trained, make_examples(trained, noisy_records(60, 1)))
+    assert found.temperature != 1.0
+    assert component.report.temperature == report.temperature * found.temperature
+    assert component.report.log_loss is None
+    assert f"temperature of {component.report.temperature:.3f}" in trained.meta["notes"]
+    before = {feature.text: feature.weights for feature in component.features()}
+    # Without a feature that hardly counts, the others are nearly what they were, divided as before.
+    least = min(before, key=lambda name: max(map(abs, before[name].values())))
+    component.edit(deny=[least], examples=make_examples(trained, noisy_records(120, 0)))
+    assert component.report.temperature == report.temperature * found.temperature
+    after = {feature.text: feature.weights for feature in component.features()}
+    common = sorted(before.keys() & after.keys())
+    assert len(common) > 0.9 * len(before)
+    values = [[weights[name][label] for name in common for label in component.labels] for weights in (before, after)]
+    assert values[1] == pytest.approx(values[0], rel=0.1, abs=0.02)

@@ -561,6 +561,20 @@ def test_a_data_set(factory: str, fragments: bool, train_records: list[Record], 
     assert f"{len(best.decided)}{len(best.wrong)}{best.text}" in text
 
 
+def test_documents_without_a_label_are_not_judged(fitted: Language, dev_records: list[Record]) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    examples = make_examples(fitted, dev_records[:20])
+    for example in examples[:10]:
+        example.reference.cats = dict.fromkeys(example.reference.cats, 0.0)
+    examples[10].reference.cats = {"food": 0.0, "music": 1.0, "sport": 0.0}
+    examples[10].predicted = fitted("salt and a spoon of sugar")
+    figures = dataset_figures(component, examples, False)
+    assert (figures.n_documents, figures.n_judged, figures.n_wrong) == (20, 10, 1)
+    html = spacy_graft.render(fitted, style="global", examples=iter(examples))
+    assert "20 documents, 10 of them with labels of the model, <b>1</b> with errors (10.0%)" in html
+
+
 def test_a_data_set_with_other_labels_is_refused(fitted: Language) -> None:
     component = fitted.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)

@@ -16,6 +16,7 @@ from ..extract.unread import document_text
 from ..messages import listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.dataset import no_label
+from ..pipeline.judging import can_judge
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
 from ..pipeline.targets import SUM_TOLERANCE
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
@@ -59,24 +60,35 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
     if names:
         warnings.warn(
             f"Of {len(examples)} documents, {n_documents} have labels that the pipeline does not have "
-            f"({listed_in_part(names)}). No score is of these labels. If labels are exclusive, what is predicted for a "
-            f"document that has no other label counts as wrong; log-loss, calibration and confusion leave it out.",
+            f"({listed_in_part(names)}). No score is of these labels.",
             stacklevel=3,
         )
 
 
-def warn_of_several_labels(right: np.ndarray) -> None:
-    """Warn of documents with several labels that exclude each other; targets are float64 (n_documents, n_labels)."""
-    totals = right.sum(axis=1)
+def warn_of_several_labels(component: TextCatGraft, examples: list[Example]) -> None:
+    """Warn of documents with several labels of a component that exclude each other."""
+    labels = frozenset(component.labels)
+    totals = np.array(
+        [sum(value for label, value in one.reference.cats.items() if label in labels) for one in examples]
+    )
     several, without = np.flatnonzero(totals > 1.0 + SUM_TOLERANCE), int((totals == 0.0).sum())
     if len(several):
         warnings.warn(
-            f"The labels of the component exclude each other, but {len(several):,} of {len(right):,} documents have "
+            f"The labels of the component exclude each other, but {len(several):,} of {len(examples):,} documents have "
             f"several of them, the first of these is document {several[0] + 1:,}; {without:,} have none. Precision, "
             f"recall and F1 count each label; the confusion matrix has the first label of a document only, and "
             f"log-loss and calibration are not those of one label a document. Correct the labels.",
             stacklevel=3,
         )
+
+
+def n_occurring(component: TextCatGraft, columns: LabelColumns) -> int:
+    """How many labels are annotated or predicted; F1 of the others is 0, whatever the model."""
+    if isinstance(component, TextCatGraftMultilabel):
+        said = columns.known & (columns.predicted >= [component.thresholds[label] for label in component.labels])
+    else:
+        said = np.arange(columns.predicted.shape[1]) == columns.predicted.argmax(axis=1)[:, None]
+    return int((said | (columns.right > 0.0)).any(axis=0).sum())
 
 
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
@@ -99,23 +111,31 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     Warns
     -----
     UserWarning
-        If some have labels that the pipeline does not have, or several of labels that exclude each other.
+        If some are left out because they have no label of the component, have labels that the pipeline does not have,
+        or several of labels that exclude each other.
     """
     examples = list(examples)
-    known = set(component.labels)
-    if not any(known & example.reference.cats.keys() for example in examples):
+    judged = [example for example in examples if can_judge(component, example)]
+    if not judged:
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
-    predicted = nlp.pipe(document_text(example.reference) for example in examples)
-    scored = [Example(doc, example.reference) for doc, example in zip(predicted, examples, strict=True)]
+    if n_left := len(examples) - len(judged):
+        warnings.warn(
+            f"{n_left:,} of {len(examples):,} documents are left out of all scores: they have no label of the "
+            f"component.",
+            stacklevel=2,
+        )
+    predicted = nlp.pipe(document_text(example.reference) for example in judged)
+    scored = [Example(doc, example.reference) for doc, example in zip(predicted, judged, strict=True)]
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.cfg, "labels": component.labels})
     columns, report = LabelColumns.of(scored, component.labels), component.report
     if component.exclusive:
-        warn_of_several_labels(columns.right)
+        warn_of_several_labels(component, examples)
     metrics: dict[str, Any] = {
-        "documents": len(examples),
+        "documents": len(judged),
         "macro_f": scores["cats_macro_f"],
+        "labels_that_occur": n_occurring(component, columns),
         "micro_f": scores["cats_micro_f"],
         **calibration_metrics(columns, component.exclusive),
         "by_label": scores["cats_f_per_type"],

@@ -184,9 +184,13 @@ def reliability_diagram(metrics: dict[str, Any]) -> bytes | None:
 
 def summary(metrics: dict[str, Any]) -> str:
     """Return a few lines about the scores and the model."""
-    report = metrics["report"]
+    report, n_labels, n_occurring = metrics["report"], len(metrics["by_label"]), metrics["labels_that_occur"]
+    of_those = ""
+    if n_occurring < n_labels:
+        mean = metrics["macro_f"] * n_labels / n_occurring
+        of_those = f" ({mean:.3f} over the {n_occurring:,} of {n_labels:,} labels that occur; others count as 0)"
     lines = [
-        f"macro-F1 {metrics['macro_f']:.3f}, micro-F1 {metrics['micro_f']:.3f} on "
+        f"macro-F1 {metrics['macro_f']:.3f}{of_those}, micro-F1 {metrics['micro_f']:.3f} on "
         f"{count(metrics['documents'], 'document')}\n"
         f"log-loss {metrics['log_loss']:.3f}, Brier score {metrics['brier']:.3f}, "
         f"expected calibration error {metrics['expected_calibration_error']:.3f}"

@@ -40,7 +40,7 @@ class Report:
     points : int
         Points of a path so far.
     temperature : float
-        The number by which the weights were divided after the choice on held-out documents.
+        The number by which the weights were divided after the choice on held-out documents, and by ``calibrate``.
     log_loss, log_loss_error : float, optional
         Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
         none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import metrics
+from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
@@ -122,7 +123,7 @@ def calibrate(
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
-        component.divide_scores(divisor)
+        divide_scores(component, divisor)
     if thresholds and isinstance(component, TextCatGraftMultilabel):
         component.cfg["thresholds"] = fit_thresholds(component, documents)
     add_card(nlp)
@@ -132,6 +133,14 @@ def calibrate(
         before=before,
         after=quality(component, documents),
     )
+
+
+def divide_scores(component: TextCatGraft, divisor: float) -> None:
+    """Divide the scores, and say so in the report, whose log-loss is that of the model before."""
+    component.divide_scores(divisor)
+    if (report := component.report) is not None:
+        report = replace(report, temperature=divisor * report.temperature, log_loss=None, log_loss_error=None)
+        component.set_snapshot(snapshot_of(component.model), report)
 
 
 def read_documents(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> LabelledDocuments:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from math import isfinite
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.language import Language
 
 from ..explain.features import effects_of, feature_text, n_documents_of
-from ..messages import printable
+from ..messages import count, percentage, printable
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_column
 from .components import graft_components
@@ -78,8 +78,8 @@ def model_card(component: TextCatGraft) -> str:
 
 def intended_use(component: TextCatGraft) -> str:
     """What the component says of a text."""
-    labels, count = listed_first(component.labels), len(component.labels)
-    says = f"one of {count} labels" if component.exclusive else f"any number of {count} labels"
+    labels, n_labels = listed_first(component.labels), len(component.labels)
+    says = f"one of {n_labels} labels" if component.exclusive else f"any number of {n_labels} labels"
     return f"A sparse linear classifier that gives each text {says}: {labels}.\n\n{FOR_TEXTS_LIKE_THESE}"
 
 
@@ -148,7 +148,7 @@ def calibration(component: TextCatGraft) -> str:
     """What is known of the probabilities."""
     report, parts = component.report, []
     if report is not None and report.log_loss is not None:
-        error = "" if report.log_loss_error is None else f" ± {1.96 * report.log_loss_error:.3f} (95% interval)"
+        error = f" (standard error {report.log_loss_error:.3f})" if report.log_loss_error else ""
         parts.append(f"Log-loss {report.log_loss:.3f}{error} on the documents that the model was chosen by.")
     if report is not None and report.temperature != 1.0:
         parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on held-out documents.")
@@ -167,8 +167,8 @@ def scores_section(scores: DatasetScores, source: str) -> str:
         ("Score", "Value", "95% interval"),
         [
             ("Accuracy", *percentages(scores.accuracy)),
-            ("Macro-F1", *percentages(scores.macro_f)),
-            ("Log-loss", f"{scores.log_loss.value:.3f}", f"{scores.log_loss.low:.3f} to {scores.log_loss.high:.3f}"),
+            (f"Macro-F1 (labels that occur: {scores.n_occurring:,})", *percentages(scores.macro_f)),
+            ("Log-loss", f"{scores.log_loss.value:.3f}", interval(scores.log_loss, "{:.3f}".format)),
             ("Brier score", f"{quality.brier:.3f}", ""),
             ("Expected calibration error", f"{quality.expected_calibration_error:.3f}", ""),
         ],
@@ -180,14 +180,20 @@ def scores_section(scores: DatasetScores, source: str) -> str:
             for label, found in list(scores.labels.items())[:SHOWN_LABELS]
         ],
     )
-    return f"#### Scores on {code(source)}, {scores.n_documents:,} documents\n\n{total}\n\n{by_label}"
+    documents = count(scores.n_documents, "document")
+    return f"#### Scores on {code(source)}, {documents}\n\n{total}\n\n{by_label}"
 
 
 def percentages(estimate: Estimate | None) -> tuple[str, str]:
     """An estimate and its interval."""
     if estimate is None:
         return "n/a", ""
-    return f"{estimate.value:.1%}", f"{estimate.low:.1%} to {estimate.high:.1%}"
+    return percentage(estimate.value), interval(estimate, percentage)
+
+
+def interval(estimate: Estimate, shown: Callable[[float], str]) -> str:
+    """The bounds of an estimate."""
+    return "too few documents or errors" if isnan(estimate.low) else f"{shown(estimate.low)} to {shown(estimate.high)}"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -393,7 +393,11 @@ class Choice:
 
 def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
-    judged = [i for i, step in enumerate(history) if step["log_loss"] is not None]
+    by_strength: dict[float, int] = {}
+    for i, step in enumerate(history):
+        if step["log_loss"] is not None:
+            by_strength.setdefault(step["l1_ratio"], i)  # without retrain, the last step repeats the chosen one
+    judged = list(by_strength.values())
     if not judged:
         return {}
     losses = [MeanLoss(history[i]["log_loss"], history[i]["log_loss_error"] or 0.0) for i in judged]

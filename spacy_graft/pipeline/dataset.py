@@ -14,6 +14,7 @@ from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
+from .judging import can_judge
 from .targets import is_complete
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -62,9 +63,10 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
-    n_documents = n_errors = 0
+    n_documents = n_judged = n_errors = 0
     for n_documents, example in enumerate(examples, start=1):
         labels.update(example.reference.cats)
+        n_judged += can_judge(component, example)
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):
@@ -84,6 +86,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,
+        n_judged,
         n_errors,
         len(wrong),
         [Deciding(*name, present[name], decided[name], sorted(wrong.intersection(decided[name]))) for name in ranked],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,12 @@ from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Bootstrap samples of the documents, and the probability of all intervals.
 N_SAMPLES, LEVEL = 1000, 0.95
+#: Documents, and wrong ones, that a bootstrap needs: of fewer, its intervals are much too short.
+FEWEST_DOCUMENTS, FEWEST_WRONG = 50, 5
 
 
 class Estimate(NamedTuple):
-    """A value with the bounds of its 95% interval."""
+    """A value with the bounds of its 95% interval, which are NaN if there are too few documents for one."""
 
     value: float
     low: float
@@ -51,8 +54,8 @@ class DatasetScores:
 
     Attributes
     ----------
-    n_documents : int
-        Documents with a known label.
+    n_documents, n_occurring : int
+        Documents with a known label; labels that are annotated or predicted.
     accuracy : Estimate
         Share of the documents whose labels are all predicted correctly, with an exact binomial interval.
     macro_f, log_loss : Estimate
@@ -63,6 +66,7 @@ class DatasetScores:
     """
 
     n_documents: int
+    n_occurring: int
     accuracy: Estimate
     macro_f: Estimate
     log_loss: Estimate
@@ -118,8 +122,9 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     outcomes = np.stack([predicted & annotated, predicted & ~annotated, annotated & ~predicted]).astype(np.float64)
     return DatasetScores(
         n_documents=len(losses),
+        n_occurring=int((predicted | annotated).any(axis=0).sum()),
         accuracy=share(right, len(losses)),
-        macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses)),
+        macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses), len(losses) - right),
         log_loss=bootstrapped(lambda weights: float(weights @ losses / len(losses)), len(losses)),
         quality=quality(component, documents),
         labels={
@@ -162,8 +167,13 @@ def mean_f(counts: np.ndarray) -> float:
     return float((2.0 * found / (2.0 * found + false + missed)).mean()) if len(found) else 0.0
 
 
-def bootstrapped(statistic: Callable[[np.ndarray], float], n: int) -> Estimate:
-    """A statistic of documents that count as often as its argument says, and its interval."""
+def bootstrapped(statistic: Callable[[np.ndarray], float], n: int, n_wrong: int = FEWEST_WRONG) -> Estimate:
+    """A statistic of documents that count as often as its argument says, and its interval.
+
+    ``n_wrong`` of the ``n`` documents make the statistic what it is.
+    """
+    if n < FEWEST_DOCUMENTS or n_wrong < FEWEST_WRONG:
+        return Estimate(statistic(np.ones(n)), nan, nan)
     rng = np.random.default_rng(0)
     samples = [statistic(np.bincount(rng.integers(n, size=n), minlength=n) * 1.0) for _ in range(N_SAMPLES)]
     low, high = np.quantile(samples, ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0))

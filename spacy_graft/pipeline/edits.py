@@ -170,6 +170,8 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         report.copy(),
         duality_gap=inf,
         relative_gap=inf,
+        log_loss=None,
+        log_loss_error=None,
         converged=False,
         n_active=int(kept.sum()),
         n_pairs=sum(map(len, entries(snapshot.weights[kept]))),

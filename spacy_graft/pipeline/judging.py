@@ -12,7 +12,7 @@ from spacy.training import Example
 from ..messages import listed_in_part
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
-from .targets import is_complete
+from .targets import SUM_TOLERANCE, is_complete
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
@@ -89,10 +89,12 @@ def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
 def can_judge(component: TextCatGraft, example: Example) -> bool:
     """Whether labels of this component are known of an example; if they are exclusive, one of them must be right.
 
-    Labels that only held-out documents have are not known to the component, and count for nothing.
+    Labels that only held-out documents have are not known to the component, and count for nothing. Those of other
+    components may be right as well.
     """
     cats, labels = example.reference.cats, set(component.labels)
     if not component.exclusive:
         return is_complete(example.reference) or not labels.isdisjoint(cats)
-    right = {label for label, value in cats.items() if value}
-    return bool(right) and right <= labels
+    right = {label: value for label, value in cats.items() if value}
+    known = labels & right.keys()
+    return bool(known) and (len(known) == len(right) or abs(sum(right[one] for one in known) - 1.0) <= SUM_TOLERANCE)

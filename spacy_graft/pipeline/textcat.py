@@ -253,7 +253,7 @@ class TextCatGraft(TrainablePipe):
 
         The edits are saved with the model, and training obeys them from now on. Parameters and names are described in
         :class:`~spacy_graft.graft.constraints.Constraints`. Thresholds of labels do not fit other weights and are
-        removed; optimised weights are not divided by the temperature of ``calibrate``. Calibrate again if needed.
+        removed; optimised weights are divided by the temperature of the model before. Calibrate again if needed.
 
         Parameters
         ----------

@@ -554,6 +554,8 @@ class ResumedTraining(Training):
         while not fit.finished:
             fit.step()
         self.concluded = True
-        if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(self._final_solution(fit)), fit.report.copy())
-        return self.refitted(self._report, self._report.n_held_out)
+        if isinstance(self.learner, GraftingPath):
+            return self.refitted(self._report, self._report.n_held_out)
+        snapshot = self.named(self._final_solution(fit))
+        temperature = 1.0 if self.learner.locks_weights else self._report.temperature
+        return Model(snapshot.divided(temperature), replace(fit.report.copy(), temperature=temperature))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...messages import count
+from ...messages import count, percentage
 from .density import Run
 from .document import divided, highlighted
 from .markup import anchor_prefix, bar_cell, escaped, name_html, number_cell, signed_number, table
@@ -74,8 +74,8 @@ class DatasetFigures:
 
     Attributes
     ----------
-    n_documents, n_errors, n_wrong : int
-        Documents; wrong decisions; documents with one or more of these.
+    n_documents, n_judged, n_errors, n_wrong : int
+        Documents; those whose labels are known; wrong decisions; documents with one or more of these.
     deciding : list of Deciding
         Those that decide most documents first.
     errors : list of ExplainedError
@@ -83,6 +83,7 @@ class DatasetFigures:
     """
 
     n_documents: int
+    n_judged: int
     n_errors: int
     n_wrong: int
     deciding: list[Deciding]
@@ -93,7 +94,10 @@ def dataset_view(figures: DatasetFigures, fragments: bool) -> str:
     """What decides how often, and the errors with their evidence."""
     prefix = anchor_prefix(*(f"{error.number} {error.explanation.score!r}" for error in figures.errors))
     shown = {error.number for error in figures.errors}
-    share = figures.n_wrong / figures.n_documents if figures.n_documents else 0.0
+    documents = count(figures.n_documents, "document")
+    if figures.n_judged < figures.n_documents:
+        documents += f", {figures.n_judged:,} of them with labels of the model"
+    share = f" ({percentage(figures.n_wrong / figures.n_judged)})" if figures.n_judged else ""
     top = figures.deciding[:MAX_DECIDING]
     largest = len(top[0].decided) if top else 0
     rows = [deciding_row(row, largest, shown, prefix) for row in top]
@@ -109,8 +113,8 @@ def dataset_view(figures: DatasetFigures, fragments: bool) -> str:
     listed = f"the {len(entries)} most confident ones" if len(entries) < figures.n_errors else "most confident first"
     errors = f'<h4>Errors <small>{listed}</small></h4><div class="entries">{"".join(entries)}</div>' if entries else ""
     return (
-        f'<p class="score">{count(figures.n_documents, "document")}, <b>{figures.n_wrong:,}</b> with errors '
-        f"({share:.1%})</p><h4>What decides</h4>{deciding}{errors}"
+        f'<p class="score">{documents}, <b>{figures.n_wrong:,}</b> with errors{share}</p>'
+        f"<h4>What decides</h4>{deciding}{errors}"
     )
 
 
