@@ -1,7 +1,7 @@
 """A web service that classifies and explains texts: typed, with limits, and streaming.
 
     python -m pip install spacy-graft fastapi uvicorn
-    MODEL=training/model-best uvicorn --factory service:app_of_environment --workers 2
+    MODEL=training/model-best uvicorn --app-dir examples --factory service:app_of_environment --workers 2
 
 ``POST /classify`` takes ``{"text": "..."}``. ``POST /stream`` takes JSON lines of the same form, and answers with a
 line for each: the first answers are sent while later texts are classified.

@@ -16,7 +16,7 @@ from ..extract.unread import document_text
 from ..messages import listed_in_part
 from ..metrics import brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.dataset import no_label
-from ..pipeline.judging import can_judge
+from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
 from ..pipeline.targets import SUM_TOLERANCE
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
@@ -112,7 +112,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     -----
     UserWarning
         If some are left out because they have no label of the component, have labels that the pipeline does not have,
-        or several of labels that exclude each other.
+        or several of labels that exclude each other; or if they may be those of dev, which the model was trained on.
     """
     examples = list(examples)
     judged = [example for example in examples if can_judge(component, example)]
@@ -125,6 +125,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
             f"component.",
             stacklevel=2,
         )
+    warn_of_trained(component, len(judged))
     predicted = nlp.pipe(document_text(example.reference) for example in judged)
     scored = [Example(doc, example.reference) for doc, example in zip(predicted, judged, strict=True)]
     scorer = textcat_score if component.exclusive else textcat_multilabel_score

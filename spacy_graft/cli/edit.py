@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 spacy-graft edit model --deny '*@*' --data train.jsonl --output edited
-spacy-graft edit model --deny 'characters::*' --data train.jsonl --dev dev.jsonl --output edited
+spacy-graft edit model --deny 'characters::*' --data train.jsonl --data dev.jsonl --output edited
 spacy-graft edit model --only-positive sport --lock 'goal=sport:1.5' --data train.jsonl --output edited
 spacy-graft edit model --deny 'cramer' --no-resolve --output edited
 """
@@ -69,7 +69,10 @@ def edit_command(
     ] = None,
     dev: Annotated[
         Path | None,
-        typer.Option(metavar="CORPUS", help="Labelled texts, as of train, for scores before and after the edit."),
+        typer.Option(
+            metavar="CORPUS",
+            help="Labelled texts, as of train, for scores before and after the edit: such that the model has not seen.",
+        ),
     ] = None,
     resolve: Annotated[
         bool,
@@ -88,6 +91,7 @@ def edit_command(
     --allow, --only-positive, --only-negative and --lock may be repeated. The edits are kept with the model. Without
     --data, the model must have been trained with keep_corpus = true.
     """
+    from ..pipeline.judging import can_judge, warn_of_trained
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole
 
@@ -105,6 +109,7 @@ def edit_command(
 
     with status_line("Reading the training documents and optimising the weights"):
         dev_examples = None if dev is None else list(corpus(dev))
+        warn_of_trained(graft, sum(can_judge(graft, example) for example in dev_examples or ()))
         before = scores_of(nlp, dev_examples)
         edit = graft.edit(
             deny=deny or (),

@@ -17,6 +17,7 @@ from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
+from .judging import warn_of_trained
 from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -110,7 +111,8 @@ def calibrate(
     Warns
     -----
     UserWarning
-        If no temperature is best, because all documents are predicted correctly, or not better than by chance.
+        If no temperature is best, because all documents are predicted correctly, or not better than by chance; or if
+        the documents may be those of dev, which the model was trained on in the end.
     """
     component = graft_component(nlp)
     component.require_initialized()
@@ -120,6 +122,7 @@ def calibrate(
             f"take back the locks with edit."
         )
     documents = read_documents(component, list(annotated_before(nlp, component, examples)))
+    warn_of_trained(component, len(documents.examples))
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:

@@ -14,7 +14,7 @@ from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
-from .judging import can_judge
+from .judging import can_judge, warn_of_trained
 from .targets import is_complete
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -57,6 +57,11 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     ------
     ValueError
         If documents have labels, but none that the component has.
+
+    Warns
+    -----
+    UserWarning
+        If they may be those of dev, which the model was trained on in the end.
     """
     labels: set[str] = set()
     present: Counter[tuple[str, str]] = Counter()
@@ -83,6 +88,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
             decided[name].append(n_documents)
     if labels and labels.isdisjoint(component.labels):
         raise no_label(component, n_documents, sorted(labels))
+    warn_of_trained(component, n_judged)
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,

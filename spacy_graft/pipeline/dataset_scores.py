@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
-from .judging import can_judge
+from .judging import can_judge, warn_of_trained
 from .targets import is_annotated
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -98,7 +98,8 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     Warns
     -----
     UserWarning
-        If examples are left out because they have other labels, or none.
+        If examples are left out because they have other labels, or none; or if they may be those of dev, which the
+        model was trained on in the end.
     """
     annotated_examples = [example for example in examples if is_annotated(example.reference)]
     judged = [example for example in annotated_examples if can_judge(component, example)]
@@ -110,6 +111,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             f"are not scored: they have no label, or labels that the component does not have.",
             stacklevel=3,
         )
+    warn_of_trained(component, len(judged))
     documents = read_documents(component, judged, skips_unknown=True)
     targets, known = documents.targets.values, documents.targets.known
     counted = mask(targets, known, component.exclusive)

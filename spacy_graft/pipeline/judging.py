@@ -78,6 +78,18 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
         )
 
 
+def warn_of_trained(component: TextCatGraft, n_documents: int) -> None:
+    """Warn of as many documents as the model was chosen by, and then trained on: they may be the same."""
+    report = component.report
+    if report is not None and 0 < n_documents == report.n_held_out:
+        warnings.warn(
+            f"[{component.name}] The model was chosen by {n_documents:,} documents, and then trained on them as well. "
+            f"If those given now are the same, its scores are too good, and a temperature fitted on them is too low: "
+            f"give documents that the model has not seen.",
+            stacklevel=3,
+        )
+
+
 def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
     """The documents of examples of which a label of the component is known."""
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
