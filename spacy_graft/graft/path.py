@@ -37,7 +37,7 @@ class PathFit(StateFit):
         super().__init__(learner, self.rounds.report.copy())
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
-        self._kept = self.rounds.state.checkpoint()
+        self._kept = self._empty = self.rounds.state.checkpoint()
 
     @property
     def state(self) -> ModelState:
@@ -62,7 +62,8 @@ class PathFit(StateFit):
             number = min(self.report.points + POINTS_AT_ONCE, last)
             l1, full = self._l1_of(number), False
             self.rounds.pass_by(l1)
-            if self.rounds.state.active.n_rows <= self._limit:
+            # The optimum there may have more features than what one round has found.
+            if self.rounds.state.active.n_rows <= NEAR * self._limit:
                 self._keep()
             else:
                 self.rounds.restore(self._kept)
@@ -151,10 +152,19 @@ class PathFit(StateFit):
             else:
                 l1 = math.exp((above[0] + below[0]) / 2.0)
         if not is_kept:
-            # The point before, which may have been passed by.
-            self.rounds.optimise(self.report.l1)
-            self._keep()
+            self._settle()
         return l1 != lowest or below is not None
+
+    def _settle(self) -> None:
+        """Go to the optimum at the point before, which may have been passed by; above it if that has too many."""
+        l1 = self.report.l1
+        self.rounds.optimise(l1, largest=ROOM * self._limit)
+        if self.rounds.state.active.n_rows <= self._limit:
+            self._keep()
+            return
+        self.report, self._kept = self._at_l1_max.copy(), self._empty
+        self.rounds.restore(self._kept)
+        self._next_point(l1, l1)
 
     def _arrived(self, number: int, full: bool) -> None:
         finished = full or number == self.learner.steps
