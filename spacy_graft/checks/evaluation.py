@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
@@ -18,7 +19,7 @@ from ..metrics import brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.dataset import no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
-from ..pipeline.targets import SUM_TOLERANCE
+from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
@@ -91,8 +92,38 @@ def n_occurring(component: TextCatGraft, columns: LabelColumns) -> int:
     return int((said | (columns.right > 0.0)).any(axis=0).sum())
 
 
+def predicted_labels(
+    nlp: Language, component: TextCatGraft, examples: Iterable[Example]
+) -> tuple[list[Example], list[Example]]:
+    """Predict the texts of examples, and keep the labels alone: those of all examples, and those that are judged."""
+    found: list[Example] = []
+
+    def judged() -> Iterator[tuple[str, Example]]:
+        for example in examples:
+            found.append(Example(Doc(nlp.vocab), labels_alone(nlp, example.reference)))
+            if can_judge(component, found[-1]):
+                yield document_text(example.reference), found[-1]
+
+    scored = []
+    for doc, example in nlp.pipe(judged(), as_tuples=True):
+        example.predicted.cats = doc.cats
+        scored.append(example)
+    return found, scored
+
+
+def labels_alone(nlp: Language, doc: Doc) -> Doc:
+    """A document without tokens that has the labels of another."""
+    labels = Doc(nlp.vocab)
+    labels.cats = doc.cats
+    if is_complete(doc):
+        labels.user_data[COMPLETE_KEY] = True
+    return labels
+
+
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
     """Return all metrics as plain values.
+
+    Memory: labels and probabilities of all documents; of texts and tokens those of a batch.
 
     Parameters
     ----------
@@ -114,27 +145,24 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
         If some are left out because they have no label of the component, have labels that the pipeline does not have,
         or several of labels that exclude each other; or if they may be those of dev, which the model was trained on.
     """
-    examples = list(examples)
-    judged = [example for example in examples if can_judge(component, example)]
-    if not judged:
+    examples, scored = predicted_labels(nlp, component, examples)
+    if not scored:
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
-    if n_left := len(examples) - len(judged):
+    if n_left := len(examples) - len(scored):
         warnings.warn(
             f"{n_left:,} of {len(examples):,} documents are left out of all scores: they have no label of the "
             f"component.",
             stacklevel=2,
         )
-    warn_of_trained(component, len(judged))
-    predicted = nlp.pipe(document_text(example.reference) for example in judged)
-    scored = [Example(doc, example.reference) for doc, example in zip(predicted, judged, strict=True)]
+    warn_of_trained(component, len(scored))
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.cfg, "labels": component.labels})
     columns, report = LabelColumns.of(scored, component.labels), component.report
     if component.exclusive:
         warn_of_several_labels(component, examples)
     metrics: dict[str, Any] = {
-        "documents": len(judged),
+        "documents": len(scored),
         "macro_f": scores["cats_macro_f"],
         "labels_that_occur": n_occurring(component, columns),
         "micro_f": scores["cats_micro_f"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,12 +72,12 @@ def evaluate_command(
     refuse_own_input(output, data)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
-    with status_line("Reading the documents") as update:
-        examples = list(with_count(reader(nlp), update, "documents read"))
-        if not examples:
+    with status_line("Reading and predicting the documents") as update:
+        examples = with_count(reader(nlp), update, "documents read")
+        first = next(examples, None)
+        if first is None:
             raise CommandError(f"{data} has no documents.")
-        update(f"Predicting {len(examples):,} documents")
-        metrics = evaluate(nlp, graft, examples)
+        metrics = evaluate(nlp, graft, chain([first], examples))
     if output is not None:
         write_metrics(metrics, output)
     if wants_table(format):
