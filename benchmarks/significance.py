@@ -75,7 +75,7 @@ def cost(data: Path, name: str, of: str) -> Iterator[dict[str, Any]]:
         "threshold": test.threshold(0.05),
         "single": int((test.p_values(column.at_least) <= 0.001)[index.distinct].sum()),
         "significant": int((test.adjusted(column.z) <= 0.05).sum()),
-        "discoveries": int((test.false_discovery_rates(column.z) <= 0.05).sum()),
+        "discoveries": int((test.false_discovery_rates(column.z, 0) <= 0.05).sum()),
     }
 
 
@@ -102,7 +102,7 @@ def null_labelings(data: Path) -> Iterator[dict[str, Any]]:
         test = test_of(index, rng.permutation(DOCUMENTS) < POSITIVE * DOCUMENTS, PERMUTATIONS, seed)
         z = test.columns[0][0].z
         wrong += bool((test.adjusted(z) <= 0.05).any())
-        discovered += bool((test.false_discovery_rates(z) <= 0.1).any())
+        discovered += bool((test.false_discovery_rates(z, 0) <= 0.1).any())
     yield {"family-wise": wrong / LABELINGS, "discoveries": discovered / LABELINGS}
 
 
@@ -127,7 +127,7 @@ def planted_words(data: Path) -> Iterator[dict[str, Any]]:
         z = test.columns[0][0].z[nodes]
         with_planted = np.array([(ngram >= first_planted).any() for ngram in index.longest_ngrams(nodes)])
         planted = with_planted & np.array([len(ngram) == 1 for ngram in index.ngrams(nodes)])
-        discovered = test.false_discovery_rates(z) <= 0.1
+        discovered = test.false_discovery_rates(z, 0) <= 0.1
         likelihood = chi2.sf(likelihood_ratios(index, nodes, label), 1) <= 0.05 / len(nodes)
         found["significant"].append((planted & (test.adjusted(z) <= 0.05)).sum() / PLANTED)
         found["discoveries"].append((planted & discovered).sum() / PLANTED)

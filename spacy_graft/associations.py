@@ -55,7 +55,7 @@ class SignificantFeature:
     p_adjusted : float
         Probability that any feature and label have a |z| as large by chance.
     fdr : float
-        Estimated rate of false discoveries among all features with a |z| as large.
+        Estimated rate of false discoveries among the features of this label with a |z| as large.
     df : int
         Number of documents that have the feature.
     df_of_label : int
@@ -94,7 +94,7 @@ class SignificanceReport:
     n_significant : dict of str to int
         By label, the features whose ``p_adjusted`` is at most ``level``.
     n_discoveries : dict of str to int
-        By label, the features whose ``fdr`` is at most ``level``.
+        By label, the features whose ``fdr`` is at most ``level``. The rate is that of each label, not of all together.
     features : list of SignificantFeature
         Those with ``fdr`` of at most ``level``, label by label by falling |z|, at most as many as asked for.
     """
@@ -117,7 +117,7 @@ class SignificanceOptions:
     Attributes
     ----------
     level : float
-        Error rate between 0 and 1: of a single false statement, and of false discoveries.
+        Error rate between 0 and 1: of a single false statement, and of false discoveries under each label.
     permutations : int
     top : int
         Number of features to list for each label.
@@ -213,11 +213,15 @@ def significant_features(
         factors.append(np.inf)
     indexes = [space.index for space in spaces]
     tested = distinct_columns(indexes, factors, np.empty(0, np.int64))
-    with shown(len(contrasts) * options.permutations) as advance:
-        test = permutation_test(indexes, tested, contrasts, options.permutations, options.seed, advance)
-    for contrast, of_label in zip(contrasts, test.columns, strict=True):
-        for space, column in zip(spaces, of_label, strict=True):
+
+    def leave_out(contrast: Contrast, columns: list[ColumnStatistics]) -> None:
+        for space, column in zip(spaces, columns, strict=True):
             space.leave_out_inherited(contrast, column.z)
+
+    with shown(len(contrasts) * options.permutations) as advance:
+        test = permutation_test(
+            indexes, tested, contrasts, options.permutations, options.seed, advance, corpus.has_two_sides, leave_out
+        )
     return Findings(corpus, spaces, test, naming).report(options)
 
 
@@ -297,10 +301,13 @@ class TestedCorpus:
     @cached_property
     def tested_labels(self) -> list[int]:
         """Labels to test: all, but of two that exclude each other the second, whose signs tell both."""
+        return [1] if self.has_two_sides else list(range(self.data.targets.shape[1]))
+
+    @cached_property
+    def has_two_sides(self) -> bool:
+        """Whether there are two labels that exclude each other."""
         targets, known = self.data.targets, self.data.known
-        if targets.shape[1] == 2 and known.all() and (targets.sum(axis=1) == 1.0).all():
-            return [1]
-        return list(range(targets.shape[1]))
+        return targets.shape[1] == 2 and bool(known.all() and (targets.sum(axis=1) == 1.0).all())
 
     def contrasts(self) -> list[Contrast]:
         """The tested labels; a ValueError for one that says nothing, a warning for strata that say nothing."""
@@ -383,16 +390,16 @@ class Findings:
         )
 
     def _sides(self) -> Iterator[Side]:
-        labels = self.corpus.data.labels
         for y, columns in zip(self.corpus.tested_labels, self.test.columns, strict=True):
             z = np.concatenate([column.z for column in columns])
-            if len(self.corpus.tested_labels) < len(labels):
-                yield self._side(labels[0], columns, np.maximum(-z, 0.0))
+            if self.corpus.has_two_sides:
+                yield self._side(0, columns, np.maximum(-z, 0.0))
                 z = np.maximum(z, 0.0)
-            yield self._side(labels[y], columns, z)
+            yield self._side(y, columns, z)
 
-    def _side(self, label: str, statistics: list[ColumnStatistics], z: np.ndarray) -> Side:
-        return Side(label, statistics, z, self.test.adjusted(z), self.test.false_discovery_rates(z))
+    def _side(self, y: int, statistics: list[ColumnStatistics], z: np.ndarray) -> Side:
+        label = self.corpus.data.labels[y]
+        return Side(label, statistics, z, self.test.adjusted(z), self.test.false_discovery_rates(z, y))
 
     def _features(self, side: Side, options: SignificanceOptions) -> Iterator[SignificantFeature]:
         r"""The features of a side that are false discoveries at most at a rate of ``level``, by falling \|z\|."""

@@ -13,7 +13,15 @@ from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.matrices import bags_of
 from spacy_graft.permutation import kernels
 from spacy_graft.permutation.contrasts import Contrast
-from spacy_graft.permutation.permutations import PermutationTest, bins_of, permutation_test, permuted
+from spacy_graft.permutation.permutations import (
+    ColumnStatistics,
+    PermutationTest,
+    add_permutations,
+    bins_of,
+    permutation_test,
+    permuted,
+    rates_of_labels,
+)
 
 RNG_SEEDS = range(6)
 
@@ -101,15 +109,17 @@ def test_against_numpy(seed: int) -> None:
     test = permutation_test(indexes, tested, contrasts, n_permutations, seed, advanced.append)
     assert sum(advanced) == 2 * n_permutations
     maxima = np.zeros(n_permutations)
-    histogram = np.zeros((n_permutations, kernels.HISTOGRAM_BINS), np.int64)
     n_tested = 0
-    for contrast, of_label in zip(contrasts, test.columns, strict=True):
+    for contrast, of_label, rates in zip(contrasts, test.columns, test.rates, strict=True):
+        histogram = np.zeros((n_permutations, 2, kernels.HISTOGRAM_BINS), np.int32)
+        tallied = np.zeros_like(histogram)
         lanes = np.concatenate([values for _, values in permuted(contrast, n_permutations, seed)], axis=1)
         for index, nodes, column in zip(indexes, tested, of_label, strict=True):
             scales = contrast.scales(index, nodes)
             used = scales > 0.0
             z = contrast.values @ dense(index) * scales
-            null = np.abs(lanes.T @ dense(index) * scales)
+            signed = lanes.T @ dense(index) * scales
+            null = np.abs(signed)
             np.testing.assert_allclose(column.z, z, atol=1e-12)
             np.testing.assert_array_equal(
                 column.at_least, np.where(used, (null >= np.abs(z) * (1 - kernels.TIE)).sum(axis=0), 0)
@@ -117,18 +127,23 @@ def test_against_numpy(seed: int) -> None:
             maxima = np.maximum(maxima, null.max(axis=1))
             bins = ((null - kernels.LEAST) / kernels.WIDTH).astype(int)
             for lane in range(n_permutations):
-                np.add.at(histogram[lane], bins[lane][used & (null[lane] >= kernels.LEAST)], 1)
+                counted = used & (null[lane] >= kernels.LEAST)
+                np.add.at(histogram[lane], ((signed[lane] > 0.0)[counted].astype(int), bins[lane][counted]), 1)
+            unused = ColumnStatistics(column.z, np.zeros_like(column.at_least))
+            add_permutations(index, scales, unused, lanes, np.zeros(n_permutations), tallied)
             n_tested += used.sum()
+        # Statistics at the edge of a bin may round to either side.
+        assert np.abs(tallied - histogram).sum() <= 2
+        assert tallied.sum() == histogram.sum()
+        (expected,) = rates_of_labels([column.z for column in of_label], tallied, by_sign=False)
+        np.testing.assert_array_equal(rates, expected)
     assert test.n_tested == n_tested
     np.testing.assert_allclose(test.maxima, maxima, rtol=1e-12)
-    # Statistics at the edge of a bin may round to either side.
-    assert np.abs(test.histogram - histogram).sum() <= 2
-    assert test.histogram.sum() == histogram.sum()
 
 
 def test_the_threshold_is_where_adjusted_p_values_reach_the_level() -> None:
     rng = np.random.default_rng(3)
-    test = PermutationTest([], 0, rng.random(99) * 4.0, np.zeros((99, kernels.HISTOGRAM_BINS), np.int64))
+    test = PermutationTest([], 0, rng.random(99) * 4.0, [])
     z = np.sort(np.concatenate([np.linspace(-5.0, 5.0, 400), test.maxima]))
     for level in (0.01, 0.05, 0.3, 0.999):
         np.testing.assert_array_equal(test.adjusted(z) <= level, np.abs(z) >= test.threshold(level))
@@ -154,28 +169,59 @@ def test_error_rates_of_labels_without_a_meaning() -> None:
     tests = null_tests(300)
     z = [test.columns[0][0].z for test in tests]
     wrong = sum((test.adjusted(of) <= 0.05).any() for test, of in zip(tests, z, strict=True))
-    discovered = sum((test.false_discovery_rates(of) <= 0.1).any() for test, of in zip(tests, z, strict=True))
+    discovered = sum((test.false_discovery_rates(of, 0) <= 0.1).any() for test, of in zip(tests, z, strict=True))
     assert 5 <= wrong <= 25
     assert discovered <= 40
     for test, of in zip(tests, z, strict=True):
-        assert (test.false_discovery_rates(of)[test.adjusted(of) <= 0.05] <= 0.05 + 1e-12).all()
+        assert (test.false_discovery_rates(of, 0)[test.adjusted(of) <= 0.05] <= 0.05 + 1e-12).all()
 
 
-def test_rates_of_false_discoveries_by_their_definition() -> None:
-    rng = np.random.default_rng(1)
-    index = text_index([text + "xy" * (i % 2 and i > 3) for i, text in enumerate(random_texts(rng, 80))], 2)
-    contrast = Contrast.of(np.arange(80) % 2.0, np.ones(80, np.bool_), np.zeros(80, np.int64))
-    test = permutation_test([index], [index.distinct], [contrast], 199, 0)
-    z = test.columns[0][0].z
-    lanes = np.concatenate([values for _, values in permuted(contrast, 199, 0)], axis=1)
-    null = np.abs(lanes.T @ dense(index) * contrast.scales(index, index.distinct))
+def rates_by_definition(z: np.ndarray, null: np.ndarray) -> np.ndarray:
+    """The rate of each statistic (columns), from those of permutations (permutations, columns); all of one label."""
     least = np.ones(len(z))
     for edge in kernels.LEAST + kernels.WIDTH * np.arange(kernels.HISTOGRAM_BINS):
         of_null = (null >= edge).sum(axis=1)
-        true = max((np.abs(z) >= edge).sum() - np.quantile(of_null, 0.95), 0.0)
-        rate = (sum(r / (r + true) for r in of_null if r) + 1.0) / 200
-        least[np.abs(z) >= edge] = np.minimum(least[np.abs(z) >= edge], rate)
-    rates = test.false_discovery_rates(z)
-    np.testing.assert_allclose(rates, np.minimum(least, test.adjusted(z)), rtol=1e-6)
-    assert (rates < test.adjusted(z)).any()
+        true = max((z >= edge).sum() - np.quantile(of_null, 0.95), 0.0)
+        rate = (sum(r / (r + true) for r in of_null if r) + 1.0) / (len(null) + 1)
+        least[z >= edge] = np.minimum(least[z >= edge], rate)
+    return least
+
+
+@pytest.mark.parametrize("by_sign", [False, True])
+def test_rates_of_false_discoveries_by_their_definition(by_sign: bool) -> None:
+    """They are those of a single label: neither other labels nor the other sign count, if that is of another label."""
+    rng = np.random.default_rng(1)
+    index = text_index([text + "xy" * (i % 2 and i > 3) for i, text in enumerate(random_texts(rng, 80))], 2)
+    everywhere, one = np.ones(80, np.bool_), np.zeros(80, np.int64)
+    contrasts = [Contrast.of(values, everywhere, one) for values in (np.arange(80) % 2.0, rng.permutation(80) % 2.0)]
+    test = permutation_test([index], [index.distinct], contrasts, 199, 0, by_sign=by_sign)
+    found = []
+    for contrast, (column,) in zip(contrasts, test.columns, strict=True):
+        lanes = np.concatenate([values for _, values in permuted(contrast, 199, 0)], axis=1)
+        null = lanes.T @ dense(index) * contrast.scales(index, index.distinct)
+        for side in (np.negative, np.positive) if by_sign else (np.abs,):
+            z = np.maximum(side(column.z), 0.0)
+            rates = test.false_discovery_rates(z, len(found))
+            found.append(rates)
+            np.testing.assert_allclose(
+                rates, np.minimum(rates_by_definition(z, side(null)), test.adjusted(z)), rtol=1e-6
+            )
+    assert len(found) == len(test.rates)
+    assert (found[by_sign] < test.adjusted(test.columns[0][0].z)).any()
     assert (bins_of(np.array([0.0, 1.9, 2.01, 2.06, -2.06, 1e6])) == [0, 0, 1, 2, 2, kernels.HISTOGRAM_BINS]).all()
+
+
+def test_columns_of_which_nothing_is_said_are_left_out_of_the_rates() -> None:
+    rng = np.random.default_rng(1)
+    index = text_index([text + "xy" * (i % 2) for i, text in enumerate(random_texts(rng, 60))], 2)
+    contrast = Contrast.of(np.arange(60) % 2.0, np.ones(60, np.bool_), np.zeros(60, np.int64))
+
+    def nothing(of: Contrast, columns: list[ColumnStatistics]) -> None:
+        assert of is contrast
+        columns[0].z[:] = 0.0
+
+    test = permutation_test([index], [index.distinct], [contrast], 99, 0, leave_out=nothing)
+    alone = permutation_test([index], [index.distinct], [contrast], 99, 0)
+    assert not test.columns[0][0].z.any()
+    assert (test.rates[0] >= alone.rates[0]).all()
+    assert (test.rates[0] > alone.rates[0]).any()

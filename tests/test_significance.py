@@ -122,6 +122,45 @@ def test_more_labels_have_features_of_both_signs() -> None:
     assert report.n_tested % 3 == 0
 
 
+def planted(rng: np.random.Generator, has: np.ndarray, n_words: int = 100) -> np.ndarray:
+    """Words that are more frequent in documents that have a label: bool (documents, words)."""
+    return rng.random((len(has), n_words)) < np.where(has, 0.45, 0.1)[:, None]
+
+
+def items_of(matrix: np.ndarray) -> list[list[str]]:
+    return [[f"w{column}" for column in np.flatnonzero(row)] for row in matrix]
+
+
+def test_discoveries_of_other_labels_do_not_count_for_a_label() -> None:
+    """A random label has a discovery at a rate of 5 % in about 5 % of the corpora, beside labels of many words."""
+    discovered = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        has = rng.random((200, 4)) < [0.4, 0.4, 0.4, 0.1]
+        columns = [*(planted(rng, label) for label in has.T[:3]), rng.random((200, 300)) < 0.1]
+        labels = [[name for name, one in zip("abcr", row, strict=True) if one] for row in has]
+        model = GraftClassifier(min_df=5, multilabel=True)
+        report = model.significance(items_of(np.hstack(columns)), labels, permutations=100, top=1000)
+        assert min(report.n_discoveries[label] for label in "abc") >= 90
+        assert all(feature.fdr <= 0.05 for feature in report.features)
+        discovered += report.n_discoveries["r"] > 0
+    assert discovered <= 4
+
+
+def test_discoveries_of_the_other_of_two_labels_do_not_count() -> None:
+    """Nothing goes with "fine", beside many words that go with "bad"."""
+    discovered = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        bad = rng.random(200) < 0.5
+        items = items_of(np.hstack([planted(rng, bad), rng.random((200, 1000)) < 0.1]))
+        labels = ["bad" if one else "fine" for one in bad]
+        report = GraftClassifier(min_df=5).significance(items, labels, permutations=100, top=1000)
+        assert 90 <= report.n_discoveries["bad"] <= 115
+        discovered += report.n_discoveries["fine"] > 0
+    assert discovered <= 4
+
+
 def test_unknown_labels_are_left_out() -> None:
     """The test of a label is that of the documents whose label is known."""
     nlp = pipeline()

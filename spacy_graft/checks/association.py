@@ -68,7 +68,7 @@ def significance(
     strata : sequence of hashable, optional
         For each example what it must be compared within: its author, source or year.
     level : float
-        Error rate between 0 and 1: of a single false statement, and of false discoveries.
+        Error rate between 0 and 1: of a single false statement, and of false discoveries under each label.
     permutations : int
         p-values are at least 1 / (permutations + 1).
     top : int

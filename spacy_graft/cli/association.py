@@ -71,7 +71,7 @@ def significance_command(
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Level of the adjusted p-values and of the false discovery rate.")
+        float, typer.Option(help="Level of the adjusted p-values and of the false discovery rate of each label.")
     ] = 0.05,
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations of the labels.")] = 1000,
     top: Annotated[int, typer.Option(min=1, help="Number of features to list for each label.")] = 20,
@@ -94,8 +94,8 @@ def significance_command(
 
     N-grams may have any length. The labels are permuted many times (within strata, if there are any), and every n-gram
     is tested each time. The largest statistic of each permutation gives adjusted p-values that hold for all n-grams
-    together. The output lists the features whose estimated false discovery rate is at most the level. JSON output has
-    all figures.
+    together. The output lists, for each label, the features whose estimated false discovery rate under this label is at
+    most the level. JSON output has all figures.
     """
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus

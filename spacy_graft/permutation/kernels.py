@@ -14,16 +14,19 @@ def tally(sums, n_lanes, scales, observed, maxima, at_least, histogram):
 
     ``sums`` (nodes, LANES); ``scales`` and absolute ``observed`` statistics (nodes). ``maxima`` (n_lanes) is the
     largest statistic of each permutation, ``at_least`` (nodes) the number of permutations with a statistic as large as
-    the observed one, and ``histogram`` (n_lanes, bins) how many statistics of each permutation are in each bin.
+    the observed one, and ``histogram`` (n_lanes, 2, bins) how many negative and positive statistics of each permutation
+    are in each bin.
     """
     for k in range(scales.shape[0]):
         if scales[k] == 0.0:
             continue
         enough = observed[k] * (1.0 - TIE)
         for lane in range(n_lanes):
-            statistic = abs(sums[k, lane]) * scales[k]
+            signed = sums[k, lane] * scales[k]
+            statistic = abs(signed)
             maxima[lane] = max(maxima[lane], statistic)
             if statistic >= enough:
                 at_least[k] += 1
             if statistic >= LEAST:
-                histogram[lane, min(int((statistic - LEAST) / WIDTH), HISTOGRAM_BINS - 1)] += 1
+                of_bin = min(int((statistic - LEAST) / WIDTH), HISTOGRAM_BINS - 1)
+                histogram[lane, int(signed > 0.0), of_bin] += 1

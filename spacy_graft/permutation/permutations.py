@@ -1,4 +1,4 @@
-"""The permutation test of all columns of some indexes, with error rates over all of them together.
+"""The permutation test of all columns of some indexes: p-values for all of them together, error rates for each label.
 
 Every permutation of the labels is one more lane of the pass that sums over the documents of every node, so that its
 cost is that of one search, whatever the number of columns (Westfall & Young 1993, "maxT").
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -47,24 +45,24 @@ class ColumnStatistics:
 class PermutationTest:
     """The statistics of all columns, and their distribution over permutations.
 
-    Memory: 12 bytes a node and label, and 400 counts a permutation.
+    Memory: 12 bytes a node and label, and 401 rates a label. While a label is tested, 800 counts a permutation.
 
     Attributes
     ----------
     columns : list of lists of ColumnStatistics
-        By label and index.
+        By contrast and index.
     n_tested : int
-        Pairs of a column and a label.
+        Pairs of a column and a contrast.
     maxima : float64 (permutations)
-        The largest absolute statistic over all columns and labels.
-    histogram : int64 (permutations, bins)
-        How many absolute statistics lie in each bin, from :data:`~.kernels.LEAST` on.
+        The largest absolute statistic over all columns and contrasts.
+    rates : list of float64 (1 + bins)
+        By label, from :func:`rates_of`; a contrast has two labels if its signs are those of two.
     """
 
     columns: list[list[ColumnStatistics]]
     n_tested: int
     maxima: np.ndarray
-    histogram: np.ndarray
+    rates: list[np.ndarray]
 
     @property
     def n_permutations(self) -> int:
@@ -93,28 +91,59 @@ class PermutationTest:
         enough = np.abs(z) * (1.0 - TIE)
         return np.asarray((self.n_permutations - np.searchsorted(maxima, enough) + 1) / (self.n_permutations + 1))
 
-    def false_discovery_rates(self, z: np.ndarray) -> np.ndarray:
-        """Estimated share of false statements among all statistics as large or larger; 1 below the least bin.
+    def false_discovery_rates(self, z: np.ndarray, label: int) -> np.ndarray:
+        """Estimated share of false statements among the statistics of a label that are as large or larger.
 
-        Resampling-based (Yekutieli & Benjamini 1999, the upper limit): of R statistics of t or more, at least
-        R - r* are taken for true, with r* the 95th percentile of their number over permutations. The rate is the mean
-        of r / (r + R - r*) over permutations, each with its own number r; where R ≤ r*, it is the probability that
-        there is any. Thresholds t are the edges of bins. A statistic has the least rate of the thresholds under it, and
-        at most its adjusted p-value.
+        It is 1 below the least bin, and at most the adjusted p-value.
         """
-        return np.minimum(self._rates[bins_of(z)], self.adjusted(z))
+        return np.minimum(self.rates[label][bins_of(z)], self.adjusted(z))
 
-    @cached_property
-    def _rates(self) -> np.ndarray:
-        """The rate of each bin, and before them that of smaller statistics."""
-        null = from_above(self.histogram.astype(np.float64))
-        counts = np.zeros(HISTOGRAM_BINS + 1)
-        for column in chain.from_iterable(self.columns):
-            counts += np.bincount(bins_of(column.z), minlength=HISTOGRAM_BINS + 1)
-        true = np.maximum(from_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
-        false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
-        rates = (false.sum(axis=0) + 1.0) / (self.n_permutations + 1)
-        return np.concatenate([[1.0], np.minimum.accumulate(rates)])
+
+def rates_of_labels(z: Sequence[np.ndarray], histogram: np.ndarray, by_sign: bool) -> list[np.ndarray]:
+    """The rates of the label of a contrast, or of both labels that its signs are those of.
+
+    Arguments are those of :func:`rates_of`, but the histogram, (permutations, 2, bins), is of negative and positive
+    statistics.
+    """
+    if not by_sign:
+        return [rates_of(z, histogram.sum(axis=1))]
+    return [
+        rates_of([np.maximum(sign * of_index, 0.0) for of_index in z], histogram[:, side])
+        for side, sign in enumerate((-1.0, 1.0))
+    ]
+
+
+def rates_of(z: Sequence[np.ndarray], histogram: np.ndarray) -> np.ndarray:
+    """Estimated rates of false discoveries of one label, for the statistics of each bin.
+
+    Resampling-based (Yekutieli & Benjamini 1999, the upper limit): of R statistics of t or more, at least R - r* are
+    taken for true, with r* the 95th percentile of their number over permutations. The rate is the mean of
+    r / (r + R - r*) over permutations, each with its own number r; where R ≤ r*, it is the probability that there is
+    any. Thresholds t are the edges of bins. A statistic has the least rate of the thresholds under it.
+
+    Statistics of other labels are not counted: with many true discoveries of theirs, the rate would be low however many
+    of this label's are false.
+
+    Parameters
+    ----------
+    z : sequence of float64 (nodes)
+        Statistics of the label, by index.
+    histogram : int (permutations, bins)
+        How many of its absolute statistics lie in each bin, from :data:`~.kernels.LEAST` on.
+
+    Returns
+    -------
+    float64 (1 + bins)
+        The first is that of statistics under the least bin.
+    """
+    null = from_above(histogram.astype(np.float64))
+    counts = np.zeros(HISTOGRAM_BINS + 1)
+    for of_index in z:
+        counts += np.bincount(bins_of(of_index), minlength=HISTOGRAM_BINS + 1)
+    true = np.maximum(from_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
+    false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
+    rates = (false.sum(axis=0) + 1.0) / (len(null) + 1)
+    return np.concatenate([[1.0], np.minimum.accumulate(rates)])
 
 
 def from_above(counts: np.ndarray) -> np.ndarray:
@@ -134,8 +163,10 @@ def permutation_test(
     n_permutations: int,
     seed: int,
     advance: Callable[[int], None] = lambda n: None,
+    by_sign: bool = False,
+    leave_out: Callable[[Contrast, list[ColumnStatistics]], None] = lambda contrast, columns: None,
 ) -> PermutationTest:
-    """Test every column of some indexes for every label.
+    """Test every column of some indexes for every contrast.
 
     Parameters
     ----------
@@ -143,28 +174,39 @@ def permutation_test(
     tested : sequence of bool (nodes)
         The nodes of each index that stand for their columns.
     contrasts : sequence of Contrast
-        The labels. The same permutation of documents is applied to all.
+        Of the labels. The same permutation of documents is applied to all.
     n_permutations : int
     seed : int
         Of the random numbers; the same seed gives the same test.
     advance : callable
         Is told, now and then, for how many more permutations and labels the work is done.
+    by_sign : bool
+        Whether negative statistics are those of one label and positive ones those of another, as of two labels that
+        exclude each other. Each of them has its own rates of false discoveries.
+    leave_out : callable
+        Is given each contrast and its statistics, to set z to 0 where nothing is to be said of a column, before the
+        rates are estimated.
     """
-    maxima, histogram = np.zeros(n_permutations), np.zeros((n_permutations, HISTOGRAM_BINS), np.int64)
+    maxima = np.zeros(n_permutations)
     columns: list[list[ColumnStatistics]] = []
+    rates: list[np.ndarray] = []
     n_tested = 0
     for contrast in contrasts:
         scales = [contrast.scales(index, nodes) for index, nodes in zip(indexes, tested, strict=True)]
         of_label = [ColumnStatistics(statistics(index, contrast, scale), np.zeros(len(scale), np.int32))
                     for index, scale in zip(indexes, scales, strict=True)]  # fmt: skip
+        # Of one label at a time: a megabyte for 300 permutations.
+        histogram = np.zeros((n_permutations, 2, HISTOGRAM_BINS), np.int32)
         for first, values in permuted(contrast, n_permutations, seed):
             lanes = slice(first, first + values.shape[1])
             for index, scale, column in zip(indexes, scales, of_label, strict=True):
                 add_permutations(index, scale, column, values, maxima[lanes], histogram[lanes])
             advance(values.shape[1])
+        leave_out(contrast, of_label)
+        rates += rates_of_labels([column.z for column in of_label], histogram, by_sign)
         columns.append(of_label)
         n_tested += sum(int(np.count_nonzero(scale)) for scale in scales)
-    return PermutationTest(columns, n_tested, maxima, histogram)
+    return PermutationTest(columns, n_tested, maxima, rates)
 
 
 def statistics(index: NodeIndex, contrast: Contrast, scales: np.ndarray) -> np.ndarray:
