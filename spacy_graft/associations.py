@@ -57,11 +57,11 @@ class SignificantFeature:
     fdr : float
         Estimated rate of false discoveries among the features of this label with a |z| as large.
     df : int
-        Number of documents that have the feature.
+        Number of documents that have the feature, of those whose label is known.
     df_of_label : int
         Number of these that have the label (value of at least 0.5).
     contexts : tuple of str
-        The feature in some of the documents.
+        The feature in some of these documents: of the label, if z is above 0, else of others.
     """
 
     text: str
@@ -406,12 +406,14 @@ class Findings:
         found = np.flatnonzero(side.rates <= options.level)
         best = found[np.argsort(-np.abs(side.z[found]), kind="stable")][: options.top]
         p = self.test.p_values(np.concatenate([column.at_least for column in side.statistics])[best])
-        targets = self.corpus.data.targets[:, self.corpus.data.labels.index(side.label)]
+        y = self.corpus.data.labels.index(side.label)
+        targets, known = self.corpus.data.targets[:, y], self.corpus.data.known[:, y]
         begins = np.cumsum([0, *(space.index.n_nodes for space in self.spaces)])
         numbers = np.searchsorted(begins, best, side="right") - 1
         for row, number, p_value in zip(best.tolist(), numbers.tolist(), p.tolist(), strict=True):
             space, node = self.spaces[number], row - int(begins[number])
             documents = space.index.columns(np.array([node]))[1]
+            documents = documents[known[documents]]
             of_label = documents[targets[documents] >= 0.5]
             shown = of_label if side.z[row] > 0.0 else np.setdiff1d(documents, of_label)
             terms = space.terms(node)

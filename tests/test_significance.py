@@ -175,6 +175,23 @@ def test_unknown_labels_are_left_out() -> None:
     assert z["not"] == pytest.approx(expected["not"])
 
 
+def test_documents_of_unknown_labels_are_not_counted_or_shown() -> None:
+    nlp = pipeline()
+    examples = [
+        make_example(nlp, "good" if i % 2 else "often", {"bad": float(not i % 2), "other": float(i % 3 == 0)})
+        for i in range(40)
+    ]
+    unknown = [make_example(nlp, f"often good {i}", {"other": float(i % 3 == 0)}) for i in range(30)]
+    report = significance(nlp, unknown + examples, permutations=99, contexts=2)
+    often, good = (
+        next(feature for feature in report.features if (feature.label, feature.text) == ("bad", text))
+        for text in ("often", "good")
+    )
+    assert (often.df, often.df_of_label, often.contexts) == (20, 20, ("often", "often"))
+    assert good.z < 0.0
+    assert (good.df, good.df_of_label, good.contexts) == (20, 0, ("good", "good"))
+
+
 def test_the_same_seed_gives_the_same_report() -> None:
     given = records(80)
     first, second, third = report_of(given), report_of(given), report_of(given, seed=1)
