@@ -13,6 +13,7 @@ import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, make_records, one_hot, train_fully
 from spacy_graft import check_corpus, checks, estimate_memory, label_errors
 from spacy_graft.checks import memory
+from spacy_graft.pipeline.targets import WEIGHT_KEY
 
 #: Runs a check of a pipeline.
 Check = Callable[..., Any]
@@ -183,6 +184,16 @@ def test_labels_that_are_not_known_are_no_errors() -> None:
         example.reference.cats = {"food": example.reference.cats["food"]}
     (only,) = label_errors(nlp, examples, top=60)
     assert (only.document, only.labels, only.predicted) == ("#5", ["food"], [])
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_the_weight_of_an_example_does_not_change_its_loss(factory: str, train_records: list[Record]) -> None:
+    nlp = make_nlp(factory)
+    examples = make_examples(nlp, flipped(train_records, 4, "food"))
+    (expected,) = label_errors(nlp, examples, top=1)
+    examples[4].reference.user_data[WEIGHT_KEY] = 8.0
+    (found,) = (issue for issue in label_errors(nlp, examples, top=120) if issue.document == "#5")
+    assert found == expected
 
 
 def test_label_errors_uses_given_names(nlp: Language, train_records: list[Record]) -> None:

@@ -16,7 +16,7 @@ from ..extract.blocks import is_vectors_block
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..messages import one_line
-from ..metrics import LEAST_RIGHT
+from ..metrics import LEAST_RIGHT, document_losses
 from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
@@ -52,7 +52,7 @@ class LabelIssue:
     predicted : list of str
         Labels predicted by a model that was trained without the example.
     loss : float
-        Log-loss of the annotated labels under that model, in nats.
+        Log-loss of the annotated labels under that model, in nats; whatever the weight of the example is.
     text : str
         The beginning of the text, in one line.
     """
@@ -126,15 +126,13 @@ def component_label_errors(
     copy = untrained_copy(component)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
     probabilities = held_out_probabilities(copy, examples, labels)
-    losses = [
-        copy.get_loss([example], row[np.newaxis])[0] for example, row in zip(examples, probabilities, strict=True)
-    ]
+    losses = unweighted_losses(copy, examples, probabilities)
     if names is None:
         names = [example_name(example, number) for number, example in enumerate(examples, start=1)]
     predicted = [copy.said(row) for row in probabilities]
     worst = [
         i
-        for i in np.argsort(-np.array(losses), kind="stable").tolist()
+        for i in np.argsort(-losses, kind="stable").tolist()
         if is_contradicted(copy, examples[i].reference, predicted[i])
     ]
     return [label_issue(examples[i], names[i], predicted[i], losses[i]) for i in worst[:top]]
@@ -173,6 +171,18 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
     return probabilities
 
 
+def unweighted_losses(component: TextCatGraft, examples: list[Example], probabilities: np.ndarray) -> np.ndarray:
+    """The log-loss of each example, in nats: float64 (examples). A weight does not make a label more doubtful."""
+    reader, losses = component.target_reader(), []
+    # One by one, since arrays of all examples and labels can be large.
+    for example, row in zip(examples, probabilities, strict=True):
+        target = reader.read(example.reference)
+        losses += document_losses(
+            row[np.newaxis], target.values[np.newaxis], target.known[np.newaxis], exclusive=component.exclusive
+        ).tolist()
+    return np.array(losses)
+
+
 def shortened(learner: Any) -> Any:
     """Return the learner with a shorter path; a learner without a path is returned unchanged."""
     if not isinstance(learner, GraftingPath):
@@ -207,4 +217,4 @@ def label_issue(example: Example, name: str, predicted: list[str], loss: float) 
     """Describe one example."""
     text = one_line(document_text(example.reference)[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
     labels = sorted(positive_labels(example.reference))
-    return LabelIssue(name, labels, predicted, round(loss, 4), text)
+    return LabelIssue(name, labels, predicted, round(float(loss), 4), text)
