@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -30,6 +31,9 @@ BYTES_PER_SYMBOL, BYTES_PER_SYMBOL_MIN_DF_1 = 60, 140
 BYTES_PER_DOCUMENT_LABEL = 57
 #: Bytes per node that a search needs besides the index.
 BYTES_PER_NODE = 12
+#: Bytes per feature and exclusive label: weights, and what refits keep of them. As measured with 500, 5,000 and 20,000
+#: features of 129 labels.
+BYTES_PER_WEIGHT = 350
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class MemoryEstimate:
         Documents that were indexed. If they are fewer than ``n_documents``, all other figures are extrapolated.
     blocks : list of BlockSize
     total_bytes : int
-        Memory during training: indexes, searches, scores. The documents themselves are not included.
+        Memory during training: indexes, searches, scores, weights. The documents themselves are not included.
     peak_bytes : int
         Memory while the largest index is built.
     """
@@ -141,8 +145,16 @@ def component_memory(
     n_at_once = LANES if divided else len(labels)
     indexed = sum(size.n_bytes + BYTES_PER_NODE * size.n_nodes for size in sizes)
     total = indexed + n_documents * n_at_once * BYTES_PER_DOCUMENT_LABEL
+    if component.exclusive:
+        total += most_features(component.learner, sizes) * len(labels) * BYTES_PER_WEIGHT
     peak = total + max(building_bytes(size, component.blocks[size.block].min_df) for size in sizes)
     return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
+
+
+def most_features(learner: Any, sizes: list[BlockSize]) -> int:
+    """Features of the largest model; 0 if the learner does not limit them: it stops long before it has all."""
+    most: int | None = getattr(learner, "most_features", None)
+    return 0 if most is None else min(most, sum(size.n_columns for size in sizes))
 
 
 def building_bytes(size: BlockSize, min_df: int) -> int:
