@@ -94,6 +94,8 @@ def table_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, each with the number of its last line.
 
+    A row of several empty cells, as Excel writes it for an empty one, is empty as well.
+
     Parameters
     ----------
     path : Path
@@ -123,7 +125,7 @@ def table_rows(
             row = []
         if row is None:
             return
-        if row:
+        if any(row) or len(row) == 1:
             yield reader.line_num, row
         begun = reader.line_num + 1
 
@@ -152,6 +154,8 @@ def table_records(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table by the names of its columns, which are its first row, with the numbers of their lines.
 
+    Columns without a name are left out.
+
     Parameters
     ----------
     path : Path
@@ -170,17 +174,18 @@ def table_records(
     """
     rows = table_rows(path, delimiter, on_bad_row)
     number, header = next(rows, (1, []))
-    if twice := [name for name, n in Counter(header).items() if n > 1]:
+    names = [name for name in header if name]
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
     for name in required:
-        if name not in header:
-            problem = f"there is no column {name!r}. The columns: {listed(header)}. {OTHER_FIELDS}"
+        if name not in names:
+            problem = f"there is no column {name!r}. The columns: {listed(names)}. {OTHER_FIELDS}"
             raise BadLineError(path, number, problem)
     for number, row in rows:
         if len(row) != len(header):
             on_bad_row(BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}."))
         else:
-            yield number, dict(zip(header, row, strict=True))
+            yield number, {name: cell for name, cell in zip(header, row, strict=True) if name}
 
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -249,6 +249,8 @@ def write(path: Path, text: str) -> Path:
         ("text;label;more\nOne.;b;1\nTwo, too.;a;\n", "CSV with semicolons"),
         ("sep=;\ntext;label;more\nOne.;b;1\nTwo, too.;a;\n", "CSV with semicolons"),
         ("\ufeffsep=;\r\ntext;label;more\r\nOne.;b;1\r\nTwo, too.;a;\r\n", "CSV with semicolons"),
+        ("\ufeff;;;\r\ntext;label;;\r\nOne.;b;;\r\n;;;\r\nTwo, too.;a;;\r\n", "CSV with semicolons"),
+        (";;\ntext;label;;\n;;;\nOne.;b;;\nTwo, too.;a;;note\n;;;\n", "CSV with semicolons"),
         ('\n{"text": "One.", "label": "b"}\n{"text": "Two, too.", "label": "a"}\n', "JSON lines"),
     ],
 )
@@ -272,6 +274,20 @@ def test_cells_of_labels(tmp_path: Path, blank: Language) -> None:
         {"a": 0.5},
         {"a": 0.0, "b": 0.0, "[not JSON": 1.0},
     ]
+
+
+def test_rows_without_text_that_are_not_empty_stay(tmp_path: Path, blank: Language) -> None:
+    for table in ('text\n""\nx\n', "text,label\n,a\nx,a\n"):
+        path = write(tmp_path / "c.csv", table)
+        corpus = JsonlCorpus(path, label_field="label" if "label" in table else None)
+        assert [example.predicted.text for example in corpus(blank)] == ["", "x"]
+
+
+def test_a_column_without_a_name_is_none(tmp_path: Path, blank: Language) -> None:
+    """pandas gives its index no name."""
+    path = write(tmp_path / "c.csv", ",text,label\n0,x,a\n")
+    with pytest.raises(BadLineError, match=r"there is no column ''\. The columns: 'text', 'label'"):
+        list(JsonlCorpus(path, id_field="")(blank))
 
 
 def test_columns_of_id_and_weight(tmp_path: Path, blank: Language) -> None:
@@ -315,6 +331,7 @@ def test_labels_that_are_true_or_false(tmp_path: Path, blank: Language) -> None:
 
 BAD_CONTENT = {
     "no column": ("c.csv", b"body,label\nx,a\n", r"c\.csv, line 1: there is no column 'text'.*'label'.*--text-field"),
+    "other separator": ("c.csv", b"text|label\nx|a\n", r"by commas, semicolons or tabs; its cells: 'text.label'"),
     "no header": ("c.tsv", b"a text\ta\n", r"c\.tsv, line 1: there is no column 'text'"),
     "twice": ("c.csv", b"text,label,text\nx,a,y\n", "line 1: there are several columns 'text'"),
     "no labels": ("c.csv", b'text,name\n"two\nlines",a\n', "line 1: there is no column 'label'. The columns: 'text'"),

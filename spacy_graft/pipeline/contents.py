@@ -41,6 +41,8 @@ DOCBIN_START = b"x\x9c"
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PAR1")
 #: What separates the cells of tables is seen in the first line, whatever their names.
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with semicolons"}
+#: What rows of empty cells have, as Excel writes them, and empty lines.
+EMPTY_CELLS = b",;\t\r\n "
 #: How pandas writes a list of strings into a cell.
 PYTHON_LIST = re.compile(r"\['.*'\]")
 #: Characters of a cell in messages: where there is no line with names, it is a text.
@@ -133,16 +135,21 @@ def content_of(path: Path, text_field: str) -> Content:
         raise BadLineError(
             path,
             number,
-            f"there is no column {text_field!r}. The first line must name the columns; its cells: {listed(cells)}. "
-            f"{OTHER_FIELDS}",
+            f"there is no column {text_field!r}. The first line must name the columns, separated by commas, semicolons "
+            f"or tabs; its cells: {listed(cells)}. {OTHER_FIELDS}",
         )
     return Content(Form.jsonl)
 
 
 def first_line(path: Path) -> tuple[int, bytes]:
-    """The first line that is neither empty nor for Excel alone, with its number."""
+    """The first line that has more than empty cells and is not for Excel alone, with its number."""
     lines = ((number, line) for number, line in numbered_lines(path) if not is_separator_line(number, line))
-    return next(((number, line) for number, line in lines if line.strip()), (1, b""))
+    return next(((number, line) for number, line in lines if has_cells(line)), (1, b""))
+
+
+def has_cells(line: bytes) -> bool:
+    """Whether a line has more than empty cells."""
+    return bool(line.removeprefix(b"\xef\xbb\xbf").strip(EMPTY_CELLS))
 
 
 def is_utf8(line: bytes) -> bool:
