@@ -376,6 +376,23 @@ def test_features_in_all_formats(pipeline: Path, fitted: Language) -> None:
     assert "2 features" in table
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_tables_where_standard_output_is_not_utf8(encoding: str, pipeline: Path, texts: Path) -> None:
+    for command in (("evaluate", pipeline, texts), ("path", pipeline), ("explain", pipeline, f"Żółw: {TEXT}")):
+        result = CliRunner(charset=encoding).invoke(app, [*map(str, command), "--format", "table"])
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout_bytes.decode(encoding).strip()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_csv_is_utf8(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.BytesIO()
+    with io.TextIOWrapper(content, encoding=encoding) as output:
+        monkeypatch.setattr("sys.stdout", output)
+        write_csv([Feature("żółw", "żółw", "block", "kind", 2, {"a": 1.0})], ("a",))
+        assert '\n"żółw","żółw",' in content.getvalue().decode()
+
+
 def test_csv_keeps_rows_and_has_no_formulas(capsys: pytest.CaptureFixture[str]) -> None:
     pandas = pytest.importorskip("pandas")
     kept = ["a\rb", "a\nb", '"', "a\0b", "a,b", "a=1", " "]

@@ -268,7 +268,23 @@ def print_tables(*renderables: RenderableType) -> None:
     with console.capture() as capture:
         for renderable in renderables:
             console.print(Text(renderable) if isinstance(renderable, str) else renderable)
-    sys.stdout.write(capture.get())
+    print_text(capture.get())
+
+
+def print_text(text: str) -> None:
+    """Print what people read; characters that the encoding of standard output does not have are replaced."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def print_file(text: str) -> None:
+    """Print the content of a file, in UTF-8 whatever the encoding of standard output is; on a terminal, as a text."""
+    if sys.stdout.isatty():
+        print_text(text)
+        return
+    content = text.encode()
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
 
 
 def make_table(title: str | None, *columns: str, numbers: Iterable[str] = ()) -> Table:

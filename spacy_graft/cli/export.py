@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import ComponentOption, load_pipeline, print_message, refuse_options, refuse_own_input
+from .common import ComponentOption, load_pipeline, print_file, print_message, refuse_options, refuse_own_input
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -64,7 +63,7 @@ def export_command(
         refuse_options(context, "component", why="on the file of a GraftTextClassifier")
     text = export(load_model(model, component), to, output)
     if output is None:
-        sys.stdout.buffer.write(text.encode())
+        print_file(text)
     else:
         print_message(f"Wrote {output}.")
 

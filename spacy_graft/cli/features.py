@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from dataclasses import asdict
 from enum import StrEnum
@@ -17,6 +18,7 @@ from .common import (
     check_label,
     load_pipeline,
     make_table,
+    print_file,
     print_json,
     print_tables,
 )
@@ -116,8 +118,9 @@ def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
     """Print a row for each feature, with a column for each label; see :func:`spreadsheet_cell`."""
     from ..explain.features import have_stability
 
+    lines = io.StringIO(newline="")
     # All text is quoted: Python before 3.13 does not quote a carriage return, which would end the row.
-    rows = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    rows = csv.writer(lines, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     bounds = [f"{label} {bound}" for label in labels for bound in ("low", "high")]
     more = ["stability", *bounds] if have_stability(found) else []
     rows.writerow(map(spreadsheet_cell, ["text", "longest", "block", "kind", "df", *labels, *more]))
@@ -127,6 +130,7 @@ def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
         if feature.intervals is not None:
             row += [feature.stability, *(bound for label in labels for bound in feature.intervals[label])]
         rows.writerow(row)
+    print_file(lines.getvalue())
 
 
 def spreadsheet_cell(text: str) -> str:
