@@ -144,6 +144,19 @@ JIEBA = (
         (("--lang", "ko", "--nlp.tokenizer.@tokenizers", "spacy.Tokenizer.v1"), 1, "fewer than 10 documents"),
         (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),
         (("--label-field", "topic"), 1, "few.jsonl, line 1: there is no 'topic'"),
+        (
+            ("--components.textcat_graft.learner.max_feature", "500"),
+            1,
+            "Error: [textcat_graft] learner: spacy_graft.GraftingPath.v1 has no option 'max_feature'. "
+            "Did you mean 'max_features'?",
+        ),
+        (
+            ("--config", "network", "--components.textcat_graft.features.words.mindf", "3"),
+            1,
+            "Error: [textcat_graft] words: spacy_graft.TokenNgrams.v1 has no option 'mindf'. Did you mean 'min_df'?",
+        ),
+        (("--components.textcat_graft.learner.steps", "many"), 1, "[textcat_graft] learner.steps: 'many' is not"),
+        (("--components.textcat_graft.learner.@losses", "x"), 1, "Error: [textcat_graft] A block can only contain one"),
         (("--paths",), 2, "No such option: --paths"),
         ((), 1, "few.jsonl has fewer than 10 documents (6): too few to hold out a tenth of them for dev"),
     ],

@@ -17,6 +17,7 @@ import typer
 from ..files import writing
 from ..messages import listed
 from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, refuse_options
+from .component_options import check_options
 from .distil import check_output
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
@@ -114,6 +115,8 @@ def train_command(
     if lang is not None:
         settings["nlp"]["lang"] = lang
     blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
+    for name in graft_sections(settings):
+        check_options(name, settings.interpolate()["components"][name])
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
     others = without_single_label(opened_corpora(settings))
@@ -219,10 +222,15 @@ def tokenizer_of(config: Config) -> dict[str, Any] | None:
 
 def graft_section(config: Config, name: str) -> str:
     """The name of the first graft component of a config; a CommandError if it has none."""
-    for component, section in config["components"].items():
-        if section.get("factory") in (EXCLUSIVE[0], MULTILABEL[0]):
-            return str(component)
-    raise CommandError(f"The config {name} trains no component {EXCLUSIVE[0]} or {MULTILABEL[0]}.")
+    if not (found := graft_sections(config)):
+        raise CommandError(f"The config {name} trains no component {EXCLUSIVE[0]} or {MULTILABEL[0]}.")
+    return found[0]
+
+
+def graft_sections(config: Config) -> list[str]:
+    """The names of the graft components of a config."""
+    factories = (EXCLUSIVE[0], MULTILABEL[0])
+    return [str(name) for name, section in config["components"].items() if section.get("factory") in factories]
 
 
 def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, str | None]) -> None:
