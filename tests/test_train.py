@@ -19,6 +19,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
+from spacy_graft.cli.common import quoted
 from spacy_graft.cli.train import shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -168,6 +169,16 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     write_jsonl(tmp_path / "few.jsonl", make_records(6))
     assert message in " ".join(train("few.jsonl", *options, code=code).split())
     assert [path.name for path in tmp_path.iterdir()] == ["few.jsonl"]
+
+
+def test_paths_in_commands_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
+    monkeypatch.setattr("spacy.cli.train.train", lambda *_: None)
+    config, best = tmp_path / "my config.cfg", tmp_path / "my models" / "model-best"
+    assert quoted(best) in (f"'{best}'", f'"{best}"')
+    said = train(corpus / "train.jsonl.gz", "--output", best.parent)
+    assert said.endswith(f"\nspacy-graft evaluate {quoted(best)} DATA\n")
+    call("init-config", config)
+    assert config.read_text().startswith(f"# python -m spacy train {quoted(config)} --paths")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

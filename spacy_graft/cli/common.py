@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -99,6 +101,11 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def print_message(message: str) -> None:
     """Print one line on standard error."""
     typer.echo(one_line(message), err=True)
+
+
+def quoted(path: str | Path) -> str:
+    """A path as it is typed in a command: in quotation marks, if the shell would not take it for one argument."""
+    return subprocess.list2cmdline([str(path)]) if os.name == "nt" else shlex.quote(str(path))
 
 
 def load_pipeline(model: str, component: str | None = None) -> tuple[Language, TextCatGraft]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import blank_pipeline, check_overwriting, print_message
+from .common import blank_pipeline, check_overwriting, print_message, quoted
 from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
 
@@ -124,7 +124,8 @@ def ask_size() -> CorpusSize:
 def header(output: str, train: str | None, dev: str | None) -> str:
     """Return a comment with the command that uses the config."""
     paths = "" if train and dev else " --paths.train train.jsonl --paths.dev dev.jsonl"
-    return f"# python -m spacy train {output if output != '-' else 'config.cfg'}{paths} --output training\n\n"
+    config = quoted(output if output != "-" else "config.cfg")
+    return f"# python -m spacy train {config}{paths} --output training\n\n"
 
 
 def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | None) -> Config:

@@ -16,7 +16,7 @@ import typer
 
 from ..files import writing
 from ..messages import listed
-from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, refuse_options
+from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, quoted, refuse_options
 from .component_options import check_options
 from .distil import check_output
 from .init_config import reader_settings
@@ -129,7 +129,7 @@ def train_command(
             file.write(f"{settings.to_str(interpolate=False)}\n".encode())
         train(path, output)
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
-    print_message(f"spacy-graft evaluate {output / BEST} DATA")
+    print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")
 
 
 @contextmanager
