@@ -13,7 +13,7 @@ from thinc.api import Config
 
 from conftest import empty_solution, make_nlp
 from spacy_graft.graft.report import Report
-from spacy_graft.pipeline.logger import console_logger
+from spacy_graft.pipeline.logger import conclusion, console_logger
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -55,6 +55,11 @@ def test_columns_of_a_graft_component() -> None:
 def test_a_component_without_report() -> None:
     nlp = make_nlp()
     assert log(nlp, [info_of(nlp)])[0][2].split()[3:6] == ["-"] * 3
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "1 document of dev;"), (2345, "2,345 documents of dev;")])
+def test_documents_of_dev_are_counted(n: int, said: str) -> None:
+    assert said in conclusion("textcat_graft", Report(n_held_out=n))
 
 
 def test_several_components() -> None:

@@ -16,7 +16,7 @@ from wasabi import Printer
 
 from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
-from ..messages import listed
+from ..messages import count, listed
 from ..options import check_flags
 from .components import is_over
 from .textcat import TextCatGraft
@@ -153,7 +153,7 @@ def conclusion(name: str, report: Report) -> str:
     if not report.n_held_out:
         return chosen
     return (
-        f"{chosen} Trained again on train and {report.n_held_out:,} documents of dev; "
+        f"{chosen} Trained again on train and {count(report.n_held_out, 'document')} of dev; "
         "the scores are those before this training."
     )
 
