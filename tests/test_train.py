@@ -133,6 +133,7 @@ JIEBA = (
     ("options", "code", "message"),
     [
         (("--config", "ngram"), 1, "There is no config ngram: it is neither a file nor one of 'default', "),
+        (("--config", "ngram"), 1, "'ngrams', 'sentiwordnet', 'vectors', 'wordnet'. Did you mean 'ngrams'?"),
         (("--config", "syntax"), 1, "The config syntax trains no component textcat_graft"),
         (("--config", "default"), 1, "Give one with --syntax, or train without syntax: --config ngrams"),
         (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),

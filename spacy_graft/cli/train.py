@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..messages import listed
+from ..messages import did_you_mean, listed
 from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, quoted, refuse_options
 from .component_options import check_options
 from .distil import check_output
@@ -199,7 +199,10 @@ def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]
     shipped = shipped_configs()
     path = shipped.get(name, Path(name))
     if not path.is_file():
-        raise CommandError(f"There is no config {name}: it is neither a file nor one of {listed(shipped)}.")
+        known = [own for own, file in shipped.items() if graft_sections(load_config(file))]
+        raise CommandError(
+            f"There is no config {name}: it is neither a file nor one of {listed(known)}.{did_you_mean(name, known)}"
+        )
     try:
         config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=False)
     except (ValueError, configparser.Error) as error:
