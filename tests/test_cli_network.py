@@ -297,7 +297,10 @@ def test_corpora_that_lack_an_attribute_or_key(wordnet: Path, train: Path, tmp_p
     assert "there is no 'body'" in error("--corpus", train, "--text-field", "body")
     assert "did you mean LEMMA" in error("--corpus", train, "--attribute", "LEMA")
     assert "needs documents annotated with LEMMA" in error("--corpus", train, "--attribute", "LEMMA")
-    assert "the language 'xy' cannot be loaded" in error("--corpus", train, "--lang", "xy")
+    table = tmp_path / "table.csv"
+    table.touch()
+    assert error("--corpus", table).startswith(f"Error: {table} does not end in .jsonl")
+    assert "Error: The language 'xy' cannot be loaded" in error("--corpus", train, "--lang", "xy")
     assert "cannot be loaded" in error("--corpus", train, "--model", tmp_path / "none")
 
 

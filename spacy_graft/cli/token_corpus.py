@@ -59,7 +59,7 @@ class TokenCorpus:
     def __post_init__(self) -> None:
         for path in map(str, self.paths):
             if not path.lower().endswith((*JSONL_SUFFIXES, *TEXT_SUFFIXES, ".spacy")):
-                raise ValueError(f"TokenCorpus: {path} does not end in .jsonl, .jsonl.gz, .txt, .txt.gz or .spacy.")
+                raise ValueError(f"{path} does not end in .jsonl, .jsonl.gz, .txt, .txt.gz or .spacy.")
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         block = TokenNgrams(self.attr)
@@ -81,7 +81,7 @@ class TokenCorpus:
             return spacy.blank(self.lang) if self.model is None else spacy.load(self.model)
         except Exception as error:  # languages import optional packages, and files can be damaged in any way
             source = f"language {self.lang!r}" if self.model is None else f"pipeline {self.model}"
-            raise ValueError(f"TokenCorpus: the {source} cannot be loaded: {error}") from error
+            raise ValueError(f"The {source} cannot be loaded: {error}") from error
 
     def _tokenized(self, path: Path, nlp: Language) -> Iterator[Doc]:
         """Yield the tokenized documents of a file of texts."""
