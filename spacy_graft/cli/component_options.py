@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thinc.api import ConfigValidationError
 
 #: Parts of a component that are made by registered functions of this package.
-PARTS = ("learner", "features")
+CHECKED_PARTS = ("learner", "features")
 #: What confection's messages about the type of an option begin with.
 NO_PLACE = "at root: "
 
@@ -35,13 +35,13 @@ def check_options(name: str, component: dict[str, Any]) -> None:
 
     register_with_spacy()
     try:
-        registry.resolve({part: component[part] for part in PARTS if part in component})
+        registry.resolve({part: component[part] for part in CHECKED_PARTS if part in component})
     except ConfigValidationError as error:
-        problems = " ".join(problem_of(error, problem) for problem in error.errors)
+        problems = " ".join(option_problem(error, problem) for problem in error.errors)
         raise CommandError(f"[{name}] {problems}") from error
 
 
-def problem_of(error: ConfigValidationError, problem: Mapping[str, Any]) -> str:
+def option_problem(error: ConfigValidationError, problem: Mapping[str, Any]) -> str:
     """One of the things that are wrong with the options of a registered function."""
     place = [*filter(None, [error.parent]), *map(str, problem.get("loc", ()))]
     if place and place[-1] in error.config:
