@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
 from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix, evaluate
 from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
+from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import dataset_scores
 from spacy_graft.pipeline.scorer import LabelColumns
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -192,3 +195,21 @@ def test_nothing_to_evaluate_is_said(saved: Path, tmp_path: Path) -> None:
     message = call("evaluate", saved, others, code=1).stderr
     assert "None of the 1 documents has a label of the component 'textcat_graft'" in message
     assert "those of the documents: 'weather'" in message
+
+
+def test_documents_that_the_model_was_trained_on_are_told(
+    train_records: list[Record], dev_records: list[Record]
+) -> None:
+    """Those that chose it belong to them, others of the same number do not."""
+    nlp = make_nlp()
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records))
+    component = nlp.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    component.from_bytes(component.to_bytes())
+    evaluate(nlp, component, make_examples(nlp, make_records(len(dev_records), seed=11)))
+    dev = make_examples(nlp, dev_records)
+    for example in dev:
+        example.predicted = nlp(example.reference.text)
+    for score in (partial(evaluate, nlp), dataset_scores, partial(dataset_figures, fragments=False)):
+        with pytest.warns(UserWarning, match=f"chosen by these {len(dev)} documents, and then trained on them"):
+            score(component, dev)

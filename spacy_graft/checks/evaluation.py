@@ -94,21 +94,33 @@ def n_occurring(component: TextCatGraft, columns: LabelColumns) -> int:
 
 def predicted_labels(
     nlp: Language, component: TextCatGraft, examples: Iterable[Example]
-) -> tuple[list[Example], list[Example]]:
-    """Predict the texts of examples, and keep the labels alone: those of all examples, and those that are judged."""
+) -> tuple[list[Example], list[Example], list[str]]:
+    """Predict the texts of examples.
+
+    Returns
+    -------
+    examples : list of Example
+        The labels alone, of all.
+    scored : list of Example
+        Those of them that can be judged, with predictions.
+    texts : list of str
+        Of these.
+    """
     found: list[Example] = []
+    texts: list[str] = []
 
     def judged() -> Iterator[tuple[str, Example]]:
         for example in examples:
             found.append(Example(Doc(nlp.vocab), labels_alone(nlp, example.reference)))
             if can_judge(component, found[-1]):
-                yield document_text(example.reference), found[-1]
+                texts.append(document_text(example.reference))
+                yield texts[-1], found[-1]
 
     scored = []
     for doc, example in nlp.pipe(judged(), as_tuples=True):
         example.predicted.cats = doc.cats
         scored.append(example)
-    return found, scored
+    return found, scored, texts
 
 
 def labels_alone(nlp: Language, doc: Doc) -> Doc:
@@ -123,7 +135,7 @@ def labels_alone(nlp: Language, doc: Doc) -> Doc:
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:
     """Return all metrics as plain values.
 
-    Memory: labels and probabilities of all documents; of texts and tokens those of a batch.
+    Memory: texts, labels and probabilities of all documents; tokens of a batch.
 
     Parameters
     ----------
@@ -143,9 +155,9 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
     -----
     UserWarning
         If some are left out because they have no label of the component, have labels that the pipeline does not have,
-        or several of labels that exclude each other; or if they may be those of dev, which the model was trained on.
+        or several of labels that exclude each other; or if they are those of dev, which the model was trained on.
     """
-    examples, scored = predicted_labels(nlp, component, examples)
+    examples, scored, texts = predicted_labels(nlp, component, examples)
     if not scored:
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
@@ -155,7 +167,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
             f"component.",
             stacklevel=2,
         )
-    warn_of_trained(component, len(scored))
+    warn_of_trained(component, texts)
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.cfg, "labels": component.labels})
     columns, report = LabelColumns.of(scored, component.labels), component.report

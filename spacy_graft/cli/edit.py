@@ -109,7 +109,7 @@ def edit_command(
 
     with status_line("Reading the training documents and optimising the weights"):
         dev_examples = None if dev is None else list(corpus(dev))
-        warn_of_trained(graft, sum(can_judge(graft, example) for example in dev_examples or ()))
+        warn_of_trained(graft, (one.reference.text for one in dev_examples or () if can_judge(graft, one)))
         before = scores_of(nlp, dev_examples)
         edit = graft.edit(
             deny=deny or (),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 spacy-graft report training/model-best
-spacy-graft report training/model-best --html model.html --data dev.jsonl
+spacy-graft report training/model-best --html model.html --data test.jsonl
 spacy-graft report training/model-best --card training/model-best/README.md --data test.jsonl
 spacy-graft report training/model-best | jq .duality_gap
 """

@@ -46,6 +46,8 @@ class Report:
         none.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
+    held_out_digest : str, optional
+        Digest of the texts of the held-out documents, by which they are known when scores are asked for.
     left_out : list of str
         Blocks that the model was trained without, because held-out documents did not need them.
     n_documents : int
@@ -98,6 +100,7 @@ class Report:
     log_loss: float | None = None
     log_loss_error: float | None = None
     n_held_out: int = 0
+    held_out_digest: str | None = None
     left_out: list[str] = field(default_factory=list)
     n_documents: int = 0
     n_columns: int = 0

@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from .. import metrics
+from ..extract.unread import document_text
 from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
@@ -112,7 +113,7 @@ def calibrate(
     -----
     UserWarning
         If no temperature is best, because all documents are predicted correctly, or not better than by chance; or if
-        the documents may be those of dev, which the model was trained on in the end.
+        the documents are those of dev, which the model was trained on in the end.
     """
     component = graft_component(nlp)
     component.require_initialized()
@@ -122,7 +123,7 @@ def calibrate(
             f"take back the locks with edit."
         )
     documents = read_documents(component, list(annotated_before(nlp, component, examples)))
-    warn_of_trained(component, len(documents.examples))
+    warn_of_trained(component, (document_text(example.reference) for example in documents.examples))
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:

@@ -88,7 +88,9 @@ class HeldOut(Judge):
         self.streams = corpus.streams()
         self.lengths = corpus.lengths(self.streams)
         self._origins = [Origin.of(example) for example in examples]
-        texts = [unread_text(example.predicted) for example in compress(examples, judging)]
+        judges = list(compress(examples, judging))
+        self.texts_digest = digest_of([document_text(example.reference) for example in judges])
+        texts = [unread_text(example.predicted) for example in judges]
         #: The number of each text that has not been read elsewhere.
         self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
         self._scored: tuple[Snapshot, np.ndarray] | None = None
@@ -378,6 +380,7 @@ class Choice:
             temperature=temperature,
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
+            held_out_digest=held_out.texts_digest,
         )
         return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial, searches
 

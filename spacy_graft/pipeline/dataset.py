@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
+from ..extract.unread import document_text
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
 from .judging import can_judge, warn_of_trained
@@ -61,17 +62,19 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     Warns
     -----
     UserWarning
-        If they may be those of dev, which the model was trained on in the end.
+        If they are those of dev, which the model was trained on in the end.
     """
     labels: set[str] = set()
     present: Counter[tuple[str, str]] = Counter()
     decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
-    n_documents = n_judged = n_errors = 0
+    judged: list[str] = []
+    n_documents = n_errors = 0
     for n_documents, example in enumerate(examples, start=1):
         labels.update(example.reference.cats)
-        n_judged += can_judge(component, example)
+        if can_judge(component, example):
+            judged.append(document_text(example.reference))
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):
@@ -88,11 +91,11 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
             decided[name].append(n_documents)
     if labels and labels.isdisjoint(component.labels):
         raise no_label(component, n_documents, sorted(labels))
-    warn_of_trained(component, n_judged)
+    warn_of_trained(component, judged)
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,
-        n_judged,
+        len(judged),
         n_errors,
         len(wrong),
         [Deciding(*name, present[name], decided[name], sorted(wrong.intersection(decided[name]))) for name in ranked],

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from spacy.training import Example
 
+from ..extract.unread import document_text
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
 from .judging import can_judge, warn_of_trained
@@ -98,7 +99,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     Warns
     -----
     UserWarning
-        If examples are left out because they have other labels, or none; or if they may be those of dev, which the
+        If examples are left out because they have other labels, or none; or if they are those of dev, which the
         model was trained on in the end.
     """
     annotated_examples = [example for example in examples if is_annotated(example.reference)]
@@ -111,7 +112,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             f"are not scored: they have no label, or labels that the component does not have.",
             stacklevel=3,
         )
-    warn_of_trained(component, len(judged))
+    warn_of_trained(component, (document_text(example.reference) for example in judged))
     documents = read_documents(component, judged, skips_unknown=True)
     targets, known = documents.targets.values, documents.targets.known
     counted = mask(targets, known, component.exclusive)

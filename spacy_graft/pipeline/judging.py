@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.training import Example
 
+from ..digests import digest_of
 from ..messages import listed_in_part
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
@@ -78,14 +80,14 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
         )
 
 
-def warn_of_trained(component: TextCatGraft, n_documents: int) -> None:
-    """Warn of as many documents as the model was chosen by, and then trained on: they may be the same."""
+def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
+    """Warn of the texts that the model was chosen by, and then trained on."""
     report = component.report
-    if report is not None and 0 < n_documents == report.n_held_out:
+    if report is not None and report.n_held_out and digest_of(list(texts)) == report.held_out_digest:
         warnings.warn(
-            f"[{component.name}] The model was chosen by {n_documents:,} documents, and then trained on them as well. "
-            f"If those given now are the same, its scores are too good, and a temperature fitted on them is too low: "
-            f"give documents that the model has not seen.",
+            f"[{component.name}] The model was chosen by these {report.n_held_out:,} documents, and then trained on "
+            f"them as well: its scores on them are too good, and a temperature fitted on them is too low. Give "
+            f"documents that the model has not seen.",
             stacklevel=3,
         )
 

@@ -390,6 +390,7 @@ class Training:
             refit=like.refit,
             temperature=1.0 if fit.learner.locks_weights else like.temperature,
             n_held_out=n_held_out,
+            held_out_digest=like.held_out_digest,
             left_out=list(like.left_out),
         )
         report = report.with_strengths(self.strengths)
