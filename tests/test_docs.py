@@ -121,7 +121,7 @@ def model_with_syntax() -> dict[str, Any]:
 
 def multilabel_model() -> dict[str, Any]:
     nlp = train_fully(make_nlp("textcat_graft_multilabel"), make_records(30))
-    return {"nlp": nlp, "dev": make_examples(nlp, make_records(30, seed=1))}
+    return {"nlp": nlp, "new": make_examples(nlp, make_records(30, seed=1))}
 
 
 def model_and_texts() -> dict[str, Any]:
