@@ -84,7 +84,8 @@ class Report:
         ``false_selections`` (:func:`spacy_graft.graft.stability.false_selections`). The objective and the gap are those
         before.
     finished : bool
-        Whether another step would change nothing.
+        Whether the search has ended. Held-out documents that have judged a path, or ``stability``, make the final model
+        in one more step.
     """
 
     rounds: int = 0
