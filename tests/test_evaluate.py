@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_graft
-from conftest import Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
+from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
 from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix, evaluate
 from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
 from spacy_graft.pipeline.dataset import dataset_figures
@@ -156,6 +156,11 @@ def test_macro_f1_says_which_labels_occur(saved: Path, tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "test.jsonl", known)
     metrics = json.loads(call("evaluate", saved, path).stdout)
     assert metrics["labels_that_occur"] == 2
+    soft = [
+        {**record, "label": {label: 0.9 if label == record["label"] else 0.05 for label in TELLING}} for record in known
+    ]
+    again = json.loads(call("evaluate", saved, write_jsonl(tmp_path / "soft.jsonl", soft)).stdout)
+    assert (again["labels_that_occur"], again["macro_f"]) == (2, metrics["macro_f"])
     scores = dataset_scores(component, make_examples(nlp, known))
     assert scores.n_occurring == 2
     assert scores.macro_f.value == pytest.approx(metrics["macro_f"] * 3 / 2)

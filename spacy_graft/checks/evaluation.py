@@ -15,7 +15,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import listed_in_part
-from ..metrics import brier, expected_calibration_error, log_loss, reliability
+from ..metrics import LEAST_RIGHT, brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.dataset import no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
@@ -84,12 +84,18 @@ def warn_of_several_labels(component: TextCatGraft, examples: list[Example]) -> 
 
 
 def n_occurring(component: TextCatGraft, columns: LabelColumns) -> int:
-    """How many labels are annotated or predicted; F1 of the others is 0, whatever the model."""
+    """How many labels are annotated or predicted; F1 of the others is 0, whatever the model.
+
+    Of targets between 0 and 1, those that the scorers take for 1 are annotated.
+    """
+    occurs = np.asarray((columns.right >= LEAST_RIGHT).any(axis=0))
     if isinstance(component, TextCatGraftMultilabel):
-        said = columns.known & (columns.predicted >= [component.thresholds[label] for label in component.labels])
+        thresholds = [component.thresholds[label] for label in component.labels]
+        occurs |= (columns.known & (columns.predicted >= thresholds)).any(axis=0)
     else:
-        said = np.arange(columns.predicted.shape[1]) == columns.predicted.argmax(axis=1)[:, None]
-    return int((said | (columns.right > 0.0)).any(axis=0).sum())
+        occurs[columns.right.argmax(axis=1)] = True
+        occurs[columns.predicted.argmax(axis=1)] = True
+    return int(occurs.sum())
 
 
 def predicted_labels(

@@ -173,7 +173,7 @@ def mean_f(counts: np.ndarray) -> float:
 def bootstrapped(statistic: Callable[[np.ndarray], float], n: int, n_wrong: int = FEWEST_WRONG) -> Estimate:
     """A statistic of documents that count as often as its argument says, and its interval.
 
-    ``n_wrong`` of the ``n`` documents make the statistic what it is.
+    Without the number of documents that are predicted wrongly, the statistic depends on each document.
     """
     if n < FEWEST_DOCUMENTS or n_wrong < FEWEST_WRONG:
         return Estimate(statistic(np.ones(n)), nan, nan)
