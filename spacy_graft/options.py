@@ -18,6 +18,8 @@ LARGEST_VALUE = 1e100
 SMALLEST_WEIGHT = 1e-300
 #: Penalty factors: penalty weights in single precision follow from them.
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
+#: The exponent of the length of an n-gram, for the same reason.
+LARGEST_NGRAM_POWER = 2.0
 
 
 def is_number_in(value: Any, least: float, most: float) -> bool:

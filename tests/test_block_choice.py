@@ -35,6 +35,7 @@ LEARNER: dict[str, Any] = {
     "@graft_learners": "spacy_graft.GraftingPath.v1",
     "steps": 6,
     "l1_min_ratio": 0.01,
+    "ngram_power": 0.0,
     "refit": 2.0,
 }
 BLOCKS: dict[str, Any] = {

@@ -51,6 +51,8 @@ class Written:
         M.
     dense : float64 (documents, dense columns)
         Columns under a ridge of their own.
+    lengths : int64 (columns)
+        Symbols of each n-gram, 1 of all else.
     """
 
     columns: np.ndarray
@@ -58,11 +60,20 @@ class Written:
     indexed: np.ndarray
     network: np.ndarray
     dense: np.ndarray
+    lengths: np.ndarray
 
     @classmethod
-    def of(cls, columns, factors=1.0, indexed=True):
+    def of(cls, columns, factors=1.0, indexed=True, lengths=1):
         n = columns.shape[1]
-        return cls(columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)), np.zeros((len(columns), 0)))
+        no_dense = np.zeros((len(columns), 0))
+        return cls(
+            columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)), no_dense, np.full(n, lengths)
+        )
+
+    @classmethod
+    def of_ngrams(cls, texts):
+        names, columns = distinct_columns(texts)
+        return cls.of(columns, lengths=[len(name) for name in names])
 
     def best(self, data, learner):
         """The least objective that is found, and that of no weights."""
@@ -117,6 +128,9 @@ class Written:
                     learner.penalty_weights, column, known * q, learner.ratio_power, known * (1.0 - q),
                     1.0 / self.factors[k], self.indexed[k],
                 )  # fmt: skip
+            if learner.ngram_power:
+                single = np.float32(self.lengths[k]) ** np.float32(-learner.ngram_power)
+                inverse[k] = inverse[k].astype(np.float32) * single if self.indexed[k] else inverse[k]
         return 1.0 / inverse
 
 
@@ -213,6 +227,7 @@ def some_learner(rng, **options):
         "tol": float(rng.choice([1e-3, 1e-6, 1e-8])),
         "penalty_weights": str(rng.choice(PENALTY_WEIGHTS)),
         "ratio_power": float(rng.choice([0.5, 1.0])),
+        "ngram_power": float(rng.choice([0.0, 0.0, 0.5, 2.0])),
         "length_normalisation": bool(rng.random() < 0.3),
         "balance": float(rng.choice([0.0, 0.5])),
         "n_best": [1, 100, None][rng.integers(3)],
@@ -257,7 +272,7 @@ def random_ngrams(seed):
         rng, len(texts), streams=training_data(texts, np.ones((len(texts), 1))).streams,
         min_df={"characters": 1}, max_length={"characters": None}, penalty_factors={"characters": 1.0},
     )  # fmt: skip
-    return data, some_learner(rng), Written.of(distinct_columns(texts)[1])
+    return data, some_learner(rng), Written.of_ngrams(texts)
 
 
 def random_items(seed):
@@ -376,7 +391,7 @@ def test_rare_targets(exponent, label, ridge):
     targets[:, 1 - label] = share
     learner = Grafting(l1=0.1, ridge=ridge, tol=1e-6)
     texts = ["ab", "b", "a"]
-    fit = assert_certified(training_data(texts, targets), learner, Written.of(distinct_columns(texts)[1]))
+    fit = assert_certified(training_data(texts, targets), learner, Written.of_ngrams(texts))
     assert fit.report.converged or fit.report.duality_gap < 1e-14
     # The entropy of the targets, which no model can be under.
     assert fit.report.objective <= 3.0 * share * (np.log(1.0 / share) + 1.001) + 1e-15
@@ -388,7 +403,7 @@ def test_a_rare_label_among_others(rare):
     targets = np.concatenate([np.eye(2)[[0, 1, 0, 1, 0, 1]], np.full((6, 1), rare)], axis=1)
     targets /= targets.sum(axis=1, keepdims=True)
     learner = Grafting(l1=0.2, tol=1e-8)
-    fit = assert_certified(training_data(texts, targets), learner, Written.of(distinct_columns(texts)[1]))
+    fit = assert_certified(training_data(texts, targets), learner, Written.of_ngrams(texts))
     assert fit.report.converged
     # The intercept is right in relative terms.
     probabilities = np.exp(fit.rounds.state.scores - fit.rounds.state.scores.max(axis=0))

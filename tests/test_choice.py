@@ -31,7 +31,7 @@ from spacy_graft.pipeline.targets import Targets
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
-AUTO = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.003}
+AUTO = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.003, "ngram_power": 0.0}
 
 
 @pytest.fixture(scope="module")

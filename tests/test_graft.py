@@ -24,7 +24,12 @@ from strategies import labelled, training_data
 l1s = st.sampled_from([0.1, 0.3, 0.7, 1.5])
 few = settings(max_examples=min(40, settings().max_examples))
 #: A path of pure L1, as single fits are by default.
-PLAIN = {"ridge": 0.0, "penalty_weights": "none", "length_normalisation": False, "balance": 0.0, "refit": None}
+PLAIN = {
+    "ridge": 0.0, "penalty_weights": "none", "ngram_power": 0.0, "length_normalisation": False, "balance": 0.0,
+    "refit": None,
+}  # fmt: skip
+#: What the defaults of a path say of the penalty and of documents.
+DEFAULTS = {"penalty_weights": "ratio_idf", "ngram_power": 0.5, "length_normalisation": True, "balance": 0.5}
 
 
 def run(learner, data):
@@ -311,8 +316,7 @@ def test_an_elastic_net_path_is_the_same_as_single_fits():
     targets = np.eye(3)[[("ab" in t) + ("cd" in t) for t in texts]]
     data = training_data(texts, targets, lengths=np.array([len(set(t)) for t in texts], float))
     path = run(GraftingPath(l1_min_ratio=0.1, steps=3, tol=1e-7), data)
-    defaults = {"ridge": 20.0, "penalty_weights": "ratio_idf", "length_normalisation": True, "balance": 0.5}
-    single = run(Grafting(l1=path.report.l1, tol=1e-7, **defaults), data)
+    single = run(Grafting(l1=path.report.l1, tol=1e-7, ridge=20.0, **DEFAULTS), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.converged
 
@@ -360,30 +364,31 @@ def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
     data = training_data(texts, targets, min_df=2)
     path = run(GraftingPath(l1_min_ratio=1e-3, steps=4, ridge=1.0, max_features=limit, tol=1e-8, refit=None), data)
     assert 0.85 * limit <= path.report.n_active <= limit
-    single = run(
-        Grafting(
-            l1=path.report.l1, ridge=1.0, penalty_weights="ratio_idf", length_normalisation=True, balance=0.5, tol=1e-8
-        ),
-        data,
-    )
+    single = run(Grafting(l1=path.report.l1, ridge=1.0, tol=1e-8, **DEFAULTS), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.n_active == single.report.n_active == len(path.solution().terms)
     assert path.report.converged
 
 
+@pytest.mark.parametrize("ngram_power", [0.0, 0.5])
 @pytest.mark.parametrize("labels", [2, 3])
-def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels):
+def test_refit_is_the_ridge_optimum_over_the_features_for_all_labels(labels, ngram_power):
     rng = np.random.default_rng(9)
     texts = ["".join(rng.choice(list("abcd "), 15)) for _ in range(60)]
     targets = np.eye(labels)[rng.integers(0, labels, 60)]
     data = training_data(texts, targets)
-    solution = run(GraftingPath(l1_min_ratio=0.5, steps=2, **{**PLAIN, "refit": 0.3}), data).solution()
-    matrix = np.array([[ngram in text for ngram in texts_of(solution.terms)] for text in texts], float)
+    options = {**PLAIN, "refit": 0.3, "ngram_power": ngram_power}
+    solution = run(GraftingPath(l1_min_ratio=0.3, steps=2, **options), data).solution()
+    ngrams = texts_of(solution.terms)
+    matrix = np.array([[ngram in text for ngram in ngrams] for text in texts], float)
     assert matrix.shape[1] >= 2
+    assert max(map(len, ngrams)) > 1
+    penalty = np.array([len(ngram) for ngram in ngrams], float)[:, None] ** ngram_power * np.ones(labels)
     ones = np.ones(60)
     scores = scores_of(solution, texts, ones)
-    found = log_loss(scores, targets, ones) + 0.3 * (solution.weights**2).sum()
-    assert found == pytest.approx(dense_optimum(matrix, targets, ones, 0.0, 0.3)[0], rel=1e-5)
+    found = log_loss(scores, targets, ones) + 0.3 * ((penalty * solution.weights) ** 2).sum()
+    expected = dense_optimum(matrix, targets, ones, 0.0, 0.3, penalty)[0]
+    assert found == pytest.approx(expected, rel=1e-5)
     assert np.count_nonzero(solution.weights) == solution.weights.size
 
 
@@ -523,6 +528,7 @@ def test_more_than_eight_labels():
     [
         {"l1": 0.0}, {"l1": float("nan")}, {"l1": 1.0, "n_best": 0}, {"l1": 1.0, "tol": 0.0},
         {"l1": 1.0, "ridge": -1.0}, {"l1": 1.0, "penalty_weights": "tfidf"}, {"l1": 1.0, "ratio_power": 0.0},
+        {"l1": 1.0, "ngram_power": -0.5}, {"l1": 1.0, "ngram_power": 2.5},
         {"l1": 1.0, "positive_factor": 0.5}, {"l1": 1.0, "positive_factor": float("inf")},
         {"l1": 1.0, "negative_factor": "none"}, {"l1": 1.0, "negative_factor": True},
         {"l1": 1.0, "positive_factor": np.array([])},

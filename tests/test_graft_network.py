@@ -331,8 +331,8 @@ def test_the_path_is_certified_and_refitted_with_the_network(corpus, seed):
     assume(any(texts))
     network = network_over(texts, vertices_of(texts, seed), 1, seed)
     learner = GraftingPath(
-        ridge=0.1, steps=3, l1_min_ratio=0.2, refit=0.5, tol=1e-7, penalty_weights="none", balance=0.0,
-        length_normalisation=False,
+        ridge=0.1, steps=3, l1_min_ratio=0.2, refit=0.5, tol=1e-7, penalty_weights="none", ngram_power=0.0,
+        balance=0.0, length_normalisation=False,
     )  # fmt: skip
     fit = run(learner, replace(training_data(texts, targets), network=network))
     names, matrix, _, form = whole_space(texts, network, learner)

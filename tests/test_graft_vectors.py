@@ -33,8 +33,8 @@ def problem(seed, n_labels=3, exclusive=True):
 
 def path_learner(**options):
     return GraftingPath(
-        l1_min_ratio=0.1, steps=3, tol=1e-7, ridge=RIDGE, penalty_weights="none", length_normalisation=False,
-        balance=0.0, refit=0.3, vectors_ridge=DENSE_RIDGE, **options,
+        l1_min_ratio=0.1, steps=3, tol=1e-7, ridge=RIDGE, penalty_weights="none", ngram_power=0.0,
+        length_normalisation=False, balance=0.0, refit=0.3, vectors_ridge=DENSE_RIDGE, **options,
     )  # fmt: skip
 
 

@@ -83,11 +83,11 @@ weighted = st.sampled_from(["none", "ratio_idf", "standard"])
 
 
 @few
-@given(corpus=labelled(labels=3), weights=weighted, exclusive=st.booleans())
-def test_ngrams(folder, corpus, weights, exclusive):
+@given(corpus=labelled(labels=3), weights=weighted, power=st.sampled_from([0.0, 0.5]), exclusive=st.booleans())
+def test_ngrams(folder, corpus, weights, power, exclusive):
     texts, targets = corpus
     data = training_data(texts, targets, exclusive)
-    assert_same_everywhere(Grafting(l1=0.2, tol=1e-6, penalty_weights=weights), data, folder)
+    assert_same_everywhere(Grafting(l1=0.2, tol=1e-6, penalty_weights=weights, ngram_power=power), data, folder)
 
 
 @few

@@ -9,6 +9,9 @@ column by 1 / λ. Of indexed features 1 / λ is kept in float32, (n_nodes, 0, 1 
 same as dividing the column by it (Riezler & Vasserman 2004, section 4). ``ratio``: |log-count ratio| to the
 ``ratio_power`` (Wang & Manning, ACL 2012), on documents with one added to each count, relative to the counts of the
 label and of the others. ``ratio_idf``: the ratio times log((1 + n) / (1 + df)), to the ``ratio_power``.
+
+λ of an n-gram of L symbols is multiplied by L to the ``ngram_power``, where L is the length of its shortest name. This
+is at least 1, so that what bounds 1 / λ by documents alone holds as it is.
 """
 
 from __future__ import annotations
@@ -56,12 +59,15 @@ def weightings(
 def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex | ItemIndex) -> np.ndarray:
     """1 / λ_ky of all nodes of an index, in memory of the place of the data."""
     settings, problems = objective.settings, objective.problems
-    if (settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0) or not problems.n_trained:
+    power = settings.ngram_power if isinstance(index, NgramIndex) else 0.0
+    is_one = settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0 and power == 0.0
+    if is_one or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
     if not settings.penalty_weight_kind.by_label:
         # The same for all labels: how many documents are inside and outside of one does not matter.
         (of_all,) = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))
-        return kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
+        inverse = kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
+        return inverse * of_lengths(index, power, 0, index.n_nodes)[:, None] if power else inverse
     positives = problems.positives()
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
@@ -70,12 +76,19 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     for (label, begin, end, inside), present in zip(sums_over_documents(index, positives), presence, strict=False):
         # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
         df, of_column = np.ascontiguousarray(index.df[begin:end]), np.empty(end - begin, np.float32)
+        of_length = of_lengths(index, power, begin, end) if power else np.float32(1.0)
         for lane, weighting in enumerate(by_label[label : label + inside.shape[1]]):
             of_label = inside[: end - begin, lane].astype(np.float32)
             total = df if present is None else present[: end - begin, lane]
             kernels.fill_inverse_weights(weighting, df, of_label, total.astype(np.float32) - of_label, of_column)
-            inverse[begin:end, label + lane] = of_column
+            inverse[begin:end, label + lane] = of_column * of_length
     return inverse
+
+
+def of_lengths(index: NgramIndex | ItemIndex, power: float, begin: int, end: int) -> np.ndarray:
+    """What 1 / λ of some n-grams is multiplied by for their lengths: float32 (nodes)."""
+    assert isinstance(index, NgramIndex)
+    return np.asarray(index.shortest[begin:end].astype(np.float32) ** np.float32(-power))
 
 
 def sums_over_documents(

@@ -14,6 +14,7 @@ from ..options import (
     LARGEST_COUNT,
     LARGEST_FACTOR,
     LARGEST_NETWORK_STRENGTH,
+    LARGEST_NGRAM_POWER,
     LARGEST_POWER,
     LARGEST_STRENGTH,
     is_count,
@@ -91,6 +92,9 @@ class PenaltySettings(Settings):
         λ: ``none`` (1), ``idf``, ``standard``, ``ratio`` or ``ratio_idf``.
     ratio_power : float
         Exponent of ``ratio`` and ``ratio_idf``.
+    ngram_power : float
+        λ of an n-gram is multiplied by its length in symbols (tokens or characters) to this power. 0: n-grams of all
+        lengths are penalised alike.
     positive_factor, negative_factor : float or ``"forbidden"``
         What ``l1`` is multiplied by for positive and for negative weights, at least 1 (Kazama & Tsujii, EMNLP 2003); or
         that no weight has the sign. Of two labels that exclude each other the sign is that of the second.
@@ -131,6 +135,7 @@ class PenaltySettings(Settings):
     ridge: float = 0.0
     penalty_weights: PenaltyWeights = "none"
     ratio_power: float = 0.5
+    ngram_power: float = 0.0
     positive_factor: SignFactor = 1.0
     negative_factor: SignFactor = 1.0
     length_normalisation: bool = False
@@ -155,6 +160,8 @@ class PenaltySettings(Settings):
         self._require(self.penalty_weights in PENALTY_WEIGHTS, "penalty_weights", f"one of {list(PENALTY_WEIGHTS)}")
         power = is_number_in(self.ratio_power, 0.0, LARGEST_POWER) and self.ratio_power > 0.0
         self._require(power, "ratio_power", f"above 0, and at most {LARGEST_POWER:g}")
+        allowed = is_number_in(self.ngram_power, 0.0, LARGEST_NGRAM_POWER)
+        self._require(allowed, "ngram_power", f"between 0 and {LARGEST_NGRAM_POWER:g}")
         for option in ("positive_factor", "negative_factor"):
             factor = getattr(self, option)
             allowed = (isinstance(factor, str) and factor == FORBIDDEN) or is_number_in(factor, 1.0, LARGEST_FACTOR)
@@ -355,6 +362,7 @@ class GraftingPath(PenaltySettings):
 
     ridge: float = 20.0
     penalty_weights: PenaltyWeights = "ratio_idf"
+    ngram_power: float = 0.5
     length_normalisation: bool = True
     balance: float = 0.5
     tol: float = 1e-4
