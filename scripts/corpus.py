@@ -125,7 +125,8 @@ def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list
 
 def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
     """Divide training documents into train and dev, a tenth of those with the same labels."""
-    folds = numbers_of_folds(frozenset(labels_of(record)) for record in records).tolist()
+    label_sets = (frozenset(labels_of(record)) for record in records)
+    folds = numbers_of_folds(label_sets, [hash(record["text"]) for record in records]).tolist()
     train, dev = (
         [record for record, fold in zip(records, folds, strict=True) if (fold == N_FOLDS - 1) == is_dev]
         for is_dev in (False, True)

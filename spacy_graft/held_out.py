@@ -174,15 +174,52 @@ class FoldPoint(NamedTuple):
     verdict: tuple[Report, np.ndarray] | None = None
 
 
-def numbers_of_folds(label_sets: Iterable[Hashable]) -> np.ndarray:
-    """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
-    members: dict[Hashable, list[int]] = {}
-    for i, labels in enumerate(label_sets):
-        members.setdefault(labels, []).append(i)
-    order = np.array([i for indices in members.values() for i in indices], np.int64)
-    fold_of = np.empty(len(order), np.int64)
-    fold_of[order] = np.arange(len(order)) % N_FOLDS
+def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int = N_FOLDS) -> np.ndarray:
+    """The fold of each document: int64 (n_documents). Copies share a fold; each set of labels is spread over all folds.
+
+    A model that was trained on a copy of a document would be judged by what it knows by heart. The most frequent texts
+    come first. Each is put into the fold with the fewest documents of its labels; of several such folds, into the
+    smallest.
+
+    Parameters
+    ----------
+    label_sets : iterable of hashable
+        The labels of each document.
+    texts : sequence of int
+        A number for each document: that of its text.
+    n_folds : int
+    """
+    numbers: dict[Hashable, int] = {}
+    labels_of = np.array([numbers.setdefault(labels, len(numbers)) for labels in label_sets], np.int64)
+    first, n_copies = copies_of(texts, most=-(-len(texts) // n_folds))
+    fold_of, sizes = np.empty(len(labels_of), np.int64), [0] * n_folds
+    sizes_by_labels = [[0] * n_folds for _ in numbers]
+    of_text = None
+    for row in np.lexsort((first, labels_of[first], -n_copies)).tolist():
+        of_labels = sizes_by_labels[labels_of[row]]
+        if first[row] != of_text:
+            of_text = first[row]
+            ranks = list(zip(of_labels, sizes, strict=True))
+            fold = ranks.index(min(ranks))
+        fold_of[row] = fold
+        sizes[fold] += 1
+        of_labels[fold] += 1
     return fold_of
+
+
+def copies_of(texts: Sequence[int], most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first document with each document's text, and how many have it: int64 (n_documents) each.
+
+    A text of more than ``most`` documents counts as many texts: texts can be empty, or one of a few answers, where
+    other features tell the documents apart.
+    """
+    _, places, text_of, counts = np.unique(
+        np.asarray(texts, np.int64), return_index=True, return_inverse=True, return_counts=True
+    )
+    first, n_copies = places[text_of], counts[text_of]
+    too_many = n_copies > most
+    first[too_many], n_copies[too_many] = np.flatnonzero(too_many), 1
+    return first, n_copies
 
 
 def rows_of_splits(fold_of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

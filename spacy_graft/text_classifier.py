@@ -442,7 +442,8 @@ class GraftTextClassifier(LinearClassifier):
 
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
-    splits = rows_of_splits(numbers_of_folds(documents.targets.keys()))
+    texts = cast("ReadTexts", documents.documents).numbers()
+    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts))
     if not splits:
         return None
     learner = replace(learner, stability=False)

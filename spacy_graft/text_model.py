@@ -59,6 +59,11 @@ class ReadTexts:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def numbers(self) -> list[int]:
+        """Return a number for each document, the same for documents with the same symbols."""
+        stream = next(iter(self.streams.values()))
+        return [hash(stream.document(i).tobytes()) for i in range(len(self))]
+
 
 class TextSpace:
     """N-grams of documents, as one or several readers see them.

@@ -66,9 +66,7 @@ class Written:
     def of(cls, columns, factors=1.0, indexed=True, lengths=1):
         n = columns.shape[1]
         no_dense = np.zeros((len(columns), 0))
-        return cls(
-            columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)), no_dense, np.full(n, lengths)
-        )
+        return cls(columns, np.full(n, factors), np.full(n, indexed), np.zeros((n, n)), no_dense, np.full(n, lengths))
 
     @classmethod
     def of_ngrams(cls, texts):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from spacy.language import Language
 from spacy.training import Example
@@ -16,8 +13,6 @@ import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, make_records, one_hot, train_fully
 from spacy_graft import check_corpus, checks, estimate_memory, label_errors
 from spacy_graft.checks import memory
-from spacy_graft.checks.labels import folds_of_texts
-from spacy_graft.pipeline.fit import folds
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 
 #: Runs a check of a pipeline.
@@ -196,39 +191,6 @@ def test_copies_do_not_hide_a_wrong_label(nlp: Language, train_records: list[Rec
     wrong = flipped(train_records, 4, "food")[4]
     issues = label_errors(nlp, make_examples(nlp, [*train_records, *[wrong] * n_copies]), top=n_copies)
     assert sorted(issue.document for issue in issues) == [f"#{121 + copy}" for copy in range(n_copies)]
-
-
-def random_examples(nlp: Language, n: int, n_texts: int) -> list[Example]:
-    """Examples with random texts, at most as many different ones, and random labels."""
-    draw = random.Random(n)
-    texts = [f"text {draw.randrange(n_texts)}" for _ in range(n)]
-    return make_examples(nlp, [{"text": text, "label": draw.choice(["food", "music", "sport"])} for text in texts])
-
-
-@pytest.mark.parametrize(("n", "n_texts"), [(50, 20), (99, 60), (400, 40), (400, 300)])
-def test_copies_are_in_one_fold(nlp: Language, n: int, n_texts: int) -> None:
-    examples = random_examples(nlp, n, n_texts)
-    fold_of = folds_of_texts(examples)
-    folds_of: dict[str, set[int]] = {}
-    for example, fold in zip(examples, fold_of.tolist(), strict=True):
-        folds_of.setdefault(example.reference.text, set()).add(fold)
-    assert {len(found) for found in folds_of.values()} == {1}
-    most = max(Counter(example.reference.text for example in examples).values())
-    for label in ("food", "music", "sport"):
-        sizes = np.bincount(fold_of[[example.reference.cats[label] == 1.0 for example in examples]], minlength=5)
-        assert np.ptp(sizes) <= most
-    assert np.ptp(np.bincount(fold_of, minlength=5)) <= most
-    np.testing.assert_array_equal(fold_of, folds_of_texts(examples))
-
-
-def test_folds_without_copies_are_those_of_a_fit(nlp: Language, examples: list[Example]) -> None:
-    np.testing.assert_array_equal(folds_of_texts(examples), folds(examples) % 5)
-
-
-@pytest.mark.parametrize(("n", "n_texts"), [(2, 1), (3, 2), (11, 1), (30, 3)])
-def test_frequent_texts_are_spread_over_the_folds(nlp: Language, n: int, n_texts: int) -> None:
-    sizes = np.bincount(folds_of_texts(random_examples(nlp, n, n_texts)), minlength=5)
-    assert sizes.max() <= -(-n // 5)
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

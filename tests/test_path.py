@@ -42,9 +42,7 @@ def corpus() -> TrainingData:
 
 def started(corpus: TrainingData, limit: int | None) -> tuple[PathFit, list[tuple[float, int]]]:
     """A path, and a list that takes each L1 strength that it is optimised at with the number of features there."""
-    learner = GraftingPath(
-        l1_min_ratio=1e-2, steps=STEPS, ridge=1.0, ngram_power=0.0, max_features=limit, refit=None
-    )
+    learner = GraftingPath(l1_min_ratio=1e-2, steps=STEPS, ridge=1.0, ngram_power=0.0, max_features=limit, refit=None)
     path = start(learner, corpus)
     assert isinstance(path, PathFit)
     optimise, seen = path.rounds.optimise, []

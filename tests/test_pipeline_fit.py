@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -177,6 +179,40 @@ def test_folds_take_turns_within_each_label(blank: Language) -> None:
         "0", "1", "20", "21", "40", "41",
     ]  # fmt: skip
     assert np.bincount(fold_of).tolist() == [6] * 10
+
+
+def random_examples(blank: Language, n: int, n_texts: int) -> list[Example]:
+    """Examples with random texts, at most as many different ones, and random labels."""
+    draw = random.Random(n)
+    texts = [f"text {draw.randrange(n_texts)}" for _ in range(n)]
+    return make_examples(blank, [{"text": text, "label": draw.choice(["food", "music", "sport"])} for text in texts])
+
+
+@pytest.mark.parametrize(("n", "n_texts"), [(50, 20), (99, 60), (400, 40), (400, 300)])
+def test_copies_are_in_one_fold(blank: Language, n: int, n_texts: int) -> None:
+    examples = random_examples(blank, n, n_texts)
+    fold_of = folds(examples, 5)
+    folds_of: dict[str, set[int]] = {}
+    for example, fold in zip(examples, fold_of.tolist(), strict=True):
+        folds_of.setdefault(example.reference.text, set()).add(fold)
+    assert {len(found) for found in folds_of.values()} == {1}
+    most = max(Counter(example.reference.text for example in examples).values())
+    for label in ("food", "music", "sport"):
+        sizes = np.bincount(fold_of[[example.reference.cats[label] == 1.0 for example in examples]], minlength=5)
+        assert np.ptp(sizes) <= most
+    assert np.ptp(np.bincount(fold_of, minlength=5)) <= most
+    np.testing.assert_array_equal(fold_of, folds(examples, 5))
+
+
+def test_without_copies_documents_take_turns(blank: Language) -> None:
+    examples = [make_example(blank, str(i), {"food": 1.0 if i % 3 else 0.0, "music": 0.0}) for i in range(57)]
+    np.testing.assert_array_equal(folds(examples, 5), folds(examples) % 5)
+
+
+@pytest.mark.parametrize(("n", "n_texts"), [(2, 1), (3, 2), (11, 1), (30, 3)])
+def test_frequent_texts_are_spread_over_the_folds(blank: Language, n: int, n_texts: int) -> None:
+    sizes = np.bincount(folds(random_examples(blank, n, n_texts), 5), minlength=5)
+    assert sizes.max() <= -(-n // 5)
 
 
 def test_components_before_annotate_and_are_left_alone() -> None:

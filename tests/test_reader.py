@@ -395,6 +395,17 @@ def test_parts_are_a_tenth_and_the_rest_of_each_label(tmp_path: Path, lazy: bool
     assert {sum(i < 90 and i % 2 == parity for i in texts["dev"]) for parity in (0, 1)} <= {4, 5}
 
 
+def test_copies_of_a_text_are_in_one_part(tmp_path: Path, nlp: Language) -> None:
+    rows = [{"text": f"text {i % 40}", "label": "ab"[i % 2]} for i in range(100)]
+    path = write_jsonl(tmp_path / "all.jsonl", rows)
+    train, dev = (
+        [document_text(example.predicted) for example in JsonlCorpus(path, part=part)(nlp)] for part in ("train", "dev")
+    )
+    assert sorted(train + dev) == sorted(row["text"] for row in rows)
+    assert not set(train) & set(dev)
+    assert 8 <= len(dev) <= 12
+
+
 def test_too_few_documents_have_no_parts(tmp_path: Path, blank: Language) -> None:
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}] * 9)
     with pytest.raises(ValueError, match=r"c\.jsonl has fewer than 10 documents \(9\): .*\. Provide a file for dev"):

@@ -624,3 +624,12 @@ def test_forged_files_are_refused(change, tmp_path):
     path.write_bytes(seal({**parts, "estimator": json.dumps(message).encode()}))
     with pytest.raises(ValueError, match=r"model\.graft: "):
         GraftTextClassifier.load(path)
+
+
+def test_copies_of_a_text_are_held_out_together() -> None:
+    """Labels that have nothing to do with the texts: what is known by heart must not choose a large model."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefghijklmnopqrst"), 12)) for _ in range(60)]
+    labels = rng.integers(0, 2, 60).tolist()
+    model = GraftTextClassifier(GraftingPath(steps=8), analyzer="word").fit(texts * 4, labels * 4)
+    assert model.report_.log_loss > 0.6

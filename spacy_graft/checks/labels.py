@@ -22,7 +22,7 @@ from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ignore_rare_labels
-from ..pipeline.fit import training_steps
+from ..pipeline.fit import folds, training_steps
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
@@ -160,7 +160,7 @@ def untrained_copy(component: TextCatGraft) -> TextCatGraft:
 
 def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:
     """Return the probabilities of each example by a model of the other folds: float64 (examples, labels)."""
-    fold_of = folds_of_texts(examples)
+    fold_of = folds(examples, N_HELD_OUT_FOLDS)
     probabilities = np.zeros((len(examples), len(labels)))
     with progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
@@ -171,39 +171,6 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
             train_to_end(component, kept, labels, progress, f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: ")
             probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
     return probabilities
-
-
-def folds_of_texts(examples: list[Example]) -> np.ndarray:
-    """The fold of each example: int64 (examples). Copies of a text share a fold; each set of labels is spread over all.
-
-    The most frequent texts come first. Each is put into the fold with the fewest examples of its labels; of several
-    such folds, into the smallest.
-    """
-    labels = [positive_labels(example.reference) for example in examples]
-    sizes_by_labels = {of_example: [0] * N_HELD_OUT_FOLDS for of_example in labels}
-    order = {of_example: number for number, of_example in enumerate(sizes_by_labels)}
-    fold_of, sizes = np.zeros(len(examples), np.int64), [0] * N_HELD_OUT_FOLDS
-    for rows in sorted(rows_of_texts(examples), key=lambda rows: (-len(rows), order[labels[rows[0]]], rows[0])):
-        ranks = list(zip(sizes_by_labels[labels[rows[0]]], sizes, strict=True))
-        fold = ranks.index(min(ranks))
-        fold_of[rows] = fold
-        sizes[fold] += len(rows)
-        for row in rows:
-            sizes_by_labels[labels[row]][fold] += 1
-    return fold_of
-
-
-def rows_of_texts(examples: list[Example]) -> list[list[int]]:
-    """The numbers of the examples of each text; of a text that would not fit into a fold, one by one."""
-    rows_of: dict[str, list[int]] = {}
-    for row, example in enumerate(examples):
-        rows_of.setdefault(document_text(example.reference), []).append(row)
-    most = -(-len(examples) // N_HELD_OUT_FOLDS)
-    parts = []
-    for rows in rows_of.values():
-        # Texts can be empty, or one of a few answers, where other features tell the documents apart.
-        parts += [rows] if len(rows) <= most else [[row] for row in rows]
-    return parts
 
 
 def unweighted_losses(component: TextCatGraft, examples: list[Example], probabilities: np.ndarray) -> np.ndarray:

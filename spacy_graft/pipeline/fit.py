@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -14,9 +14,11 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
+from ..extract.unread import document_text
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings
 from ..held_out import (
+    N_FOLDS,
     FoldPoint,
     chosen_of_folds,
     is_better_strength,
@@ -513,6 +515,7 @@ def path_of(training: Training) -> PointFit:
     return cast("PointFit", training.fit)
 
 
-def folds(examples: Iterable[Example]) -> np.ndarray:
-    """The fold of each document: int64 (n_documents). Documents with the same labels are spread over all folds."""
-    return numbers_of_folds(positive_labels(example.reference) for example in examples)
+def folds(examples: Sequence[Example], n_folds: int = N_FOLDS) -> np.ndarray:
+    """The fold of each document (see :func:`.held_out.numbers_of_folds`): int64 (n_documents)."""
+    texts = [hash(document_text(example.reference)) for example in examples]
+    return numbers_of_folds((positive_labels(example.reference) for example in examples), texts, n_folds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import islice
@@ -174,9 +175,13 @@ class JsonlCorpus:
     def _in_part(self) -> list[bool]:
         """Of each document of the file, whether it is in the part that is read."""
         sets: dict[frozenset[str], frozenset[str]] = {}
-        found = (frozenset(self.positive(*numbered)) for numbered in self._all_records())
-        keys = [sets.setdefault(key, key) for key in found]
-        folds = numbers_of_folds(keys)
+        keys: list[frozenset[str]] = []
+        texts = array("q")
+        for numbered in self._all_records():
+            key = frozenset(self.positive(*numbered))
+            keys.append(sets.setdefault(key, key))
+            texts.append(hash(self._text(*numbered)))
+        folds = numbers_of_folds(keys, texts)
         if len(folds) < N_FOLDS:
             raise ValueError(
                 f"{self.path} has fewer than {N_FOLDS} documents ({len(folds)}): too few to hold out a tenth of them "

@@ -202,7 +202,7 @@ def check_arguments(
 
 def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, list[Split]]:
     """The labelled texts for a teacher, and for the student; a ValueError if there are too few."""
-    fold_of = folds(labelled) % N_GOLD_FOLDS
+    fold_of = folds(labelled, N_GOLD_FOLDS)
     splits = splits_of(labelled, fold_of)
     if not splits:
         raise ValueError(
