@@ -65,7 +65,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "weights: ratio": (learner(penalty_weights="ratio", ridge=7.0),),
     "weights: ratio, power 1": (learner(penalty_weights="ratio", ratio_power=1.0, ridge=7.0),),
     "n-grams of all lengths alike": (learner(ngram_power=0.0),),
-    "n-gram power 0.25": (learner(ngram_power=0.25),),
+    "n-gram power 0.5": (learner(ngram_power=0.5),),
     "n-gram power 1": (learner(ngram_power=1.0),),
     "no length normalisation": (learner(length_normalisation=False),),
     "no balance": (learner(balance=0.0),),

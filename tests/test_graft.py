@@ -29,7 +29,7 @@ PLAIN = {
     "refit": None,
 }  # fmt: skip
 #: What the defaults of a path say of the penalty and of documents.
-DEFAULTS = {"penalty_weights": "ratio_idf", "ngram_power": 0.5, "length_normalisation": True, "balance": 0.5}
+DEFAULTS = {"penalty_weights": "ratio_idf", "ngram_power": 0.25, "length_normalisation": True, "balance": 0.5}
 
 
 def run(learner, data):

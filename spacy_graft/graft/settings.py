@@ -362,7 +362,7 @@ class GraftingPath(PenaltySettings):
 
     ridge: float = 20.0
     penalty_weights: PenaltyWeights = "ratio_idf"
-    ngram_power: float = 0.5
+    ngram_power: float = 0.25
     length_normalisation: bool = True
     balance: float = 0.5
     tol: float = 1e-4
