@@ -91,8 +91,8 @@ operating system counts them: user and system time with the start of Python, imp
 peak of memory; of commands of up to 30 CPU seconds, medians of three runs. Compiled kernels are in numba's cache. The
 machine is shared: beside other programs the same command takes up to half as much again, which is more than most
 differences between rows of ours. Rows of `ours` were measured with little beside them up to trec_questions, the others
-beside other programs. The time *with syntax* includes parsing. Paired differences, learning
-curves and rows *with syntax* are those of 2026-11-23, without `ngram_power`.
+beside other programs. The time *with syntax* includes parsing. Paired differences, learning curves and rows *with
+syntax* are those of 2026-11-23, without `ngram_power`.
 
 The settings of the choice (what is chosen by what) were made without four sets that were put aside before:
 mpqa_polarity, multidomain_sentiment/dvd, zh_chnsenticorp_hotel and imdb_5k. That the last point with nearly the least
@@ -100,7 +100,7 @@ log-loss is taken was decided on train documents of eight sets, without imdb_5k,
 zh_online_shopping_10cats and 20newsgroups_bydate; test scores of the rule before had been seen. For the settings of
 blocks and penalties, earlier, the sets put aside were spooky_authors, zh_online_shopping_10cats and
 20newsgroups_bydate. `ngram_power` (2026-11-25) was chosen between 0, 0.25, 0.5 and 1 on train documents of all twelve
-sets; test scores under 0.5 had been seen before 0.25 was taken ([accuracy.md](../docs/accuracy.md#the-length-of-n-grams)).
+sets; test scores under 0.5 had been seen before 0.25 was taken (docs/accuracy.md, *The length of n-grams*).
 
 **Peers.** Settings are chosen on dev by macro-F1 (Reuters: the mean of macro- and micro-F1), then the model is trained
 again on train and dev, and scored once on test. spaCy's own components are trained on train alone, and the best epoch

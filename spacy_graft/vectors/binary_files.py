@@ -44,8 +44,8 @@ def read_binary_vectors(path: Path) -> WordVectors:
     ValueError
         If the file is no such file, damaged or cut off, a number is not finite, or a word is not UTF-8 or there twice.
     """
-    data = content(path)
-    n_words, n_columns, end = header(path, data)
+    data = decompressed_bytes(path)
+    n_words, n_columns, end = sizes_of(path, data)
     vectors = np.empty((n_words, n_columns), np.float32)
     words = []
     for number in range(1, n_words + 1):
@@ -60,7 +60,7 @@ def read_binary_vectors(path: Path) -> WordVectors:
     return WordVectors(tuple(words), vectors, str(path))
 
 
-def content(path: Path) -> bytes:
+def decompressed_bytes(path: Path) -> bytes:
     """The bytes of a file, decompressed if its name ends in ``.gz``."""
     if path.suffix != ".gz":
         return path.read_bytes()
@@ -70,7 +70,7 @@ def content(path: Path) -> bytes:
         raise ValueError(f"{path}: the compressed file is damaged: {error}") from error
 
 
-def header(path: Path, data: bytes) -> tuple[int, int, int]:
+def sizes_of(path: Path, data: bytes) -> tuple[int, int, int]:
     """The numbers of words and of columns, for which the file is large enough, and where the first line ends."""
     line, line_end, _ = data[: 2 * LARGEST_DIGITS + 2].partition(b"\n")
     parts = line.split(b" ")
