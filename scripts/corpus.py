@@ -124,11 +124,13 @@ def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list
 
 
 def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
-    """Divide training documents into train and dev, a tenth of those with the same labels."""
+    """Divide training documents into train and dev, a tenth of those with the same labels; copies stay together."""
+    if len(records) < N_FOLDS:
+        return records, []
     label_sets = (frozenset(labels_of(record)) for record in records)
-    folds = numbers_of_folds(label_sets, [hash(record["text"]) for record in records]).tolist()
+    folds = numbers_of_folds(label_sets, [hash(record["text"]) for record in records])
     train, dev = (
-        [record for record, fold in zip(records, folds, strict=True) if (fold == N_FOLDS - 1) == is_dev]
+        [record for record, fold in zip(records, folds.tolist(), strict=True) if (fold == folds.max()) == is_dev]
         for is_dev in (False, True)
     )
     return train, dev

@@ -175,11 +175,11 @@ class FoldPoint(NamedTuple):
 
 
 def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int = N_FOLDS) -> np.ndarray:
-    """The fold of each document: int64 (n_documents). Copies share a fold; each set of labels is spread over all folds.
+    """The fold of each document: int64 (n_documents). Copies share a fold; each set of labels is spread over the folds.
 
     A model that was trained on a copy of a document would be judged by what it knows by heart. The most frequent texts
     come first. Each is put into the fold with the fewest documents of its labels; of several such folds, into the
-    smallest.
+    smallest. With fewer texts than folds, the last folds are empty.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ class ReadTexts:
 
     def numbers(self) -> list[int]:
         """Return a number for each document, the same for documents with the same symbols."""
-        stream = next(iter(self.streams.values()))
-        return [hash(stream.document(i).tobytes()) for i in range(len(self))]
+        streams = self.streams.values()
+        return [hash(tuple(stream.document(i).tobytes() for stream in streams)) for i in range(len(self))]
 
 
 class TextSpace:

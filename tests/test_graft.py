@@ -362,9 +362,9 @@ def test_path_ends_with_nearly_as_many_features_as_allowed(limit):
     texts = ["".join(rng.choice(list("abcdef "), 25)) for _ in range(150)]
     targets = np.eye(2)[[int("ab" in t or "fe" in t) for t in texts]]
     data = training_data(texts, targets, min_df=2)
-    path = run(GraftingPath(l1_min_ratio=1e-3, steps=4, ridge=1.0, max_features=limit, tol=1e-8, refit=None), data)
+    path = run(GraftingPath(l1_min_ratio=1e-3, steps=4, ridge=1.0, max_features=limit, tol=1e-11, refit=None), data)
     assert 0.85 * limit <= path.report.n_active <= limit
-    single = run(Grafting(l1=path.report.l1, ridge=1.0, tol=1e-8, **DEFAULTS), data)
+    single = run(Grafting(l1=path.report.l1, ridge=1.0, tol=1e-11, **DEFAULTS), data)
     assert path.report.objective == pytest.approx(single.report.objective, rel=1e-6)
     assert path.report.n_active == single.report.n_active == len(path.solution().terms)
     assert path.report.converged

@@ -349,6 +349,19 @@ def test_the_path_is_certified_and_refitted_with_the_network(corpus, seed):
     np.testing.assert_allclose(weights[used], expected[:-1], atol=1e-3)
 
 
+def test_vertices_are_penalised_by_their_lengths() -> None:
+    """As the n-grams that they are: a network of next to no strength changes nothing."""
+    texts, targets = ["ab", "ba", "cab", "bca"], np.eye(2)[[0, 1, 0, 1]]
+    learner = Grafting(l1=0.1, tol=1e-9, ngram_power=1.0, network_alpha=1e-9, network_gamma=1e-9)
+    data = training_data(texts, targets)
+    alone = run(learner, data).report.objective
+    names = [name for name in distinct_columns(texts)[0] if len(name) > 1]
+    assert names
+    linked = run(learner, replace(data, network=network_over(texts, names, 1, 1))).report.objective
+    assert linked == pytest.approx(alone, rel=1e-6)
+    assert alone != pytest.approx(run(replace(learner, ngram_power=0.0), data).report.objective, rel=1e-3)
+
+
 def test_large_networks_are_not_written_down(monkeypatch):
     texts, targets = ["ab", "ba", "aab", "b", "c", "cab"], np.eye(3)[[0, 1, 0, 1, 2, 2]]
     data = replace(training_data(texts, targets), network=network_over(texts, ["a", "b", "ab"], 1, 1))

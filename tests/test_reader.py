@@ -406,6 +406,15 @@ def test_copies_of_a_text_are_in_one_part(tmp_path: Path, nlp: Language) -> None
     assert 8 <= len(dev) <= 12
 
 
+@pytest.mark.parametrize("copies", [[9] * 9, [3] * 7, [2, 2, 1, 1, 1, 1, 1, 1, 1]])
+def test_few_different_texts_have_a_dev_part(tmp_path: Path, nlp: Language, copies: list[int]) -> None:
+    rows = [{"text": f"text {i}", "label": "ab"[i % 2]} for i, n in enumerate(copies) for _ in range(n)]
+    path = write_jsonl(tmp_path / "all.jsonl", rows)
+    train, dev = (len(list(JsonlCorpus(path, part=part)(nlp))) for part in ("train", "dev"))
+    assert 0 < dev <= max(copies)
+    assert train + dev == len(rows)
+
+
 def test_too_few_documents_have_no_parts(tmp_path: Path, blank: Language) -> None:
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "x", "label": "a"}] * 9)
     with pytest.raises(ValueError, match=r"c\.jsonl has fewer than 10 documents \(9\): .*\. Provide a file for dev"):

@@ -55,7 +55,8 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     factors = [data.penalty_factors[name] for name in indexes]
     steering = steering_of(objective, indexes)
     inverses = [
-        inverse_weights(objective, factor, index) for factor, index in zip(factors, indexes.values(), strict=True)
+        inverse_weights(objective, factor, index, index.shortest if isinstance(index, NgramIndex) else None)
+        for factor, index in zip(factors, indexes.values(), strict=True)
     ]
     listed: list[IndexedPart] = [] if data.network is None else [*vertex_parts(data.network, objective, steering)]
     locks = [] if steering is None else list(steering.locks(objective.problems, by_penalty(data, indexes)))
@@ -167,7 +168,9 @@ def vertex_parts(network: Network, objective: Objective, steering: Steering | No
     for name in dict.fromkeys(network.blocks.tolist()):
         chosen = np.flatnonzero(network.blocks == name)
         index = network.index.some(chosen)
-        inverse = inverse_weights(objective, objective.data.penalty_factors[name], index)
+        is_ngrams = name in objective.data.streams and name not in objective.data.bags
+        lengths = np.array([len(symbols) for symbols in index.symbols], np.int32) if is_ngrams else None
+        inverse = inverse_weights(objective, objective.data.penalty_factors[name], index, lengths)
         part = VertexPart(name, index, inverse, chosen)
         if steering is not None:
             part.leave_out(steering.denied_names(name, index))

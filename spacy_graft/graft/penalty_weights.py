@@ -56,10 +56,15 @@ def weightings(
     ]
 
 
-def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex | ItemIndex) -> np.ndarray:
-    """1 / λ_ky of all nodes of an index, in memory of the place of the data."""
+def inverse_weights(
+    objective: Objective, block_factor: float, index: NgramIndex | ItemIndex, lengths: np.ndarray | None = None
+) -> np.ndarray:
+    """1 / λ_ky of all nodes of an index, in memory of the place of the data.
+
+    ``lengths`` (int32) are those of n-grams, in symbols; None of items.
+    """
     settings, problems = objective.settings, objective.problems
-    power = settings.ngram_power if isinstance(index, NgramIndex) else 0.0
+    power = 0.0 if lengths is None else settings.ngram_power
     is_one = settings.penalty_weight_kind is PenaltyWeightKind.NONE and block_factor == 1.0 and power == 0.0
     if is_one or not problems.n_trained:
         return np.empty((index.n_nodes, 0), np.float32)
@@ -67,7 +72,9 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
         # The same for all labels: how many documents are inside and outside of one does not matter.
         (of_all,) = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))
         inverse = kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
-        return inverse * of_lengths(index, power, 0, index.n_nodes)[:, None] if power else inverse
+        if lengths is not None and power:
+            inverse *= of_lengths(lengths, power)[:, None]
+        return inverse
     positives = problems.positives()
     known = problems.data.known[:, problems.trained].astype(np.float64)
     by_label = weightings(settings, block_factor, positives, known - positives)
@@ -76,7 +83,7 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     for (label, begin, end, inside), present in zip(sums_over_documents(index, positives), presence, strict=False):
         # Columns of tables, and of n-gram nodes: contiguous, so that kernels are compiled once.
         df, of_column = np.ascontiguousarray(index.df[begin:end]), np.empty(end - begin, np.float32)
-        of_length = of_lengths(index, power, begin, end) if power else np.float32(1.0)
+        of_length = of_lengths(lengths[begin:end], power) if lengths is not None and power else np.float32(1.0)
         for lane, weighting in enumerate(by_label[label : label + inside.shape[1]]):
             of_label = inside[: end - begin, lane].astype(np.float32)
             total = df if present is None else present[: end - begin, lane]
@@ -85,10 +92,9 @@ def inverse_weights(objective: Objective, block_factor: float, index: NgramIndex
     return inverse
 
 
-def of_lengths(index: NgramIndex | ItemIndex, power: float, begin: int, end: int) -> np.ndarray:
-    """What 1 / λ of some n-grams is multiplied by for their lengths: float32 (nodes)."""
-    assert isinstance(index, NgramIndex)
-    return np.asarray(index.shortest[begin:end].astype(np.float32) ** np.float32(-power))
+def of_lengths(lengths: np.ndarray, power: float) -> np.ndarray:
+    """What 1 / λ of n-grams is multiplied by for their lengths: float32 (nodes)."""
+    return np.asarray(lengths.astype(np.float32) ** np.float32(-power))
 
 
 def sums_over_documents(

@@ -75,7 +75,8 @@ class JsonlCorpus:
         the texts themselves: those that they predict once, together with what the components before them annotate.
     part : {"train", "dev"}, optional
         The part of the documents to read, where no file for dev exists: "dev" is one tenth of the documents of each set
-        of labels, always the same ones, "train" the others. None reads all.
+        of labels, as far as copies of a text, which stay together, allow; always the same ones. "train" is the others.
+        None reads all.
 
     Raises
     ------
@@ -187,7 +188,7 @@ class JsonlCorpus:
                 f"{self.path} has fewer than {N_FOLDS} documents ({len(folds)}): too few to hold out a tenth of them "
                 f"for dev. Provide a file for dev: --dev."
             )
-        held_out = folds == N_FOLDS - 1
+        held_out = folds == folds.max()
         known = frozenset().union(*{key for key, is_dev in zip(keys, held_out.tolist(), strict=True) if not is_dev})
         # A label that only documents for dev have would be unknown to the model.
         held_out &= [key <= known for key in keys]
