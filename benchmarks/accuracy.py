@@ -91,8 +91,8 @@ operating system counts them: user and system time with the start of Python, imp
 peak of memory; of commands of up to 30 CPU seconds, medians of three runs. Compiled kernels are in numba's cache. The
 machine is shared: beside other programs the same command takes up to half as much again, which is more than most
 differences between rows of ours. Rows of `ours` were measured with little beside them up to trec_questions, the others
-beside other programs. The time *with syntax* includes parsing. Paired differences are those of 2026-11-23, without
-`ngram_power`.
+beside other programs. The time *with syntax* includes parsing. Paired differences and rows *with syntax* are
+those of 2026-11-23, without `ngram_power`.
 
 The settings of the choice (what is chosen by what) were made without four sets that were put aside before:
 mpqa_polarity, multidomain_sentiment/dvd, zh_chnsenticorp_hotel and imdb_5k. That the last point with nearly the least
