@@ -487,7 +487,7 @@ Each row is a process of its own: CPU seconds after imports, reading and compila
 then. Files, translations and their numbers are those of the machine; the reads are made by the script. Rows for
 messages, reviews and reads, but those of fastText, are of 2026-11-24, in a quieter hour. Those with the default learner
 for files, languages and 10 MB of messages are of the rule before, which took the point with the least log-loss.
-`ngram_power` was 0 in all of them.
+`ngram_power` was 0 in all rows of ours.
 """
 
 

@@ -44,7 +44,7 @@ def noisy_records(n: int, seed: int) -> list[Record]:
 @pytest.fixture(scope="module", params=["textcat_graft", MULTILABEL])
 def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trained pipeline of either kind."""
-    nlp = make_nlp(request.param, learner={**PATH, "l1_min_ratio": 0.01})
+    nlp = make_nlp(request.param, learner={**PATH, "l1_min_ratio": 0.01, "ngram_power": 0.0})
     examples = make_examples(nlp, noisy_records(120, 0))
     nlp.initialize(lambda: examples)
     for _ in range(PATH["steps"]):
@@ -310,8 +310,5 @@ def test_the_report_and_edits_know_the_temperature(trained: Language) -> None:
     after = {feature.text: feature.weights for feature in component.features()}
     common = sorted(before.keys() & after.keys())
     assert len(common) > 0.9 * len(before)
-    values = np.array([
-        [weights[name][label] for name in common for label in component.labels] for weights in (before, after)
-    ])  # fmt: skip
-    assert values[1] @ values[0] / (values[0] @ values[0]) == pytest.approx(1.0, abs=0.02)
-    assert np.corrcoef(values)[0, 1] > 0.99
+    values = [[weights[name][label] for name in common for label in component.labels] for weights in (before, after)]
+    assert values[1] == pytest.approx(values[0], rel=0.1, abs=0.02)

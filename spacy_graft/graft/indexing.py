@@ -168,8 +168,8 @@ def vertex_parts(network: Network, objective: Objective, steering: Steering | No
     for name in dict.fromkeys(network.blocks.tolist()):
         chosen = np.flatnonzero(network.blocks == name)
         index = network.index.some(chosen)
-        is_ngrams = name in objective.data.streams and name not in objective.data.bags
-        lengths = np.array([len(symbols) for symbols in index.symbols], np.int32) if is_ngrams else None
+        is_item = name in objective.data.bags
+        lengths = None if is_item else np.array([len(symbols) for symbols in index.symbols], np.int32)
         inverse = inverse_weights(objective, objective.data.penalty_factors[name], index, lengths)
         part = VertexPart(name, index, inverse, chosen)
         if steering is not None:

@@ -92,6 +92,7 @@ def sizes_of(path: Path, data: bytes) -> tuple[int, int, int]:
 
 
 def decoded(path: Path, number: int, word: bytes) -> str:
+    """The word with this number; a BadLineError if it is not UTF-8."""
     try:
         return word.decode()
     except UnicodeDecodeError as error:
