@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spacy_graft.files import GZIP_ERRORS, BadLineError, json_text, table_rows, writing
-from spacy_graft.held_out import N_FOLDS, numbers_of_folds
+from spacy_graft.held_out import DEV_PART, numbers_of_folds
 from spacy_graft.pipeline.reader import JsonlCorpus
 
 Record = dict[str, Any]
@@ -118,17 +118,17 @@ def read_splits(data: Path, text_field: str, label_field: str) -> dict[str, list
         found["train"], found["dev"] = with_dev_split(found["train"])
         if not found["dev"]:
             raise DataError(
-                f"{data} has fewer than {N_FOLDS} training documents: none can be held out. Provide a dev split."
+                f"{data} has fewer than {DEV_PART} training documents: none can be held out. Provide a dev split."
             )
     return {split: found[split] for split in SPLITS}
 
 
 def with_dev_split(records: list[Record]) -> tuple[list[Record], list[Record]]:
     """Divide training documents into train and dev, a tenth of those with the same labels; copies stay together."""
-    if len(records) < N_FOLDS:
+    if len(records) < DEV_PART:
         return records, []
     label_sets = (frozenset(labels_of(record)) for record in records)
-    folds = numbers_of_folds(label_sets, [hash(record["text"]) for record in records])
+    folds = numbers_of_folds(label_sets, [hash(record["text"]) for record in records], DEV_PART)
     train, dev = (
         [record for record, fold in zip(records, folds.tolist(), strict=True) if (fold == folds.max()) == is_dev]
         for is_dev in (False, True)

@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from .graft.points import PointFit
 
 #: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
-#: fewer than MIN_HELD_OUT documents there is no cross-validation.
-N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 10, 500, 10
+#: fewer than MIN_HELD_OUT documents there is no cross-validation. More folds, or more documents, chose no better models
+#: (``docs/accuracy.md``).
+N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 4, 200, 10
+#: A training with fewer documents than this in all, whose held-out documents are not enough, is cross-validated too.
+MANY_DOCUMENTS = 2000
+#: One document in so many is held out of a corpus that has no documents to choose by.
+DEV_PART = 10
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: few features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 8
-#: Log-losses that differ by less than this share of a standard error are not told apart. Beyond the best size, the
-#: log-loss of documents to come is nearly flat, while that of few held-out documents rises and falls by luck: the first
-#: minimum often comes too early (``docs/accuracy.md``).
-INDISTINCT = 0.2
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
@@ -61,10 +62,28 @@ class PlainTargets(NamedTuple):
 
 
 class MeanLoss(NamedTuple):
-    """The mean log-loss of documents, and its standard error."""
+    """The log-loss of held-out documents at a point of a path.
+
+    Attributes
+    ----------
+    mean : float
+    error : float
+        Its standard error.
+    difference_error : float
+        The standard error of its difference to the least one of the path, document by document; 0 for the least one.
+    """
 
     mean: float
     error: float
+    difference_error: float
+
+    def is_worse_than(self, least: MeanLoss) -> bool:
+        """Whether documents tell this point from the best one: by more than a standard error of the difference.
+
+        Beyond the best size, the log-loss of documents to come is nearly flat, while that of few held-out documents
+        rises and falls by luck: the first minimum often comes too early (``docs/accuracy.md``).
+        """
+        return self.mean - least.mean > self.difference_error
 
 
 class Judge:
@@ -174,7 +193,7 @@ class FoldPoint(NamedTuple):
     verdict: tuple[Report, np.ndarray] | None = None
 
 
-def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int = N_FOLDS) -> np.ndarray:
+def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int) -> np.ndarray:
     """The fold of each document: int64 (n_documents). Copies share a fold; each set of labels is spread over the folds.
 
     A model that was trained on a copy of a document would be judged by what it knows by heart. The most frequent texts
@@ -222,10 +241,10 @@ def copies_of(texts: Sequence[int], most: int) -> tuple[np.ndarray, np.ndarray]:
     return first, n_copies
 
 
-def rows_of_splits(fold_of: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The documents that are kept and those that are held out, of as many folds as are needed; none for too few."""
-    sizes = np.cumsum(np.bincount(fold_of, minlength=N_FOLDS))
-    n_folds = int(np.searchsorted(sizes, min(ENOUGH_HELD_OUT, len(fold_of)))) + 1
+def rows_of_splits(fold_of: np.ndarray, enough: int = ENOUGH_HELD_OUT) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The documents that are kept and held out, of as many folds as hold out enough; none if there are too few."""
+    sizes = np.cumsum(np.bincount(fold_of, minlength=1))
+    n_folds = int(np.searchsorted(sizes, min(enough, len(fold_of)))) + 1
     if sizes[n_folds - 1] < MIN_HELD_OUT:
         return []
     return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
@@ -302,8 +321,7 @@ def chosen_of_folds(
         reports.append(report)
         losses_of_points.append(losses)
         sizes.append(float(np.mean([point.n_features for point in points])))
-    means = [MeanLoss(held_out.mean(losses), held_out.error(losses)) for losses in losses_of_points]
-    chosen = parsimonious(learner.parsimony, means, sizes)
+    chosen = parsimonious(learner.parsimony, mean_losses(losses_of_points, held_out), sizes)
     return reports[chosen], losses_of_points[chosen]
 
 
@@ -363,15 +381,19 @@ def is_better_strength(
     return not brings_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
 
 
+def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:
+    """The log-loss of each point of a path, by the losses of the documents of ``judge``: float64 (n_documents) each."""
+    means = [judge.mean(of_documents) for of_documents in losses]
+    least = losses[int(np.argmin(means))]
+    return [
+        MeanLoss(mean, judge.error(of_documents), judge.error(of_documents - least))
+        for mean, of_documents in zip(means, losses, strict=True)
+    ]
+
+
 def is_exhausted(losses: Sequence[float]) -> bool:
     """Whether the last log-losses of a path, which has enough points, are not below an earlier one."""
     return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
-
-
-def loss_limit(losses: Iterable[MeanLoss], n_errors: float) -> float:
-    """The log-loss that is so many standard errors above the least one."""
-    least = min(losses)
-    return least.mean + n_errors * least.error
 
 
 def parsimonious(
@@ -392,15 +414,15 @@ def parsimonious(
         By another metric; the larger is the better one. It does not choose under "one_se".
     """
     if parsimony == "one_se":
-        limit = loss_limit(losses, 1.0)
+        limit = min(losses).mean + min(losses).error
         return next(i for i, loss in enumerate(losses) if loss.mean <= limit)
     small = [i for i, size in enumerate(sizes) if is_small(size, parsimony)]
     if not small:
         return 0
     if values is not None:
         return max(small, key=values.__getitem__)
-    limit = loss_limit((losses[i] for i in small), INDISTINCT)
-    return max(i for i in small if losses[i].mean <= limit)
+    least = min(losses[i] for i in small)
+    return max(i for i in small if not losses[i].is_worse_than(least))
 
 
 def is_small(n_features: float, parsimony: str | int) -> bool:

@@ -23,6 +23,7 @@ from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
 from .graft.start import final_solution
 from .held_out import (
+    N_FOLDS,
     FoldPoint,
     Judge,
     PlainTargets,
@@ -443,7 +444,7 @@ class GraftTextClassifier(LinearClassifier):
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
     texts = cast("ReadTexts", documents.documents).numbers()
-    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts))
+    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, N_FOLDS))
     if not splits:
         return None
     learner = replace(learner, stability=False)

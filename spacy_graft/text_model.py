@@ -13,7 +13,7 @@ import numpy as np
 from .estimator_files import SavedEstimator, checked_values
 from .extract.blocks import BlockKind
 from .extract.feature_lengths import bounded_lengths
-from .extract.streams import Stream
+from .extract.streams import Stream, numbers_of_texts
 from .extract.texts import (
     SequenceReader,
     TextVectors,
@@ -61,8 +61,7 @@ class ReadTexts:
 
     def numbers(self) -> list[int]:
         """Return a number for each document, the same for documents with the same symbols."""
-        streams = self.streams.values()
-        return [hash(tuple(stream.document(i).tobytes() for stream in streams)) for i in range(len(self))]
+        return numbers_of_texts(self.streams.values(), len(self))
 
 
 class TextSpace:
@@ -101,10 +100,7 @@ class TextSpace:
 
     def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
         """Return some of the documents that have been read."""
-        streams = {
-            name: Stream.join(map(stream.document, rows.tolist()), self.readers[name].dtype, empty=self.place.empty)
-            for name, stream in documents.streams.items()
-        }
+        streams = {name: stream.some(rows, self.place.empty) for name, stream in documents.streams.items()}
         return ReadTexts(streams, documents.lengths[rows])
 
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +20,14 @@ from conftest import WORDS, Record, make_examples, make_nlp, make_records, recor
 from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
+from spacy_graft.held_out import N_FOLDS, rows_of_splits
 from spacy_graft.index.ngrams import NgramIndex
+from spacy_graft.pipeline import training
 from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.choice import trials_of
 from spacy_graft.pipeline.defaults import blocks_of
-from spacy_graft.pipeline.fit import cross_validated, folds, splits_of
+from spacy_graft.pipeline.fit import begun_training
+from spacy_graft.pipeline.folds import cross_validated, splits_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.progress import progress_bar
@@ -147,15 +151,16 @@ def test_the_last_step_trains_again_without_them(noisy: list[Record]) -> None:
 
 
 def test_each_block_is_indexed_once_for_all_paths(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
-    """And once more for train and dev."""
+    """For those of each fold as well, and once more for train and dev."""
     built: list[Any] = []
     monkeypatch.setattr(NgramIndex, "build", recorded(NgramIndex.build, built))
     learner = {**LEARNER, "optional_blocks": OPTIONAL}
     report = trained(make_nlp(features=BLOCKS, learner=learner), noisy).report
     assert report is not None
     assert report.left_out
+    assert report.n_folds == 4
     # The block ``words`` stays, ``prefixes`` may go.
-    assert len(built) == 2 + 1 + ("prefixes" not in report.left_out)
+    assert len(built) == 2 * (1 + report.n_folds) + 1 + ("prefixes" not in report.left_out)
 
 
 def test_folds_choose_blocks_as_well(noisy: list[Record]) -> None:
@@ -179,8 +184,9 @@ def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> N
         component, examples = component_of(nlp), make_examples(nlp, noisy[:60])
         component.initialize(lambda examples=examples: examples)
         with progress_bar(component.name) as progress:
-            splits = splits_of(examples, folds(examples))
-            reports.append(cross_validated(component, splits, {"labels": component.labels}, progress))
+            training = begun_training(component, progress)
+            rows = rows_of_splits(training.corpus.folds(N_FOLDS))
+            reports.append(cross_validated(training, splits_of(training, rows, nlp.vocab.strings), progress))
     plain, lean = reports
     assert plain is not None
     assert lean is not None
@@ -256,22 +262,23 @@ def test_a_model_is_extended_without_them(noisy: list[Record]) -> None:
     assert {feature.block for feature in component_of(again).features()}.isdisjoint(left_out)
 
 
-@Language.component("same_tags")
-def same_tags(doc: Doc) -> Doc:
-    """Tags that say nothing."""
+@Language.component("chance_tags")
+def chance_tags(doc: Doc) -> Doc:
+    """Tags that have nothing to do with labels."""
+    draw = random.Random(doc.text)
     for token in doc:
-        token.pos_ = "X"
+        token.pos_ = draw.choice(["NOUN", "VERB", "ADJ", "ADV", "X"])
     return doc
 
 
-def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path) -> None:
+def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log says so, and the model does without it."""
+    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 1)
     tags = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "max_length": 1}
-    # With the lengths of documents, the same tag everywhere would say how long each is.
-    learner = {**LEARNER, "optional_blocks": ["tags"], "length_normalisation": False}
+    learner = {**LEARNER, "optional_blocks": ["tags"]}
     nlp = make_nlp(features={**WORDS, "tags": tags}, learner=learner)
-    nlp.add_pipe("same_tags", first=True)
-    train, dev = ([Example(same_tags(one.predicted), one.reference) for one in part] for part in split(nlp, noisy))
+    nlp.add_pipe("chance_tags", first=True)
+    train, dev = ([Example(chance_tags(one.predicted), one.reference) for one in part] for part in split(nlp, noisy))
     nlp.initialize(lambda: train)
     nlp.config["training"]["max_steps"] = 8
     stdout = io.StringIO()
@@ -285,9 +292,9 @@ def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path) ->
     assert component.report.left_out == ["tags"]
     *_, chosen, needless = stdout.getvalue().splitlines()
     assert ", without 'tags'. Trained again" in chosen
-    assert needless == "[textcat_graft] The blocks that are left need no annotation by 'same_tags'."
+    assert needless == "[textcat_graft] The blocks that are left need no annotation by 'chance_tags'."
     expected = nlp("a goal and salt").cats
-    nlp.remove_pipe("same_tags")
+    nlp.remove_pipe("chance_tags")
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path)
     assert loaded("a goal and salt").cats == expected

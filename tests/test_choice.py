@@ -23,8 +23,10 @@ from spacy_graft.held_out import (
     is_better_strength,
     is_exhausted,
     lowest_of_parabola,
+    mean_losses,
     parsimonious,
 )
+from spacy_graft.pipeline import training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import Targets
@@ -397,7 +399,8 @@ def test_a_path_does_not_end_at_its_first_points() -> None:
 
 
 def test_which_point_parsimony_asks_for() -> None:
-    losses = list(map(MeanLoss, [3.0, 1.3, 1.0, 1.05, 1.1], [0.5, 0.4, 0.3, 0.2, 0.1]))
+    means, errors, of_differences = [3.0, 1.3, 1.0, 1.05, 1.1], [0.5, 0.4, 0.3, 0.2, 0.1], [0.9, 0.2, 0.0, 0.06, 0.09]
+    losses = list(map(MeanLoss, means, errors, of_differences))
     sizes = [1.0, 5.0, 9.0, 20.0, 40.0]
     assert parsimonious("best", losses, sizes) == 3
     assert parsimonious("one_se", losses, sizes) == 1
@@ -407,6 +410,71 @@ def test_which_point_parsimony_asks_for() -> None:
     assert parsimonious(0, losses, sizes) == 0
     values = [0.1, 0.9, 0.5, 0.6, 0.7]
     assert [parsimonious(rule, losses, sizes, values) for rule in ("best", 30, 1, "one_se")] == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_last_point_that_documents_do_not_tell_from_the_best(seed: int) -> None:
+    """By hand, with the standard errors of differences between losses of the same documents."""
+    draw = np.random.default_rng(seed)
+    n_points, n = draw.integers(1, 8), draw.integers(1, 12)
+    losses = list(
+        draw.exponential(size=n) * draw.uniform(0.5, 1.5, (n_points, 1)) + draw.normal(0.0, 0.2, (n_points, n))
+    )
+    weights = draw.uniform(0.5, 2.0, n)
+    judge = Judge(PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), weights), True)
+    shares = weights / weights.sum()
+    means = np.array([shares @ one for one in losses])
+    errors = np.zeros(n_points)
+    for i, one in enumerate(losses):
+        differences = one - losses[means.argmin()]
+        squares = shares**2 @ (differences - shares @ differences) ** 2
+        errors[i] = math.sqrt(squares / (1.0 - shares @ shares)) if n > 1 else 0.0
+    found = mean_losses(losses, judge)
+    assert [loss.mean for loss in found] == pytest.approx(means)
+    assert [loss.difference_error for loss in found] == pytest.approx(errors, abs=1e-12)
+    (alike,) = np.nonzero(means - means.min() <= errors)
+    assert parsimonious("best", found, [1.0] * n_points) == alike[-1]
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_with_few_documents_of_dev_all_documents_choose(factory: str, noisy: list[Record]) -> None:
+    """By folds of train and dev, as :func:`fit` does without dev; scores are those of what dev chose."""
+    learner = {**AUTO, "tol": 1e-12}
+    nlp = make_nlp(factory, learner=learner)
+    train, dev = split(nlp, noisy)
+    scores = trained(nlp, train, dev)
+    report = component_of(nlp).report
+    assert report is not None
+    assert (report.n_folds, report.n_held_out, report.n_documents) == (4, len(dev), len(noisy))
+    whole = make_nlp(factory, learner=learner)
+    expected = spacy_graft.fit(whole, make_examples(whole, noisy))
+    for name in ("points", "n_folds", "n_active"):
+        assert getattr(report, name) == getattr(expected, name)
+    assert (report.refit, report.temperature) == pytest.approx((expected.refit, expected.temperature))
+    np.testing.assert_allclose(
+        component_of(nlp).predict(example.predicted for example in train),
+        component_of(whole).predict(example.predicted for example in make_examples(whole, noisy)[:160]),
+        rtol=1e-6,
+    )
+    alone = make_nlp(factory, learner={**learner, "retrain": False})
+    assert trained(alone, *split(alone, noisy))[-1]["cats_score"] == scores[-1]["cats_score"]
+
+
+@pytest.mark.parametrize("changed", ["retrain", "metric", "enough", "many"])
+def test_dev_chooses_alone(changed: str, noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it is asked to, if it is large, or if train is."""
+    options: dict[str, Any] = {"retrain": {"retrain": False}, "metric": {"metric": "cats_macro_f"}}.get(changed, {})
+    if changed == "enough":
+        monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 80)
+    if changed == "many":
+        monkeypatch.setattr(training, "MANY_DOCUMENTS", len(noisy))
+    monkeypatch.delattr(training, "cross_validated")
+    nlp = make_nlp(learner={**AUTO, **options})
+    trained(nlp, *split(nlp, noisy))
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.finished
+    assert report.n_folds == 0
 
 
 def test_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
@@ -444,6 +512,7 @@ def test_standard_errors_are_those_of_a_sample() -> None:
 
 
 def test_a_last_step_that_repeats_the_chosen_one_is_no_point() -> None:
-    points = [{"l1_ratio": 1.0 / k, "log_loss": loss, "log_loss_error": 0.0, "n_active": 10 * k}
+    errors = {"log_loss_error": 0.0, "difference_error": 0.0}
+    points = [{"l1_ratio": 1.0 / k, "log_loss": loss, "n_active": 10 * k, **errors}
               for k, loss in enumerate((0.9, 0.5, 0.6), start=1)]  # fmt: skip
     assert named_points([*points, points[1]]) == named_points(points) == {"best": 1, "one_se": 1}

@@ -14,8 +14,8 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.held_out import REFIT_GRID, is_exhausted
-from spacy_graft.pipeline.fit import folds
+from spacy_graft.held_out import N_FOLDS, REFIT_GRID, is_exhausted
+from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -40,15 +40,17 @@ def test_one_l1_strength_is_trained_to_the_certificate(train_records: list[Recor
     assert nlp("roast potatoes and salt").cats["food"] > 0.5
 
 
-def test_the_last_good_point_on_dev_is_chosen(train_records: list[Record], dev: list[Example]) -> None:
+def test_the_last_good_point_on_dev_is_chosen(
+    train_records: list[Record], dev: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Then it is trained again on dev as well."""
+    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", len(dev))
     nlp = make_nlp()
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=dev)
     history = component_of(nlp).history
     *points, last = history
     least = min(points, key=lambda record: record["log_loss"])
-    limit = least["log_loss"] + 0.2 * least["log_loss_error"]
-    best = [record for record in points if record["log_loss"] <= limit][-1]
+    best = [record for record in points if record["log_loss"] <= least["log_loss"] + record["difference_error"]][-1]
     assert report.l1_ratio == pytest.approx(best["l1_ratio"])
     assert report.refit == best["refit"] == last["refit"]
     assert report.n_held_out == len(dev)
@@ -98,12 +100,13 @@ def test_the_last_good_point_over_all_folds_is_chosen(train_records: list[Record
         scores.append(path + path[-1:] * (PATH["steps"] - len(path)))
         held_out_of_all += held_out
     everything = held_out_of(component_of(nlp), held_out_of_all)
-    means, errors = np.empty((2, PATH["steps"]))
+    losses = np.empty((PATH["steps"], len(held_out_of_all)))
     for step in range(PATH["steps"]):
         pooled = np.concatenate([path[step] for path in scores])
-        losses = everything.losses(everything.probabilities(pooled / everything.temperature(pooled)))
-        means[step], errors[step] = losses.mean(), losses.std() / np.sqrt(len(losses))
-    (good,) = np.nonzero(means <= means.min() + 0.2 * errors[means.argmin()])
+        losses[step] = everything.losses(everything.probabilities(pooled / everything.temperature(pooled)))
+    means = losses.mean(axis=1)
+    errors = (losses - losses[means.argmin()]).std(axis=1, ddof=1) / np.sqrt(len(held_out_of_all))
+    (good,) = np.nonzero(means - means.min() <= errors)
     assert report.l1_ratio == pytest.approx(0.05 ** ((good[-1] + 1) / PATH["steps"]))
     assert report.log_loss == pytest.approx(means[good[-1]])
 
@@ -172,9 +175,18 @@ def test_examples_without_annotation(blank: Language) -> None:
         spacy_graft.fit(nlp, [make_example(nlp, text, {}) for text in ("one", "two")])
 
 
+def folds(examples: list[Example], n_folds: int = N_FOLDS) -> np.ndarray:
+    """The fold of each example."""
+    component = component_of(make_nlp("textcat_graft_multilabel"))
+    component.initialize(lambda: examples)
+    assert component.training is not None
+    component.training.add_examples([])
+    return component.training.corpus.folds(n_folds)
+
+
 def test_folds_take_turns_within_each_label(blank: Language) -> None:
     examples = [make_example(blank, str(i), {"a": float(i % 2), "b": float(i % 2 == 0)}) for i in range(60)]
-    fold_of = folds(examples)
+    fold_of = folds(examples, 10)
     assert [example.text for example, fold in zip(examples, fold_of, strict=True) if fold == 0] == [
         "0", "1", "20", "21", "40", "41",
     ]  # fmt: skip
@@ -206,7 +218,7 @@ def test_copies_are_in_one_fold(blank: Language, n: int, n_texts: int) -> None:
 
 def test_without_copies_documents_take_turns(blank: Language) -> None:
     examples = [make_example(blank, str(i), {"food": 1.0 if i % 3 else 0.0, "music": 0.0}) for i in range(57)]
-    np.testing.assert_array_equal(folds(examples, 5), folds(examples) % 5)
+    np.testing.assert_array_equal(folds(examples, 5), folds(examples, 10) % 5)
 
 
 @pytest.mark.parametrize(("n", "n_texts"), [(2, 1), (3, 2), (11, 1), (30, 3)])

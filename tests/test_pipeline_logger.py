@@ -62,6 +62,13 @@ def test_documents_of_dev_are_counted(n: int, said: str) -> None:
     assert said in conclusion("textcat_graft", Report(n_held_out=n))
 
 
+def test_a_choice_by_folds_is_told() -> None:
+    assert "dev (4 folds), and trained on train and 30 documents of dev;" in conclusion(
+        "a", Report(n_held_out=30, n_folds=4)
+    )
+    assert "(1 fold)" in conclusion("a", Report(n_held_out=150, n_folds=1))
+
+
 def test_several_components() -> None:
     nlp = make_nlp()
     nlp.add_pipe("textcat_graft_multilabel", name="second")

@@ -269,7 +269,7 @@ def test_folds_choose_the_strength_and_read_vectors_once(
         return word_vectors()
 
     nlp = make({"vectors_ridge": 1e6, "vectors_choices": [0.3]})
-    monkeypatch.setattr("spacy_graft.pipeline.fit.vectors_of_vocab", counted)
+    monkeypatch.setattr("spacy_graft.pipeline.initialization.vectors_of_vocab", counted)
     vectors = None if of_pipeline else counted
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records[:45]), vectors=vectors)
     assert report.vectors_ridge == 0.3

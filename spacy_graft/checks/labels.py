@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -22,14 +22,11 @@ from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ignore_rare_labels
-from ..pipeline.fit import folds, training_steps
+from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
 from .corpus import example_name
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 #: Number of parts of the corpus, each of which is held out once. Finding errors does not take the best model.
 N_HELD_OUT_FOLDS = 5
@@ -160,15 +157,21 @@ def untrained_copy(component: TextCatGraft) -> TextCatGraft:
 
 def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:
     """Return the probabilities of each example by a model of the other folds: float64 (examples, labels)."""
-    fold_of = folds(examples, N_HELD_OUT_FOLDS)
+    component.initialize(lambda: examples, labels=labels)
+    training = component.training
+    assert training is not None
+    training.add_examples([])
+    fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
     probabilities = np.zeros((len(examples), len(labels)))
     with progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
         ignore_rare_labels()
         for fold in np.unique(fold_of).tolist():
-            kept = [example for example, other in zip(examples, fold_of, strict=True) if other != fold]
             held_out = np.flatnonzero(fold_of == fold)
-            train_to_end(component, kept, labels, progress, f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: ")
+            of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))
+            title = f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: "
+            *_, last = with_progress(of_fold.models(), of_fold.learner, progress, title)
+            component.set_snapshot(*last)
             probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
     return probabilities
 
@@ -196,15 +199,6 @@ def shortened(learner: Any) -> Any:
         max_features=min(learner.max_features or MAX_FEATURES, MAX_FEATURES),
         refit=learner.first_refit,
     )
-
-
-def train_to_end(
-    component: TextCatGraft, examples: list[Example], labels: list[str], progress: Progress, name: str
-) -> None:
-    """Train from scratch and take the weights of the last step."""
-    for model in training_steps(component, examples, {"labels": labels}, progress, name):
-        last = model
-    component.set_snapshot(*last)
 
 
 def is_contradicted(component: TextCatGraft, doc: Doc, predicted: list[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,13 @@ class Stream:
         np.concatenate([stream.symbols for stream in streams], out=symbols)
         return cls(symbols, np.concatenate([np.zeros(1, np.int64), *starts]))
 
+    def some(self, rows: np.ndarray, empty: Empty = np.empty) -> Stream:
+        """Some documents, by their numbers (int64); ``empty`` gives the memory."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(self.starts)[rows])])
+        symbols = empty((int(starts[-1]), *self.symbols.shape[1:]), self.symbols.dtype)
+        np.concatenate([self.symbols[:0], *map(self.document, rows.tolist())], out=symbols)
+        return Stream(symbols, starts)
+
     @property
     def n_documents(self) -> int:
         return len(self.starts) - 1
@@ -71,6 +78,11 @@ class Stream:
     def document(self, number: int) -> np.ndarray:
         """The symbols of one document, in the same memory."""
         return self.symbols[self.starts[number] : self.starts[number + 1]]
+
+
+def numbers_of_texts(streams: Collection[Stream], n_documents: int) -> list[int]:
+    """A number for each document, the same for documents with the same symbols in all of the streams."""
+    return [hash(tuple(stream.document(i).tobytes() for stream in streams)) for i in range(n_documents)]
 
 
 def stream_of(block: ReadingBlock, documents: Iterable[np.ndarray]) -> Stream:

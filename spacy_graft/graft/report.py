@@ -44,10 +44,14 @@ class Report:
     log_loss, log_loss_error : float, optional
         Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
         none.
+    difference_error : float, optional
+        The standard error of the difference between this log-loss and the least one of the path, document by document.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
     held_out_digest : str, optional
         Digest of the texts of the held-out documents, by which they are known when scores are asked for.
+    n_folds : int
+        Folds of the cross-validation that chose the model; 0 if there was none.
     left_out : list of str
         Blocks that the model was trained without, because held-out documents did not need them.
     n_documents : int
@@ -100,8 +104,10 @@ class Report:
     temperature: float = 1.0
     log_loss: float | None = None
     log_loss_error: float | None = None
+    difference_error: float | None = None
     n_held_out: int = 0
     held_out_digest: str | None = None
+    n_folds: int = 0
     left_out: list[str] = field(default_factory=list)
     n_documents: int = 0
     n_columns: int = 0

@@ -143,7 +143,9 @@ def divide_scores(component: TextCatGraft, divisor: float) -> None:
     """Divide the scores, and say so in the report, whose log-loss is that of the model before."""
     component.divide_scores(divisor)
     if (report := component.report) is not None:
-        report = replace(report, temperature=divisor * report.temperature, log_loss=None, log_loss_error=None)
+        report = replace(
+            report, temperature=divisor * report.temperature, log_loss=None, log_loss_error=None, difference_error=None
+        )
         component.set_snapshot(snapshot_of(component.model), report)
 
 

@@ -88,10 +88,12 @@ def training_section(component: TextCatGraft) -> str:
     report = component.report
     if report is None:
         return "Not known: the weights were not trained by spacy-graft."
-    held_out = (
-        f" The model was chosen by {report.n_held_out:,} of them, and then trained on all." if report.n_held_out else ""
-    )
-    return f"{report.n_documents:,} labelled documents.{held_out} Sources and licence are in the table above, if known."
+    chosen = ""
+    if report.n_folds:
+        chosen = " The model was chosen by cross-validation, and then trained on all of them."
+    elif report.n_held_out:
+        chosen = f" The model was chosen by {report.n_held_out:,} of them, and then trained on all."
+    return f"{report.n_documents:,} labelled documents.{chosen} Sources and licence are in the table above, if known."
 
 
 def features_section(component: TextCatGraft) -> str:

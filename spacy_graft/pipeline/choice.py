@@ -15,7 +15,16 @@ from ..digests import digest_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import PARSIMONY, GraftingPath
-from ..held_out import Judge, MeanLoss, is_better_strength, is_exhausted, is_small, lowest_of_parabola, parsimonious
+from ..held_out import (
+    Judge,
+    MeanLoss,
+    is_better_strength,
+    is_exhausted,
+    is_small,
+    lowest_of_parabola,
+    mean_losses,
+    parsimonious,
+)
 from ..model.snapshot import Snapshot
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -66,21 +75,21 @@ class HeldOut(Judge):
     corpus : ExtractedCorpus
     strings : StringStore
         Of the vocab of the documents.
-    examples : sequence of Example
-        Those that the corpus has been chosen from.
-    judging : sequence of bool
-        Which of them it has.
     locked : bool
         Whether models have locked weights, which no temperature may change.
+    examples : sequence of Example
+        Those that the corpus has been chosen from, if they may come again.
+    judging : sequence of bool
+        Which of them it has.
     """
 
     def __init__(
         self,
         corpus: ExtractedCorpus,
         strings: StringStore,
-        examples: Sequence[Example],
-        judging: Sequence[bool],
         locked: bool = False,
+        examples: Sequence[Example] = (),
+        judging: Sequence[bool] = (),
     ) -> None:
         super().__init__(corpus.targets(), corpus.reader.exclusive, locked)
         self.corpus = corpus
@@ -163,6 +172,8 @@ class JudgedPoint:
         Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
     report : Report
         With the mean log-loss of held-out documents, and its standard error.
+    losses : float64 (n_documents)
+        Of held-out documents.
     probabilities : float64 (n_documents, n_labels)
         Of held-out documents; none for a point that cannot be chosen any more.
     scores : dict
@@ -171,6 +182,7 @@ class JudgedPoint:
 
     snapshot: Snapshot | None
     report: Report
+    losses: np.ndarray
     probabilities: np.ndarray
     scores: dict[str, Any]
 
@@ -186,16 +198,17 @@ class JudgedPoint:
 
     @property
     def mean_loss(self) -> MeanLoss:
-        """The log-loss, with its standard error."""
+        """The log-loss, with its standard errors."""
         assert self.report.log_loss_error is not None
-        return MeanLoss(self.log_loss, self.report.log_loss_error)
+        assert self.report.difference_error is not None
+        return MeanLoss(self.log_loss, self.report.log_loss_error, self.report.difference_error)
 
 
 class Choice:
     """The points of one path that have been judged, and which of them is chosen.
 
     Memory: model and probabilities, 8 bytes a document and label, of the chosen point; those of all points if the rule
-    of one standard error chooses, since it may come back to a smaller one.
+    of one standard error chooses, since it may come back to a smaller one. 8 bytes a point and document.
 
     Parameters
     ----------
@@ -278,6 +291,8 @@ class Choice:
         point, trial, self._has_searched = self._judged(fit, named, held_out, scorer, least)
         self._least = min(self._least, trial.log_loss)
         self.points.append(point)
+        for one, loss in zip(self.points, mean_losses([one.losses for one in self.points], held_out), strict=True):
+            one.report.difference_error = loss.difference_error
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
             self.points = [one if one is chosen else one.without_model() for one in self.points]
@@ -340,8 +355,8 @@ class Choice:
         also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
         point, *_ = self._judged(fit, named, held_out, scorer, -math.inf, also)
         point = replace(point, report=point.report.with_strengths(strengths))
-        losses, least = (held_out.losses(one.probabilities) for one in (point, chosen))
-        return self._take(point, is_better_strength(option, strengths[option], losses, chosen.report, least, held_out))
+        is_better = is_better_strength(option, strengths[option], point.losses, chosen.report, chosen.losses, held_out)
+        return self._take(point, is_better)
 
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
         if is_good and is_small(point.report.n_active, self.learner.parsimony):
@@ -382,7 +397,7 @@ class Choice:
             log_loss_error=held_out.error(losses),
             held_out_digest=held_out.texts_digest,
         )
-        return JudgedPoint(trial.snapshot.divided(temperature), report, probabilities, found), trial, searches
+        return JudgedPoint(trial.snapshot.divided(temperature), report, losses, probabilities, found), trial, searches
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
@@ -403,7 +418,8 @@ def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     judged = list(by_strength.values())
     if not judged:
         return {}
-    losses = [MeanLoss(history[i]["log_loss"], history[i]["log_loss_error"] or 0.0) for i in judged]
+    errors = ("log_loss_error", "difference_error")
+    losses = [MeanLoss(history[i]["log_loss"], *(history[i][error] or 0.0 for error in errors)) for i in judged]
     sizes = [history[i]["n_active"] for i in judged]
     return {rule: judged[parsimonious(rule, losses, sizes)] for rule in PARSIMONY}
 

@@ -25,11 +25,12 @@ from ..extract.blocks import (
     is_vectors_block,
 )
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
-from ..extract.streams import Stream
+from ..extract.streams import Stream, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import too_little_weight
 from ..graft.memory import has_many_labels
+from ..held_out import numbers_of_folds
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
@@ -116,6 +117,16 @@ class ExtractedCorpus:
             empty = Documents.of([], self.reading, len(self.reader.labels), self.place)
             self._parts = [Documents.joined(self._parts or [empty], self.place)]
         return self._parts[0]
+
+    def some(self, rows: np.ndarray) -> ExtractedCorpus:
+        """Some of the documents, by their numbers (int64)."""
+        return self._of_documents([self.documents().some(rows, self.place)])
+
+    def folds(self, n_folds: int) -> np.ndarray:
+        """The fold of each document (see :func:`.held_out.numbers_of_folds`): int64 (n_documents)."""
+        documents = self.documents()
+        texts = numbers_of_texts(documents.streams.values(), len(documents))
+        return numbers_of_folds(documents.targets.label_sets(), texts, n_folds)
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
         """The same documents for a component with more labels, which the documents say nothing of.

@@ -88,6 +88,15 @@ class Documents:
             np.concatenate([part.keys for part in parts]),
         )
 
+    def some(self, rows: np.ndarray, place: IndexPlace) -> Documents:
+        """Some of the documents, by their numbers (int64), in a place."""
+        return Documents(
+            {name: stream.some(rows, place.empty) for name, stream in self.streams.items()},
+            self.targets.some(rows),
+            self.lengths[rows],
+            self.keys[rows],
+        )
+
     def with_labels(self, n_new: int, known: bool) -> Documents:
         """The same documents with more labels, all 0, whether they are known to be or not."""
         return replace(self, targets=self.targets.with_labels(n_new, known))

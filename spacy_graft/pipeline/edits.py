@@ -172,6 +172,7 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         relative_gap=inf,
         log_loss=None,
         log_loss_error=None,
+        difference_error=None,
         converged=False,
         n_active=int(kept.sum()),
         n_pairs=sum(map(len, entries(snapshot.weights[kept]))),

@@ -20,6 +20,7 @@ STEP_TYPES: dict[str, tuple[type, ...]] = {
     "refit": (float, NoneType),
     "log_loss": (float, NoneType),
     "log_loss_error": (float, NoneType),
+    "difference_error": (float, NoneType),
     "score": (float, NoneType),
 }
 
@@ -37,6 +38,7 @@ def step_record(step: int, report: Report) -> dict[str, Any]:
         "refit": None if report.refit is None else float(report.refit),
         "log_loss": None if report.log_loss is None else float(report.log_loss),
         "log_loss_error": None if report.log_loss_error is None else float(report.log_loss_error),
+        "difference_error": None if report.difference_error is None else float(report.difference_error),
         "score": None,
     }
 
@@ -44,11 +46,12 @@ def step_record(step: int, report: Report) -> dict[str, Any]:
 def history_of(reports: Sequence[Report], before: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Records of all steps of a fit, with the scores of the history before where steps are the same.
 
-    Steps differ if the fit was started again with more documents.
+    Steps differ if the fit was started again with more documents; the standard error of a difference also changes when
+    a later point has a lower log-loss.
     """
     steps = [step_record(step, report) for step, report in enumerate(reports, start=1)]
     for old, new in zip(before, steps, strict=False):
-        if new == {**old, "score": None}:
+        if new == {**old, "score": None, "difference_error": new["difference_error"]}:
             new["score"] = old["score"]
     return steps
 

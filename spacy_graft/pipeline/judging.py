@@ -97,7 +97,7 @@ def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
     corpus.add(compress(examples, judging))
-    return HeldOut(corpus, component.vocab.strings, examples, judging, bool(component.constraints.locks))
+    return HeldOut(corpus, component.vocab.strings, bool(component.constraints.locks), examples, judging)
 
 
 def can_judge(component: TextCatGraft, example: Example) -> bool:

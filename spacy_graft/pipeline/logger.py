@@ -152,10 +152,14 @@ def conclusion(name: str, report: Report) -> str:
     chosen += f", without {listed(report.left_out)}." if report.left_out else "."
     if not report.n_held_out:
         return chosen
-    return (
-        f"{chosen} Trained again on train and {count(report.n_held_out, 'document')} of dev; "
-        "the scores are those before this training."
-    )
+    n_held_out = count(report.n_held_out, "document")
+    if report.n_folds:
+        return (
+            f"{chosen} As dev is small, this was chosen by cross-validation on train and dev ({report.n_folds} "
+            f"{'fold' if report.n_folds == 1 else 'folds'}), and trained on train and {n_held_out} of dev; the scores "
+            "are those of the model that dev chose, trained on train."
+        )
+    return f"{chosen} Trained again on train and {n_held_out} of dev; the scores are those before this training."
 
 
 def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: Collection[str]) -> list[str]:

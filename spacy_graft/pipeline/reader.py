@@ -17,7 +17,7 @@ from spacy.util import logger, minibatch
 
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
-from ..held_out import N_FOLDS, numbers_of_folds
+from ..held_out import DEV_PART, numbers_of_folds
 from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
 from ..metrics import LEAST_RIGHT
 from ..options import LARGEST_COUNT, check_flags, is_count
@@ -182,10 +182,10 @@ class JsonlCorpus:
             key = frozenset(self.positive(*numbered))
             keys.append(sets.setdefault(key, key))
             texts.append(hash(self._text(*numbered)))
-        folds = numbers_of_folds(keys, texts)
-        if len(folds) < N_FOLDS:
+        folds = numbers_of_folds(keys, texts, DEV_PART)
+        if len(folds) < DEV_PART:
             raise ValueError(
-                f"{self.path} has fewer than {N_FOLDS} documents ({len(folds)}): too few to hold out a tenth of them "
+                f"{self.path} has fewer than {DEV_PART} documents ({len(folds)}): too few to hold out a tenth of them "
                 f"for dev. Provide a file for dev: --dev."
             )
         held_out = folds == folds.max()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,21 @@ class Targets:
         if all(is_one_number(of_part) for of_part in known):
             return cls(values, np.broadcast_to(np.True_, values.shape), weights)
         return cls(values, np.concatenate(known), weights)
+
+    def some(self, rows: np.ndarray) -> Targets:
+        """Those of some documents, by their numbers (int64)."""
+        shape = len(rows), self.known.shape[1]
+        known = np.broadcast_to(np.True_, shape) if is_one_number(self.known) else self.known[rows]
+        return Targets(self.values[rows], known, self.weights[rows])
+
+    def label_sets(self) -> Iterator[bytes]:
+        """Yield what documents share for which the same labels hold, or are more likely to than not."""
+        values = self.values
+        if isinstance(values, np.ndarray):
+            yield from (row.tobytes() for row in values >= LEAST_RIGHT)
+            return
+        for begin, end in pairwise(values.indptr.tolist()):
+            yield values.indices[begin:end][values.data[begin:end] >= LEAST_RIGHT].tobytes()
 
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

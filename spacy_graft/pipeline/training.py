@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,11 @@ from spacy.tokens import Doc
 from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
-from ..graft.settings import GraftingPath, n_samples
+from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
+from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, N_FOLDS, rows_of_splits
 from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
 from .annotation import Examples
@@ -26,6 +27,7 @@ from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths
 from .corpus import DocPair, ExtractedCorpus
+from .folds import cross_validated, splits_of
 from .progress import progress_bar
 from .targets import TargetReader
 
@@ -182,6 +184,26 @@ class Training:
         """The objective of a report, divided by the number of documents."""
         return report.objective / self._n_fitted
 
+    def of(self, corpus: ExtractedCorpus) -> Training:
+        """The same training of other documents, for the choice of a model: it looks for no unstable features."""
+        learner = self.learner
+        if isinstance(learner, PenaltySettings):
+            learner = replace(learner, stability=False)
+        return Training(
+            corpus,
+            learner,
+            self.named,
+            self.names.texts,
+            network=self.network,
+            checkpoint_folder=self.checkpoint_folder,
+            vectors=self.vectors,
+        )
+
+    def begin_like(self, report: Report) -> None:
+        """Leave out the blocks of a report, and use the strengths that it names."""
+        self.left_out = tuple(report.left_out)
+        self.strengths = self._strengths_of(report)
+
     @frozen_heap()
     def add_examples(self, examples: Examples) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
@@ -235,10 +257,26 @@ class Training:
             return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
         self._steps += 1
-        if self.fit.finished and (reason := why_empty(self.learner, self.fit.report, self._n_fitted)):
-            warnings.warn(reason, stacklevel=3)
+        self._warn_of_empty(self.fit)
         self._snapshot = self.named(self.fit.solution())
         return Model(self._snapshot, self.fit.report)
+
+    def models(self) -> Iterator[Model]:
+        """Do all steps that are left, and yield their models."""
+        while (model := self.step()) is not None:
+            yield model
+
+    def steps_like(self, report: Report) -> Iterator[Report]:
+        """Begin again, and do as many steps as a path took to the point of a report; models are not named.
+
+        A fit without points is done when it has finished.
+        """
+        self.fit = None  # frees its memory before the next fit allocates
+        fit = self.fit = self._started_fit()
+        while not fit.finished and (not report.points or fit.report.points < report.points):
+            self._step(fit)
+            yield fit.report
+        self._warn_of_empty(fit)
 
     @property
     def takes_held_out(self) -> bool:
@@ -288,11 +326,31 @@ class Training:
         if choice.learner.retrain:
             assert self.held_out is not None
             self.corpus = self.corpus.followed_by(self.held_out.corpus)
-            model = self._retrained(chosen.report, len(self.held_out.corpus))
+            model = self._retrained(self._chosen_of_all(chosen.report, self.held_out), len(self.held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
         return self._concluded(model)
+
+    def _chosen_of_all(self, chosen: Report, held_out: HeldOut) -> Report:
+        """What all documents choose by cross-validation, where those held out are too few and others not many."""
+        learner = cast("GraftingPath", self.learner)
+        is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(self.corpus) < MANY_DOCUMENTS
+        if not is_few or learner.metric != "log_loss":
+            return chosen
+        rows = rows_of_splits(self.corpus.folds(N_FOLDS))
+        if not rows:
+            return chosen
+        self.fit = None  # frees its memory before other fits allocate
+        splits = splits_of(self, rows, held_out.strings)
+        with self._progress_bar() as progress:
+            found = cross_validated(self, splits, progress)
+        self.begin_like(found)
+        return replace(found, held_out_digest=chosen.held_out_digest)
+
+    def _progress_bar(self) -> AbstractContextManager[Progress]:
+        """The bar of the caller, or one of its own."""
+        return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
 
     def _extended(self, chosen: Report) -> Model:
         """The model of all documents at the point that was chosen before some of them came."""
@@ -327,8 +385,7 @@ class Training:
         n = n_samples(self.learner)
         if not n:
             return fit.solution()
-        name = self.corpus.reader.component
-        with progress_bar(name) if self.progress is None else nullcontext(self.progress) as progress:
+        with self._progress_bar() as progress:
             return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
     def _strengths_of(self, report: Report) -> dict[str, float]:
@@ -392,9 +449,14 @@ class Training:
             n_held_out=n_held_out,
             held_out_digest=like.held_out_digest,
             left_out=list(like.left_out),
+            n_folds=like.n_folds,
         )
         report = report.with_strengths(self.strengths)
         return Model(self.named(solution).divided(report.temperature), report)
+
+    def _warn_of_empty(self, fit: Fit) -> None:
+        if fit.finished and (reason := why_empty(self.learner, fit.report, self._n_fitted)):
+            warnings.warn(reason, stacklevel=4)
 
     def _must_start(self) -> bool:
         growing = len(self.corpus) > self._n_at_last_step
@@ -521,14 +583,12 @@ class ResumedTraining(Training):
     def step(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
-        self.fit = None
-        fit = self.fit = self._started_fit()
-        # Fits without points are done when they have finished.
-        while not fit.finished and (not self._report.points or fit.report.points < self._report.points):
-            self._step(fit)
+        for _ in self.steps_like(self._report):
+            pass
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            return Model(self.named(self._final_solution(fit)), fit.report)
+            assert self.fit is not None
+            return Model(self.named(self._final_solution(self.fit)), self.fit.report)
         model = self.refitted(self._report, self._report.n_held_out)
         # None if the fit had finished before its first step.
         self.reports[-1:] = [model.report]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +18,15 @@ from spacy.util import minibatch
 from .. import metrics
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
-from ..held_out import MIN_HELD_OUT
+from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
 from ..pipeline.annotation import Pair, documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
-from ..pipeline.fit import (
-    Split,
-    cross_validated,
-    folds,
-    loss_of,
-    splits_of,
-    train_like,
-    training_examples,
-    unchanged_after_error,
-)
+from ..pipeline.fit import begun_training, train_like, training_examples, unchanged_after_error
+from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
 from ..pipeline.progress import progress_bar
-from ..pipeline.targets import Targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
@@ -45,13 +36,14 @@ from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_te
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ..pipeline.training import Training
 
 #: What can be a teacher.
 AnyTeacher = Language | Encoder | str | Path | Callable[[Sequence[str]], Iterable[Cats]]
 #: Example weights of a text without labels that are tried, besides 0.
 WEIGHTS = (0.1, 1.0)
-#: Cross-validation holds out one of so many parts of the labelled texts at a time.
-N_GOLD_FOLDS = 5
+#: Cross-validation holds out one of so many parts of the labelled texts at a time, until enough have been held out.
+N_GOLD_FOLDS, ENOUGH_GOLD = 5, 500
 #: Texts that the teacher is given at once, and whose rows are stored together.
 TEXTS_AT_ONCE = 256
 #: Texts whose probabilities are computed from rows at once.
@@ -119,13 +111,10 @@ def distil(
         raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
     labelled = training_examples(nlp, graft, examples)
-    fixed = dict(options or {})
-    if "vectors" in fixed:
-        fixed["vectors"] = cache(fixed["vectors"])  # read once for all folds
     with unchanged_after_error(graft), progress_bar(graft.name) as progress:
-        graft.initialize(lambda: labelled, **fixed)
-        fixed["labels"] = graft.labels
-        gold, splits = gold_of(graft, labelled)
+        graft.initialize(lambda: labelled, **(options or {}))
+        training = begun_training(graft, progress)
+        gold, splits = gold_of(graft, training, labelled)
         pool = Pool.of(texts, gold.texts)
         source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
         if store is not None and callable(teacher) and not source.is_stored:
@@ -145,17 +134,14 @@ def distil(
         )
         trials = {
             weight: cross_validated(
-                graft,
-                with_soft_labels(splits, taught, soft, pool, weight),
-                fixed,
-                progress,
-                f"weight {weight:g}, ",
+                training, with_soft_labels(splits, taught, soft, pool, weight), progress, f"weight {weight:g}, "
             )
             for weight in sorted({0.0, *map(float, weights)})
         }
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
-        also = taught.with_targets(soft.of_all[pool.taught], chosen) if chosen else None
-        train_like(graft, labelled, fixed, progress, trials[chosen], also)
+        if chosen:
+            training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
+        train_like(graft, progress, trials[chosen])
         graft.end_training()
     assert graft.report is not None
     students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
@@ -178,7 +164,7 @@ def with_soft_labels(
     if not weight:
         return splits
     return [
-        split._replace(also=taught.with_targets(soft.of_fold(fold)[pool.taught], weight))
+        replace(split, also=taught.with_targets(soft.of_fold(fold)[pool.taught], weight))
         for fold, split in enumerate(splits)
     ]
 
@@ -200,17 +186,16 @@ def check_arguments(
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
 
 
-def gold_of(component: TextCatGraft, labelled: list[Example]) -> tuple[Gold, list[Split]]:
+def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]) -> tuple[Gold, list[Split]]:
     """The labelled texts for a teacher, and for the student; a ValueError if there are too few."""
-    fold_of = folds(labelled, N_GOLD_FOLDS)
-    splits = splits_of(labelled, fold_of)
+    fold_of = training.corpus.folds(N_GOLD_FOLDS)
+    splits = splits_of(training, rows_of_splits(fold_of, ENOUGH_GOLD), component.vocab.strings)
     if not splits:
         raise ValueError(
             f"[{component.name}] {len(labelled)} labelled texts are too few to choose the weight of soft labels by: "
             f"there must be at least {MIN_HELD_OUT}."
         )
-    reader = component.target_reader()
-    targets = Targets.of([reader.read(example.reference) for example in labelled], len(component.labels))
+    targets = training.corpus.documents().targets
     return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits
 
 

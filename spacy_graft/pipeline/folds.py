@@ -1,0 +1,236 @@
+"""The choice of a point by cross-validation, where held-out documents are few or there are none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from ..graft.report import Report
+from ..graft.settings import GraftingPath
+from ..held_out import (
+    FoldPoint,
+    Judge,
+    chosen_of_folds,
+    is_better_strength,
+    is_small,
+    judged,
+    judged_point,
+    points_of_fold,
+    refit_grid,
+)
+from .block_choice import leave_out
+from .choice import HeldOut, choices_of, trials_of
+from .corpus import ExtractedCorpus, ignore_rare_labels
+from .targets import Targets
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from spacy.strings import StringStore
+
+    from ..graft.points import PointFit
+    from .training import Model, Training
+
+#: A model, or what is reported of it.
+Step = TypeVar("Step", bound="Model | Report")
+
+
+@dataclass(frozen=True)
+class Split:
+    """The training of a fold, and the documents that are held out of it.
+
+    Attributes
+    ----------
+    kept : Training
+        Of the documents that are kept.
+    held_out : HeldOut
+    also : ExtractedCorpus, optional
+        Documents that are trained on besides those that are kept. There may be many, and then they are joined anew for
+        each fit, and indexed; otherwise all fits share what is indexed.
+    """
+
+    kept: Training
+    held_out: HeldOut
+    also: ExtractedCorpus | None = None
+
+    def training(self) -> Training:
+        """The training of all documents of the fold."""
+        return self.kept if self.also is None else self.kept.of(self.kept.corpus.followed_by(self.also))
+
+
+def splits_of(
+    training: Training, rows_of_splits: Iterable[tuple[np.ndarray, np.ndarray]], strings: StringStore
+) -> list[Split]:
+    """The splits of the documents of a training.
+
+    Memory: the symbols of the documents, once more for each split.
+
+    Parameters
+    ----------
+    training : Training
+    rows_of_splits : iterable of pairs of int64
+        The numbers of the documents that are kept and of those that are held out, of each split
+        (:func:`.held_out.rows_of_splits`).
+    strings : StringStore
+        Of the vocab of the documents.
+    """
+    corpus, locked = training.corpus, training.learner.locks_weights
+    # Where nothing is known of a document, it cannot judge.
+    judging = np.asarray(corpus.documents().targets.known.any(axis=1))
+    return [
+        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(held_out[judging[held_out]]), strings, locked))
+        for kept, held_out in rows_of_splits
+    ]
+
+
+def cross_validated(training: Training, splits: list[Split], progress: Progress, name: str = "") -> Report:
+    """The point of a path that held-out documents choose, with its refit and temperature.
+
+    Parameters
+    ----------
+    training : Training
+        How models are trained; its own fit stays as it is.
+    splits : list of Split
+    progress : Progress
+    name : str
+        What the bar of each fold begins with.
+    """
+    n_folds, tempered = len(splits), training.network is not None
+    with warnings.catch_warnings():
+        # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
+        ignore_rare_labels()
+        # The same holds for a fold whose model has no features.
+        warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
+        # And for a fold without a name that the constraints have.
+        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
+        paths = []
+        for fold, split in enumerate(splits, start=1):
+            of_fold = split.training()
+            title = f"{name}fold {fold} of {n_folds}: "
+            models = with_progress(of_fold.models(), of_fold.learner, progress, title)
+            paths.append(points_of_fold(scored_steps(of_fold, models, split.held_out, tempered, alone=n_folds == 1)))
+            of_fold.fit = None  # frees its memory before the next one allocates
+        held_out = judge_of_all(splits)
+        chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
+        chosen = with_best_strengths(training, chosen, losses, splits, held_out)
+        return replace(without_needless_blocks(training, chosen, splits, held_out), n_folds=n_folds)
+
+
+def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:
+    """The same steps of a training, by their models or reports, with a bar that begins with ``name``."""
+    task = progress.add_task(name, total=n_steps(learner))
+    for step in steps:
+        report = step if isinstance(step, Report) else step.report
+        progress.update(task, advance=1, description=name + progress_text(report))
+        yield step
+
+
+def n_steps(learner: Any) -> int | None:
+    """The number of steps of a path, the last one to the chosen model; None for learners without a fixed number."""
+    return learner.n_points + 1 if isinstance(learner, GraftingPath) else None
+
+
+def progress_text(report: Report) -> str:
+    """The state of a fit, for the progress bar."""
+    refit = "" if report.refit is None else f", refit {report.refit:g}"
+    return (
+        f"l1/l1_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
+        f"gap {report.relative_gap:.0e}{refit}"
+    )
+
+
+def judge_of_all(splits: list[Split]) -> Judge:
+    """The held-out documents of all splits."""
+    first = splits[0].held_out
+    targets = Targets.joined([split.held_out.corpus.targets() for split in splits])
+    return Judge(targets, first.exclusive, first.locked)
+
+
+def scored_steps(
+    training: Training, models: Iterable[Model], held_out: HeldOut, tempered: bool, alone: bool
+) -> Iterator[tuple[FoldPoint, float]]:
+    """The points of a path, with the scores of held-out documents and the log-loss of the best refit.
+
+    ``tempered`` is that of :func:`~spacy_graft.held_out.judged`, ``alone`` that of
+    :func:`~spacy_graft.held_out.scored_points`.
+    """
+    for model in models:
+        trial = trials_of(cast("PointFit", training.fit), model.snapshot, held_out)
+        trials = [trial(strength) for strength in refit_grid(training.learner)]
+        scores = np.array([trial.scores for trial in trials])
+        point = FoldPoint(scores, model.report.n_active)
+        if alone:
+            point = judged_point(point, training.learner, held_out, tempered)
+        yield point, min(trial.log_loss for trial in trials)
+
+
+def with_best_strengths(
+    training: Training, chosen: Report, least: np.ndarray, splits: list[Split], held_out: Judge
+) -> Report:
+    """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
+
+    Parameters
+    ----------
+    training : Training
+    chosen : Report
+    least : float64 (n_documents)
+        The losses of the held-out documents at this point.
+    splits : list of Split
+    held_out : Judge
+        The documents of all splits.
+    """
+    of_vectors = training.vectors is not None
+    for option, strength in choices_of(training.learner, training.network is not None, of_vectors):
+        like = chosen.with_strengths({option: strength})
+        report, losses, is_allowed = judged_again(training, like, splits, held_out)
+        if is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out):
+            chosen, least = report, losses
+    return chosen
+
+
+def without_needless_blocks(training: Training, chosen: Report, splits: list[Split], held_out: Judge) -> Report:
+    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
+
+    Parameters are those of :func:`with_best_strengths`, but for ``least``.
+    """
+
+    def is_needless(blocks: tuple[str, ...]) -> bool:
+        nonlocal chosen
+        like = replace(chosen, left_out=list(blocks))
+        report, _, is_allowed = judged_again(training, like, splits, held_out)
+        if loss_of(report) > loss_of(chosen) or not is_allowed:
+            return False
+        chosen = report
+        return True
+
+    leave_out(training.learner.optional_blocks, training.corpus.blocks, is_needless)
+    return chosen
+
+
+def judged_again(
+    training: Training, like: Report, splits: list[Split], held_out: Judge
+) -> tuple[Report, np.ndarray, bool]:
+    """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
+    grid = refit_grid(training.learner)
+    scores, sizes = [], []
+    for split in splits:
+        of_fold = split.training()
+        of_fold.begin_like(like)
+        fit = of_fold.path_to(like)
+        trial_of = trials_of(fit, of_fold.named(fit.solution()), split.held_out)
+        scores.append(np.array([trial_of(strength).scores for strength in grid]))
+        sizes.append(fit.report.n_active)
+        of_fold.fit = None
+    tempered = training.network is not None and like.network_alpha != 0.0
+    report, losses = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
+    return report, losses, is_small(float(np.mean(sizes)), training.learner.parsimony)
+
+
+def loss_of(report: Report) -> float:
+    """The log-loss that held-out documents have given."""
+    assert report.log_loss is not None
+    return report.log_loss
