@@ -33,6 +33,8 @@ PATIENCE, LEAST_POINTS = 2, 8
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
+#: Share of a log-loss that two of the same model may differ by: weights are optimal within a tolerance.
+ROUNDING = 1e-6
 #: Standard errors by which word vectors must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
 
@@ -373,7 +375,7 @@ def is_better_strength(
     held_out : Judge
     """
     if strength == 0.0:
-        return held_out.mean(losses) <= held_out.mean(least)
+        return is_no_higher(held_out.mean(losses), held_out.mean(least))
     if not held_out.mean(losses) < held_out.mean(least):
         return False
     brings_vectors = option == "vectors_ridge" and not chosen.vectors_ridge
@@ -423,6 +425,11 @@ def parsimonious(
         return max(small, key=values.__getitem__)
     least = min(losses[i] for i in small)
     return max(i for i in small if not losses[i].is_worse_than(least))
+
+
+def is_no_higher(loss: float, other: float) -> bool:
+    """Whether a log-loss is no higher than another, up to :data:`ROUNDING`."""
+    return loss <= other * (1.0 + ROUNDING)
 
 
 def is_small(n_features: float, parsimony: str | int) -> bool:

@@ -20,6 +20,7 @@ from ..held_out import (
     MeanLoss,
     is_better_strength,
     is_exhausted,
+    is_no_higher,
     is_small,
     lowest_of_parabola,
     mean_losses,
@@ -320,7 +321,7 @@ class Choice:
         chosen = self.chosen
         point, *_ = self._judged(fit, named, held_out, scorer)
         point.report.left_out = list(blocks)
-        return self._take(point, point.log_loss <= chosen.log_loss)
+        return self._take(point, is_no_higher(point.log_loss, chosen.log_loss))
 
     def take_strength(
         self,

@@ -16,6 +16,7 @@ from ..held_out import (
     Judge,
     chosen_of_folds,
     is_better_strength,
+    is_no_higher,
     is_small,
     judged,
     judged_point,
@@ -201,7 +202,7 @@ def without_needless_blocks(training: Training, chosen: Report, splits: list[Spl
         nonlocal chosen
         like = replace(chosen, left_out=list(blocks))
         report, _, is_allowed = judged_again(training, like, splits, held_out)
-        if loss_of(report) > loss_of(chosen) or not is_allowed:
+        if not is_no_higher(loss_of(report), loss_of(chosen)) or not is_allowed:
             return False
         chosen = report
         return True
