@@ -107,8 +107,8 @@ class GraftTextClassifier(LinearClassifier):
 
     Notes
     -----
-    ``GraftingPath()`` holds out a tenth of the documents at a time until 500 have been held out, so that it is trained
-    ten times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
+    ``GraftingPath()`` holds out a quarter of the documents at a time until 200 have been held out, so that it is
+    trained up to four times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
     than 10 documents, or with word vectors, there is no choice, and the last point of the path is the model.
     ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
 

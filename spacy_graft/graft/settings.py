@@ -342,7 +342,8 @@ class GraftingPath(PenaltySettings):
         as ``cats_macro_f``; the larger is the better one. The path ends by the log-loss in any case. Without dev
         documents (``fit`` alone, classifiers) folds choose by the log-loss, and this is not looked at.
     parsimony : str or int
-        Which point is chosen: ``best``, with log-loss the last one within a fifth of a standard error of the least;
+        Which point is chosen: ``best``, with log-loss the last one within a standard error of the difference to the
+        least;
         ``one_se``, the first whose log-loss is within one standard error of the least; or the best of those with no
         more than this number of features, with which the path then ends, as with ``max_features``.
     network_choices : sequence of float
@@ -357,7 +358,8 @@ class GraftingPath(PenaltySettings):
         need them.
     retrain : bool
         Whether the model is trained again after the choice, at the chosen point and under the chosen refit, on the
-        training documents and those held out.
+        training documents and those held out. Where the latter are fewer than 200 and there are fewer than 2,000 in
+        all, it is then chosen by cross-validation on all of them, if ``metric`` is ``log_loss``.
     """
 
     ridge: float = 20.0
