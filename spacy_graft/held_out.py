@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: (``docs/accuracy.md``).
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 4, 200, 10
 #: A training with fewer documents than this in all, whose held-out documents are not enough, is cross-validated too.
-MANY_DOCUMENTS = 2000
+MANY_DOCUMENTS = 1000
 #: One document in so many is held out of a corpus that has no documents to choose by.
 DEV_PART = 10
 #: Refits that folds try at each point.

@@ -358,7 +358,7 @@ class GraftingPath(PenaltySettings):
         need them.
     retrain : bool
         Whether the model is trained again after the choice, at the chosen point and under the chosen refit, on the
-        training documents and those held out. Where the latter are fewer than 200 and there are fewer than 2,000 in
+        training documents and those held out. Where the latter are fewer than 200 and there are fewer than 1,000 in
         all, it is then chosen by cross-validation on all of them, if ``metric`` is ``log_loss``.
     """
 

@@ -79,7 +79,7 @@ def fit(
         ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
         cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each set of
         labels; folds are held out until 200 documents have been, so large corpora need one fold and small ones four.
-        Where dev documents are fewer than 200, and all fewer than 2,000, cross-validation on all of them chooses too.
+        Where dev documents are fewer than 200, and all fewer than 1,000, cross-validation on all of them chooses too.
         Other learners are trained until they have finished.
     network : callable, optional
         A builder of a graph of related features, from ``@graft_graphs``.
