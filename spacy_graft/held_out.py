@@ -34,7 +34,7 @@ PATIENCE, LEAST_POINTS = 2, 8
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
 #: Share of a log-loss that two of the same model may differ by: weights are optimal within a tolerance.
-ROUNDING = 1e-6
+SAME_LOSS = 1e-6
 #: Standard errors by which word vectors must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
 
@@ -428,8 +428,8 @@ def parsimonious(
 
 
 def is_no_higher(loss: float, other: float) -> bool:
-    """Whether a log-loss is no higher than another, up to :data:`ROUNDING`."""
-    return loss <= other * (1.0 + ROUNDING)
+    """Whether a log-loss is no higher than another, up to :data:`SAME_LOSS`."""
+    return loss <= other * (1.0 + SAME_LOSS)
 
 
 def is_small(n_features: float, parsimony: str | int) -> bool:

@@ -110,6 +110,11 @@ def test_notes_are_replaced_unless_they_are_of_others(own: Language) -> None:
 def test_training_and_calibration_write_cards(train_records: list[Record], dev_records: list[Record]) -> None:
     nlp = make_nlp("textcat_graft_multilabel")
     spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records))
+    assert "chosen by cross-validation, and then trained on all of them" in nlp.meta["notes"]
+    report = component_of(nlp).report
+    assert report is not None
+    report.n_folds = 0
+    add_card(nlp)
     assert f"chosen by {len(dev_records)} of them" in nlp.meta["notes"]
     before = nlp.meta["notes"]
     trained_on = pytest.warns(UserWarning, match=f"chosen by these {len(dev_records)} documents, and then trained")

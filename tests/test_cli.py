@@ -454,10 +454,10 @@ def test_report_writes_a_card(pipeline: Path, texts: Path, tmp_path: Path) -> No
     assert (tmp_path / "page.html").exists()
 
 
-STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "score": None}
+STEP = {"gap": 1e-5, "refit": None, "log_loss": None, "log_loss_error": None, "difference_error": None, "score": None}
 HISTORY = [
     STEP | {"l1_ratio": 0.5, "n_active": 10, "refit": 2.0, "log_loss": 0.9, "log_loss_error": 0.01, "score": 0.5},
-    STEP | {"l1_ratio": 0.3, "n_active": 700, "log_loss": 0.5, "log_loss_error": 0.03, "score": 0.7},
+    STEP | {"l1_ratio": 0.3, "n_active": 700, "log_loss": 0.5, "log_loss_error": 0.03, "difference_error": 0.01},
     STEP | {"l1_ratio": 0.25, "n_active": 1200, "log_loss": 0.48, "log_loss_error": 0.03, "score": 0.7},
     STEP | {"l1_ratio": 0.25, "n_active": 1250},
 ]

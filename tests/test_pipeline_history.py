@@ -47,6 +47,7 @@ def test_each_step_is_recorded(nlp: Language, examples: list[Example]) -> None:
             "refit": report.refit,
             "log_loss": None,
             "log_loss_error": None,
+            "difference_error": None,
             "score": None,
         }
     nlp.initialize(lambda: examples)
