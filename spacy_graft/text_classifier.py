@@ -108,9 +108,9 @@ class GraftTextClassifier(LinearClassifier):
     Notes
     -----
     ``GraftingPath()`` holds out a quarter of the documents at a time until 200 have been held out, so that it is
-    trained up to four times on small corpora and once on large ones, and then on all documents. Nothing is drawn at random. With fewer
-    than 10 documents, or with word vectors, there is no choice, and the last point of the path is the model.
-    ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
+    trained up to four times on small corpora and once on large ones, and then on all documents. Nothing is drawn at
+    random. With fewer than 10 documents, or with word vectors, there is no choice, and the last point of the path is
+    the model. ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
