@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 4, 200, 10
 #: A training with fewer documents than this in all, whose held-out documents are not enough, is cross-validated too.
 MANY_DOCUMENTS = 1000
-#: One document in so many is held out of a corpus that has no documents to choose by.
+#: One document in so many is held out of a corpus that has no documents to choose by. A text of more than one document
+#: in so many counts as many texts.
 DEV_PART = 10
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
@@ -212,7 +213,7 @@ def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_fol
     """
     numbers: dict[Hashable, int] = {}
     labels_of = np.array([numbers.setdefault(labels, len(numbers)) for labels in label_sets], np.int64)
-    first, n_copies = copies_of(texts, most=-(-len(texts) // n_folds))
+    first, n_copies = copies_of(texts, most=-(-len(texts) // DEV_PART))
     fold_of, sizes = np.empty(len(labels_of), np.int64), [0] * n_folds
     sizes_by_labels = [[0] * n_folds for _ in numbers]
     of_text = None

@@ -200,7 +200,7 @@ def random_examples(blank: Language, n: int, n_texts: int) -> list[Example]:
     return make_examples(blank, [{"text": text, "label": draw.choice(["food", "music", "sport"])} for text in texts])
 
 
-@pytest.mark.parametrize(("n", "n_texts"), [(50, 20), (99, 60), (400, 40), (400, 300)])
+@pytest.mark.parametrize(("n", "n_texts"), [(50, 40), (99, 60), (400, 40), (400, 300)])
 def test_copies_are_in_one_fold(blank: Language, n: int, n_texts: int) -> None:
     examples = random_examples(blank, n, n_texts)
     fold_of = folds(examples, 5)
