@@ -17,13 +17,13 @@ from spacy.util import registry
 
 import naive_match
 from conftest import run
-from spacy_graft.extract import batches, spelling
+from spacy_graft.extract import batches, spelling, streams
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.batches import TokenBatch, read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
-from spacy_graft.extract.streams import Stream
+from spacy_graft.extract.streams import Stream, numbers_of_texts
 from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
 from spacy_graft.pipeline.registration import register_with_spacy
 from spacy_graft.registry import graft_features
@@ -362,3 +362,29 @@ def test_nothing_is_compiled_at_import():
     modules = ["registry", "extract.characters", "extract.tokens", "extract.lengths", "model.sparse_linear"]
     imports = "; ".join(f"import spacy_graft.{module}" for module in modules)
     run("-c", f"{imports}; import sys; assert 'numba' not in sys.modules")
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 9), max_size=7), min_size=1, max_size=12),
+    st.lists(st.integers(0, 11), max_size=20),
+    st.integers(1, 9),
+    st.sampled_from([None, 2]),
+)
+def test_some_documents_of_a_stream(
+    documents: list[list[int]], chosen: list[int], at_once: int, width: int | None
+) -> None:
+    """In any order and several times, however many symbols are copied at once."""
+    arrays = [np.array(document, np.uint64) for document in documents]
+    if width is not None:
+        arrays = [np.stack([array] * width, axis=1).reshape(-1, width) for array in arrays]
+    rows = [number % len(arrays) for number in chosen]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "COPIED_AT_ONCE", at_once)
+        found = Stream.join(arrays, np.uint64, width).some(np.array(rows, np.int64))
+    expected = Stream.join([arrays[row] for row in rows], np.uint64, width)
+    np.testing.assert_array_equal(found.starts, expected.starts)
+    np.testing.assert_array_equal(found.symbols, expected.symbols)
+    numbers = numbers_of_texts([found], len(rows))
+    assert [[one == other for other in numbers] for one in numbers] == [
+        [arrays[one].tolist() == arrays[other].tolist() for other in rows] for one in rows
+    ]

@@ -9,7 +9,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, TargetReader, document_name
+from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, Target, TargetReader, Targets, document_name
 
 LABELS = ("a", "b", "c")
 EXCLUSIVE = TargetReader("sorter", LABELS, exclusive=True)
@@ -76,3 +76,20 @@ def test_bad_weights_are_named(weight: Any) -> None:
 def test_documents_are_called_by_id_or_beginning() -> None:
     assert document_name(doc_of({}, "x" * 41)) == f"document '{'x' * 40}…'"
     assert document_name(doc_of({}, user_data={ID_KEY: 7})) == "document 7"
+
+
+@pytest.mark.parametrize("n_labels", [5, 70])
+def test_some_targets_and_sets_of_labels(n_labels: int) -> None:
+    """Whether targets are sparse, as those of many labels, or not."""
+    draw = np.random.default_rng(n_labels)
+    known = np.ones(n_labels, np.bool_)
+    rows = [np.flatnonzero(draw.random(n_labels) < 0.3) for _ in range(6)] + [np.empty(0, np.int64)]
+    of_rows = [Target(row, draw.uniform(0.4, 1.0, len(row)), known, 1.0 + len(row)) for row in rows]
+    targets = Targets.of(of_rows, n_labels)
+    chosen = np.array([6, 2, 2, 0])
+    some, dense = targets.some(chosen).dense(), targets.dense()
+    for name in ("values", "known", "weights"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(dense, name)[chosen])
+    sets = [tuple(np.flatnonzero(row >= 0.5)) for row in dense.values]
+    found = list(targets.label_sets())
+    assert [[one == other for other in found] for one in found] == [[one == other for other in sets] for one in sets]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .blocks import ReadingBlock, is_item_block
 
+#: Symbols that are copied at once, or a whole document: their places take 16 bytes each.
+COPIED_AT_ONCE = 1 << 20
 #: Gives an array of a shape and a dtype, as :func:`numpy.empty` does; where it is, is the place's matter.
 Empty = Callable[[Any, Any], np.ndarray]
 
@@ -66,9 +69,14 @@ class Stream:
 
     def some(self, rows: np.ndarray, empty: Empty = np.empty) -> Stream:
         """Some documents, by their numbers (int64); ``empty`` gives the memory."""
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(self.starts)[rows])])
+        counts = np.diff(self.starts)[rows]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         symbols = empty((int(starts[-1]), *self.symbols.shape[1:]), self.symbols.dtype)
-        np.concatenate([self.symbols[:0], *map(self.document, rows.tolist())], out=symbols)
+        moved = self.starts[rows] - starts[:-1]
+        cuts = np.searchsorted(starts, np.arange(0, starts[-1], COPIED_AT_ONCE)).tolist()
+        for first, last in pairwise([*cuts, len(rows)]):
+            begin, end = starts[first], starts[last]
+            symbols[begin:end] = self.symbols[np.repeat(moved[first:last], counts[first:last]) + np.arange(begin, end)]
         return Stream(symbols, starts)
 
     @property
