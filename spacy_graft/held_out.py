@@ -17,10 +17,11 @@ from .graft.solution import Solution
 if TYPE_CHECKING:
     from .graft.points import PointFit
 
-#: Cross-validation holds out one of N_FOLDS folds at a time, until ENOUGH_HELD_OUT documents have been held out. With
-#: fewer than MIN_HELD_OUT documents there is no cross-validation. More folds, or more documents, chose no better models
-#: (``docs/accuracy.md``).
-N_FOLDS, ENOUGH_HELD_OUT, MIN_HELD_OUT = 4, 200, 10
+#: Cross-validation holds out a quarter of the documents at a time, or a smaller part, down to a tenth, that has
+#: DOCUMENTS_OF_FOLD; until ENOUGH_HELD_OUT documents have been held out. With fewer than MIN_HELD_OUT documents there
+#: is no cross-validation. More folds, or more documents, chose no better models (``docs/accuracy.md``).
+FEWEST_FOLDS, MOST_FOLDS, DOCUMENTS_OF_FOLD = 4, 10, 500
+ENOUGH_HELD_OUT, MIN_HELD_OUT = 200, 10
 #: A training with fewer documents than this in all, whose held-out documents are not enough, is cross-validated too.
 MANY_DOCUMENTS = 1000
 #: One document in so many is held out of a corpus that has no documents to choose by. A text of more than one document
@@ -242,6 +243,11 @@ def copies_of(texts: Sequence[int], most: int) -> tuple[np.ndarray, np.ndarray]:
     too_many = n_copies > most
     first[too_many], n_copies[too_many] = np.flatnonzero(too_many), 1
     return first, n_copies
+
+
+def number_of_folds(n_documents: int) -> int:
+    """How many folds there are of so many documents, some of which are held out."""
+    return min(max(n_documents // DOCUMENTS_OF_FOLD, FEWEST_FOLDS), MOST_FOLDS)
 
 
 def rows_of_splits(fold_of: np.ndarray, enough: int = ENOUGH_HELD_OUT) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -23,11 +23,11 @@ from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
 from .graft.start import final_solution
 from .held_out import (
-    N_FOLDS,
     FoldPoint,
     Judge,
     PlainTargets,
     chosen_of_folds,
+    number_of_folds,
     numbers_of_folds,
     points_of_fold,
     rows_of_splits,
@@ -107,10 +107,11 @@ class GraftTextClassifier(LinearClassifier):
 
     Notes
     -----
-    ``GraftingPath()`` holds out a quarter of the documents at a time until 200 have been held out, so that it is
-    trained up to four times on small corpora and once on large ones, and then on all documents. Nothing is drawn at
-    random. With fewer than 10 documents, or with word vectors, there is no choice, and the last point of the path is
-    the model. ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has been chosen.
+    ``GraftingPath()`` holds out a quarter of the documents at a time (of 5,000 and more a tenth) until 200 have been
+    held out, so that it is trained up to four times on small corpora and once on large ones, and then on all documents.
+    Nothing is drawn at random. With fewer than 10 documents, or with word vectors, there is no choice, and the last
+    point of the path is the model. ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has
+    been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -444,7 +445,7 @@ class GraftTextClassifier(LinearClassifier):
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
     texts = cast("ReadTexts", documents.documents).numbers()
-    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, N_FOLDS))
+    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, number_of_folds(len(texts))))
     if not splits:
         return None
     learner = replace(learner, stability=False)

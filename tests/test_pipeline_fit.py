@@ -14,7 +14,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.held_out import N_FOLDS, REFIT_GRID, is_exhausted
+from spacy_graft.held_out import REFIT_GRID, is_exhausted
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
@@ -175,7 +175,7 @@ def test_examples_without_annotation(blank: Language) -> None:
         spacy_graft.fit(nlp, [make_example(nlp, text, {}) for text in ("one", "two")])
 
 
-def folds(examples: list[Example], n_folds: int = N_FOLDS) -> np.ndarray:
+def folds(examples: list[Example], n_folds: int | None = None) -> np.ndarray:
     """The fold of each example."""
     component = component_of(make_nlp("textcat_graft_multilabel"))
     component.initialize(lambda: examples)

@@ -30,7 +30,7 @@ from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import too_little_weight
 from ..graft.memory import has_many_labels
-from ..held_out import numbers_of_folds
+from ..held_out import number_of_folds, numbers_of_folds
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
@@ -122,11 +122,11 @@ class ExtractedCorpus:
         """Some of the documents, by their numbers (int64)."""
         return self._of_documents([self.documents().some(rows, self.place)])
 
-    def folds(self, n_folds: int) -> np.ndarray:
-        """The fold of each document (see :func:`.held_out.numbers_of_folds`): int64 (n_documents)."""
+    def folds(self, n_folds: int | None = None) -> np.ndarray:
+        """The fold of each document: int64 (n_documents); by default of :func:`.held_out.number_of_folds`."""
         documents = self.documents()
         texts = numbers_of_texts(documents.streams.values(), len(documents))
-        return numbers_of_folds(documents.targets.label_sets(), texts, n_folds)
+        return numbers_of_folds(documents.targets.label_sets(), texts, n_folds or number_of_folds(len(documents)))
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
         """The same documents for a component with more labels, which the documents say nothing of.

@@ -12,7 +12,7 @@ from spacy.util import registry
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from ..held_out import N_FOLDS, rows_of_splits
+from ..held_out import rows_of_splits
 from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
@@ -78,7 +78,8 @@ def fit(
         its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
         ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
         cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each set of
-        labels; folds are held out until 200 documents have been, so large corpora need one fold and small ones four.
+        labels (of 5,000 and more a tenth); folds are held out until 200 documents have been, so large corpora need one
+        fold and small ones four.
         Where dev documents are fewer than 200, and all fewer than 1,000, cross-validation on all of them chooses too.
         Other learners are trained until they have finished.
     network : callable, optional
@@ -236,7 +237,7 @@ def train_with_folds(component: TextCatGraft, progress: Progress) -> None:
     training = begun_training(component, progress)
     chosen = None
     if isinstance(training.learner, GraftingPath):
-        rows = rows_of_splits(training.corpus.folds(N_FOLDS))
+        rows = rows_of_splits(training.corpus.folds())
         splits = splits_of(training, rows, component.vocab.strings)
         chosen = cross_validated(training, splits, progress) if splits else None
     train_like(component, progress, chosen)

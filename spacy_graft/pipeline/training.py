@@ -19,7 +19,7 @@ from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
-from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, N_FOLDS, rows_of_splits
+from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import OnDisk
 from ..model.snapshot import Snapshot
 from .annotation import Examples
@@ -338,7 +338,7 @@ class Training:
         is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(self.corpus) < MANY_DOCUMENTS
         if not is_few or learner.metric != "log_loss":
             return chosen
-        rows = rows_of_splits(self.corpus.folds(N_FOLDS))
+        rows = rows_of_splits(self.corpus.folds())
         if not rows:
             return chosen
         self.fit = None  # frees its memory before other fits allocate
