@@ -71,8 +71,8 @@ INTRODUCTION = f"""# Few labels
 
 `python benchmarks/few_labels.py --data DATA`: accuracy in % on {TESTED:,} test documents, mean ± standard error over
 draws of labelled documents (their number in brackets), as many of each label. The configs that take documents without
-labels get as many as the title says. Ours chooses on a quarter of the labelled documents and trains again on all of
-them. `ngram_power` was 0 in ngrams.cfg.
+labels get as many as the title says. A quarter of the labelled documents is dev for ours; where it is small, folds of
+all of them choose ([training.md](../docs/training.md#the-choice-of-the-model)). Ours is trained on all in the end.
 """
 
 
