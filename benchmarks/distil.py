@@ -58,9 +58,10 @@ INTRODUCTION = f"""# Students of a teacher
 one draw (a standard error is 1 to 2 points). Some training documents are labelled, and the teacher labels others
 (`--pool`: how many there are in all). The teacher is all-MiniLM-L6-v2 (int8 ONNX, 128 tokens) with logistic regression
 on the labelled texts. The students have at most {MOST_FEATURES:,} features; the weight of the soft labels is chosen on
-the labelled texts. Agreement is that with the teacher on held-out training
-documents, with its 95% lower bound. Speed is that of `nlp.pipe` on texts of {CHARACTERS} characters of the test
-documents, on one core, tokenizer included. `ngram_power` was 0.
+the labelled texts. Agreement is that with the teacher on held-out training documents, with its 95% lower bound. Speed
+is that of `nlp.pipe` on texts of {CHARACTERS} characters of the test documents, on one core, tokenizer included.
+`ngram_power` was 0, and points were chosen by the rule before 2026-11-25
+([accuracy.md](../docs/accuracy.md#the-size-of-the-model)).
 """
 
 

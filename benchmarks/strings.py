@@ -485,9 +485,10 @@ strength (C = 1), and fastText (25 epochs, learning rate 0.5). With its default 
 size and strength by cross-validation while it is trained; the others do not choose, which makes them faster to train.
 Each row is a process of its own: CPU seconds after imports, reading and compilation, and memory above what was held
 then. Files, translations and their numbers are those of the machine; the reads are made by the script. Rows for
-messages, reviews and reads, but those of fastText, are of 2026-11-24, in a quieter hour. Those with the default learner
-for files, languages and 10 MB of messages are of the rule before, which took the point with the least log-loss.
-`ngram_power` was 0 in all rows of ours.
+messages, reviews and reads, but those of fastText, are of 2026-11-24, in a quieter hour. Rows with the default learner
+are of rules before that of 2026-11-25 ([accuracy.md](../docs/accuracy.md#the-size-of-the-model)), with ten folds of
+small corpora in place of four; those for files, languages and 10 MB of messages are of the first rule, which took the
+point with the least log-loss. `ngram_power` was 0 in all rows of ours.
 """
 
 
