@@ -167,6 +167,18 @@ def test_with_fewer_documents_than_it_takes_to_choose_the_first_refit_stands() -
     assert "refit" in report.seconds
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
+def test_documents_of_which_nothing_is_known_choose_nothing() -> None:
+    """They are as if they were not there: two others are too few to choose by."""
+    nlp = make_nlp("textcat_graft_multilabel")
+    rows = [("a thing", {"a": 1.0, "b": 0.0}), ("bee", {"a": 0.0, "b": 1.0})]
+    unknown: list[tuple[str, dict[str, float]]] = [(f"see {i}", {}) for i in range(30)]
+    report = spacy_graft.fit(nlp, [make_example(nlp, *row) for row in rows + unknown])
+    assert (report.n_folds, report.temperature) == (0, 1.0)
+    known = [(f"{text} {i}", cats) for text, cats in rows for i in range(6)]
+    assert spacy_graft.fit(nlp, [make_example(nlp, *row) for row in known + unknown]).n_folds == 4
+
+
 def test_examples_without_annotation(blank: Language) -> None:
     nlp = make_nlp()
     for label in "ab":

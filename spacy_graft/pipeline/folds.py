@@ -12,6 +12,7 @@ import numpy as np
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..held_out import (
+    MIN_HELD_OUT,
     FoldPoint,
     Judge,
     chosen_of_folds,
@@ -65,7 +66,9 @@ class Split:
 def splits_of(
     training: Training, rows_of_splits: Iterable[tuple[np.ndarray, np.ndarray]], strings: StringStore
 ) -> list[Split]:
-    """The splits of the documents of a training.
+    """The splits of the documents of a training, for one cross-validation; none if too few documents can judge.
+
+    Where nothing is known of the labels of a document, it cannot.
 
     Memory: the symbols of the documents, once more for each split.
 
@@ -79,11 +82,13 @@ def splits_of(
         Of the vocab of the documents.
     """
     corpus, locked = training.corpus, training.learner.locks_weights
-    # Where nothing is known of a document, it cannot judge.
     judging = np.asarray(corpus.documents().targets.known.any(axis=1))
+    judged_by = [(kept, held_out[judging[held_out]]) for kept, held_out in rows_of_splits]
+    if sum(len(held_out) for _, held_out in judged_by) < MIN_HELD_OUT:
+        return []
     return [
-        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(held_out[judging[held_out]]), strings, locked))
-        for kept, held_out in rows_of_splits
+        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(held_out), strings, locked))
+        for kept, held_out in judged_by
     ]
 
 

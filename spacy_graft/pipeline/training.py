@@ -338,11 +338,10 @@ class Training:
         is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(self.corpus) < MANY_DOCUMENTS
         if not is_few or learner.metric != "log_loss":
             return chosen
-        rows = rows_of_splits(self.corpus.folds())
-        if not rows:
+        splits = splits_of(self, rows_of_splits(self.corpus.folds()), held_out.strings)
+        if not splits:
             return chosen
         self.fit = None  # frees its memory before other fits allocate
-        splits = splits_of(self, rows, held_out.strings)
         with self._progress_bar() as progress:
             found = cross_validated(self, splits, progress)
         self.begin_like(found)
