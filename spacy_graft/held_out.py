@@ -251,9 +251,12 @@ def number_of_folds(n_documents: int) -> int:
 
 
 def rows_of_splits(fold_of: np.ndarray, enough: int = ENOUGH_HELD_OUT) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The documents that are kept and held out, of as many folds as hold out enough; none if there are too few."""
-    sizes = np.cumsum(np.bincount(fold_of, minlength=1))
-    n_folds = int(np.searchsorted(sizes, min(enough, len(fold_of)))) + 1
+    """The documents that are kept and held out, of as many folds as hold out enough; none if there are too few.
+
+    Documents in no fold (−1) are kept in all.
+    """
+    sizes = np.cumsum(np.bincount(fold_of[fold_of >= 0], minlength=1))
+    n_folds = int(np.searchsorted(sizes, min(enough, sizes[-1]))) + 1
     if sizes[n_folds - 1] < MIN_HELD_OUT:
         return []
     return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]

@@ -107,11 +107,11 @@ class GraftTextClassifier(LinearClassifier):
 
     Notes
     -----
-    ``GraftingPath()`` holds out a quarter of the documents at a time (of 5,000 and more a tenth) until 200 have been
-    held out, so that it is trained up to four times on small corpora and once on large ones, and then on all documents.
-    Nothing is drawn at random. With fewer than 10 documents, or with word vectors, there is no choice, and the last
-    point of the path is the model. ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of what has
-    been chosen.
+    ``GraftingPath()`` holds out a quarter of the documents at a time (from 2,500 on less, to a tenth) until 200 have
+    been held out, so that it is trained up to four times on small corpora and once on large ones, and then on all
+    documents. Nothing is drawn at random. With fewer than 10 documents, or with word vectors, there is no choice, and
+    the last point of the path is the model. ``report_`` has ``points``, ``refit``, ``temperature`` and ``log_loss`` of
+    what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -277,7 +277,13 @@ class GraftTextClassifier(LinearClassifier):
         self._check_report(path.report)
         path.refit = chosen.refit
         solution, temperature = final_solution(path), 1.0 if learner.locks_weights else chosen.temperature
-        report = replace(path.report.copy(), refit=chosen.refit, temperature=temperature, log_loss=chosen.log_loss)
+        report = replace(
+            path.report.copy(),
+            refit=chosen.refit,
+            temperature=temperature,
+            log_loss=chosen.log_loss,
+            n_folds=chosen.n_folds,
+        )
         return report, solution.divided(temperature)
 
     def significance(
@@ -455,7 +461,8 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
         alone = len(splits) == 1
         paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))
-    return chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)[0]
+    chosen, _ = chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
+    return replace(chosen, n_folds=len(splits))
 
 
 def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, alone: bool) -> list[FoldPoint]:

@@ -166,7 +166,7 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
     with progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
         ignore_rare_labels()
-        for fold in np.unique(fold_of).tolist():
+        for fold in np.unique(fold_of[fold_of >= 0]).tolist():
             held_out = np.flatnonzero(fold_of == fold)
             of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))
             title = f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: "

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import tee
+from itertools import compress, tee
 from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -123,10 +123,17 @@ class ExtractedCorpus:
         return self._of_documents([self.documents().some(rows, self.place)])
 
     def folds(self, n_folds: int | None = None) -> np.ndarray:
-        """The fold of each document: int64 (n_documents); by default of :func:`.held_out.number_of_folds`."""
+        """The fold of each document: int64 (n_documents); by default of :func:`.held_out.number_of_folds`.
+
+        A document of which nothing is known judges nothing: it is in no fold, −1.
+        """
         documents = self.documents()
+        judging = documents.targets.are_known()
         texts = numbers_of_texts(documents.streams.values(), len(documents))
-        return numbers_of_folds(documents.targets.label_sets(), texts, n_folds or number_of_folds(len(documents)))
+        of_judging = compress(documents.targets.label_sets(), judging), list(compress(texts, judging))
+        fold_of = np.full(len(documents), -1)
+        fold_of[judging] = numbers_of_folds(*of_judging, n_folds or number_of_folds(int(judging.sum())))
+        return fold_of
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
         """The same documents for a component with more labels, which the documents say nothing of.

@@ -12,6 +12,7 @@ from spacy.util import registry
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
+from ..heap import frozen_heap
 from ..held_out import rows_of_splits
 from ..index.places import IndexPlace
 from ..messages import listed
@@ -25,7 +26,6 @@ from .judging import can_judge, warn_of_unknown
 from .labelled import DocumentLabels, examples_of, unlabelled_examples
 from .notes import forget_model
 from .progress import progress_bar
-from .targets import is_annotated
 from .textcat import TextCatGraft
 from .training import Model, Training
 from .vectors import vectors_block
@@ -78,10 +78,9 @@ def fit(
         its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
         ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
         cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each set of
-        labels (of 5,000 and more a tenth); folds are held out until 200 documents have been, so large corpora need one
-        fold and small ones four.
-        Where dev documents are fewer than 200, and all fewer than 1,000, cross-validation on all of them chooses too.
-        Other learners are trained until they have finished.
+        labels (from 2,500 documents on a smaller part, down to a tenth); folds are held out until 200 documents have
+        been, so large corpora need one fold and small ones four. Where dev documents are fewer than 200, and all fewer
+        than 1,000, cross-validation on all of them chooses too. Other learners are trained until they have finished.
     network : callable, optional
         A builder of a graph of related features, from ``@graft_graphs``.
     network_max_length : int
@@ -129,7 +128,7 @@ def fit(
         options["unlabelled"] = lambda _: annotated_unlabelled
     with unchanged_after_error(component), progress_bar(component.name) as progress:
         component.initialize(lambda: train, **options)
-        if not any(is_annotated(example.reference) for example in train):
+        if not len(begun_training(component, progress).corpus):
             raise ValueError(
                 f"[{component.name}] None of the {len(train)} examples has a label: there is nothing to learn from. "
                 f"Annotate them in doc.cats."
@@ -234,13 +233,16 @@ def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:
 
 def train_with_folds(component: TextCatGraft, progress: Progress) -> None:
     """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
+    train_like(component, progress, chosen_by_folds(component, progress))
+
+
+def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | None:
+    """What cross-validation chooses; None for learners without a path, and if there are too few documents."""
     training = begun_training(component, progress)
-    chosen = None
-    if isinstance(training.learner, GraftingPath):
-        rows = rows_of_splits(training.corpus.folds())
-        splits = splits_of(training, rows, component.vocab.strings)
-        chosen = cross_validated(training, splits, progress) if splits else None
-    train_like(component, progress, chosen)
+    if not isinstance(training.learner, GraftingPath):
+        return None
+    splits = splits_of(training, rows_of_splits(training.corpus.folds()), component.vocab.strings)
+    return cross_validated(training, splits, progress) if splits else None
 
 
 def begun_training(component: TextCatGraft, progress: Progress) -> Training:
@@ -252,6 +254,7 @@ def begun_training(component: TextCatGraft, progress: Progress) -> Training:
     return training
 
 
+@frozen_heap()
 def train_like(component: TextCatGraft, progress: Progress, chosen: Report | None) -> None:
     """Train on all documents; a path to the point, refit and temperature of a report, if one is given."""
     training = begun_training(component, progress)

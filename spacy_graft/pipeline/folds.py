@@ -11,8 +11,8 @@ import numpy as np
 
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
+from ..heap import frozen_heap
 from ..held_out import (
-    MIN_HELD_OUT,
     FoldPoint,
     Judge,
     chosen_of_folds,
@@ -64,34 +64,29 @@ class Split:
 
 
 def splits_of(
-    training: Training, rows_of_splits: Iterable[tuple[np.ndarray, np.ndarray]], strings: StringStore
+    training: Training, numbers: Iterable[tuple[np.ndarray, np.ndarray]], strings: StringStore
 ) -> list[Split]:
-    """The splits of the documents of a training, for one cross-validation; none if too few documents can judge.
+    """The splits of the documents of a training, for one cross-validation.
 
-    Where nothing is known of the labels of a document, it cannot.
-
-    Memory: the symbols of the documents, once more for each split.
+    Memory: the symbols of the documents, once more for each split; where a learner tries strengths or blocks, also
+    their indexes.
 
     Parameters
     ----------
     training : Training
-    rows_of_splits : iterable of pairs of int64
-        The numbers of the documents that are kept and of those that are held out, of each split
+    numbers : iterable of pairs of int64
+        Those of the documents that are kept and of those that are held out, of each split
         (:func:`.held_out.rows_of_splits`).
     strings : StringStore
         Of the vocab of the documents.
     """
     corpus, locked = training.corpus, training.learner.locks_weights
-    judging = np.asarray(corpus.documents().targets.known.any(axis=1))
-    judged_by = [(kept, held_out[judging[held_out]]) for kept, held_out in rows_of_splits]
-    if sum(len(held_out) for _, held_out in judged_by) < MIN_HELD_OUT:
-        return []
     return [
-        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(held_out), strings, locked))
-        for kept, held_out in judged_by
+        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, locked)) for kept, others in numbers
     ]
 
 
+@frozen_heap()
 def cross_validated(training: Training, splits: list[Split], progress: Progress, name: str = "") -> Report:
     """The point of a path that held-out documents choose, with its refit and temperature.
 

@@ -140,6 +140,12 @@ class Targets:
         known = np.broadcast_to(np.True_, shape) if is_one_number(self.known) else self.known[rows]
         return Targets(self.values[rows], known, self.weights[rows])
 
+    def are_known(self) -> np.ndarray:
+        """Of which documents a label is known: bool (n_documents)."""
+        if is_one_number(self.known):
+            return np.ones(len(self.weights), np.bool_)
+        return np.asarray(self.known.any(axis=1))
+
     def label_sets(self) -> Iterator[bytes]:
         """Yield what documents share for which the same labels hold, or are more likely to than not."""
         values = self.values

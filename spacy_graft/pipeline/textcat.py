@@ -534,7 +534,7 @@ class TextCatGraft(TrainablePipe):
         """The steps of training in order; empty if the component is not trained. It is saved with the model.
 
         Each step is a dict with ``step`` (from 1); ``l1``, ``l1_ratio``, ``n_active``, ``objective``, ``gap``
-        (relative), ``refit``, ``log_loss`` and ``log_loss_error`` of its
+        (relative), ``refit``, ``log_loss``, ``log_loss_error`` and ``difference_error`` of its
         :class:`~spacy_graft.graft.report.Report`; and ``score``, the ``cats_score`` of its first evaluation, or None.
         The list is a copy.
         """
@@ -542,7 +542,7 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def named_points(self) -> dict[str, dict[str, Any]]:
-        """The steps of training that ``parsimony`` takes, by name: ``best`` and ``one_se``, the parsimonious one.
+        """The steps of training that ``parsimony`` takes by dev alone: ``best`` and ``one_se``, the parsimonious one.
 
         Each is a dict of :attr:`history`. Empty if no step was judged by held-out documents.
         """

@@ -325,25 +325,33 @@ class Training:
         model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             assert self.held_out is not None
-            self.corpus = self.corpus.followed_by(self.held_out.corpus)
-            model = self._retrained(self._chosen_of_all(chosen.report, self.held_out), len(self.held_out.corpus))
+            joined = self.corpus.followed_by(self.held_out.corpus)
+            like = self._chosen_of_all(chosen.report, joined, self.held_out)
+            self.corpus = joined
+            model = self._retrained(like, len(self.held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
         return self._concluded(model)
 
-    def _chosen_of_all(self, chosen: Report, held_out: HeldOut) -> Report:
+    def _chosen_of_all(self, chosen: Report, corpus: ExtractedCorpus, held_out: HeldOut) -> Report:
         """What all documents choose by cross-validation, where those held out are too few and others not many."""
         learner = cast("GraftingPath", self.learner)
-        is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(self.corpus) < MANY_DOCUMENTS
+        is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(corpus) < MANY_DOCUMENTS
         if not is_few or learner.metric != "log_loss":
             return chosen
-        splits = splits_of(self, rows_of_splits(self.corpus.folds()), held_out.strings)
-        if not splits:
+        numbers = rows_of_splits(corpus.folds())
+        if sum(len(others) for _, others in numbers) <= len(held_out.corpus):
             return chosen
-        self.fit = None  # frees its memory before other fits allocate
-        with self._progress_bar() as progress:
-            found = cross_validated(self, splits, progress)
+        training = self.of(corpus)
+        try:
+            with self._progress_bar() as progress:
+                found = cross_validated(training, splits_of(training, numbers, held_out.strings), progress)
+        except ValueError as error:
+            # A fold can lack what the whole corpus has.
+            name = corpus.reader.component
+            warnings.warn(f"[{name}] The few documents of dev choose the model alone: {error}", stacklevel=5)
+            return chosen
         self.begin_like(found)
         return replace(found, held_out_digest=chosen.held_out_digest)
 

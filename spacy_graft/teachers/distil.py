@@ -138,6 +138,7 @@ def distil(
             )
             for weight in sorted({0.0, *map(float, weights)})
         }
+        splits.clear()  # frees their memory before the last training
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
         if chosen:
             training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
