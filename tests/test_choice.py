@@ -516,3 +516,44 @@ def test_a_last_step_that_repeats_the_chosen_one_is_no_point() -> None:
     points = [{"l1_ratio": 1.0 / k, "log_loss": loss, "n_active": 10 * k, **errors}
               for k, loss in enumerate((0.9, 0.5, 0.6), start=1)]  # fmt: skip
     assert named_points([*points, points[1]]) == named_points(points) == {"best": 1, "one_se": 1}
+
+
+def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
+    """A fold can have no symbol where the whole corpus has some."""
+    nlp = make_nlp()
+    rows = [*[("", {"a": 1.0, "b": 0.0})] * 7, *[("", {"a": 0.0, "b": 1.0})] * 7, *[("word", {"a": 1.0, "b": 0.0})] * 2]
+    train = [make_example(nlp, *row) for row in rows]
+    dev = [make_example(nlp, "", {"a": float(i % 2), "b": 1.0 - i % 2}) for i in range(4)]
+    with pytest.warns(UserWarning, match="dev choose the model alone: .*No block finds a symbol"):
+        report = spacy_graft.fit(nlp, train, dev=dev)
+    assert (report.n_folds, report.n_held_out) == (0, 4)
+
+
+def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
+    """Train until the model is chosen."""
+    while not training_of(nlp).concluded:
+        nlp.update(train[:4])
+        nlp.evaluate(dev)
+
+
+def test_an_interruption_of_folds_leaves_the_corpus(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dev is not part of it before it has chosen; the next step chooses again."""
+    nlp, calls = make_nlp(learner=AUTO), []
+    own = training.cross_validated
+
+    def interrupted(*args: Any) -> Report:
+        calls.append(len(args))
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return own(*args)
+
+    monkeypatch.setattr(training, "cross_validated", interrupted)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    with pytest.raises(KeyboardInterrupt):
+        go_on(nlp, train, dev)
+    assert len(training_of(nlp).corpus) == len(train)
+    nlp.update(train[:4])
+    report = component_of(nlp).report
+    assert report is not None
+    assert (report.n_folds, report.n_held_out, report.n_documents) == (4, len(dev), len(noisy))

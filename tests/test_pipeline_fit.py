@@ -421,3 +421,14 @@ def test_labels_in_the_config_that_cannot_be_taken(labels: Any, message: str, tr
     nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": labels}
     with pytest.raises(ValueError, match=rf"\[textcat_graft\] .*{message}"):
         spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_documents_without_any_label(with_dev: bool) -> None:
+    """Of many labels, none is a thing to say of a document; of all documents, there is nothing to learn."""
+    nlp = make_nlp("textcat_graft_multilabel")
+    for i in range(70):
+        component_of(nlp).add_label(f"label {i}")
+    rows: list[tuple[str, list[str]]] = [("one", []), ("two", [])]
+    with pytest.raises(ValueError, match="None of the 2 examples has a label"):
+        spacy_graft.fit(nlp, rows, dev=rows if with_dev else None)

@@ -633,3 +633,10 @@ def test_copies_of_a_text_are_held_out_together() -> None:
     labels = rng.integers(0, 2, 60).tolist()
     model = GraftTextClassifier(GraftingPath(steps=8), analyzer="word").fit(texts * 4, labels * 4)
     assert model.report_.log_loss > 0.6
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(1, 0), (4, 4)])
+def test_the_report_has_the_number_of_folds(n: int, n_folds: int) -> None:
+    texts = [f"{word} {i}" for i in range(n) for word in ("good", "bad")] * 2
+    labels = ["+", "-"] * (2 * n)
+    assert GraftTextClassifier(analyzer="word").fit(texts, labels).report_.n_folds == n_folds
