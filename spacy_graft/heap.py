@@ -20,7 +20,7 @@ def frozen_heap() -> Iterator[None]:
     again and again, of which nearly everything is modules: a tenth of the time of a training. What the program has
     frozen itself stays so.
     """
-    # Python counts what is frozen one by one: training in folds, which is one step, would do so at each of theirs.
+    # Python counts what is frozen object by object, which takes longer than many a step inside of another.
     if OURS or gc.get_freeze_count():
         yield
         return

@@ -245,7 +245,7 @@ def copies_of(texts: Sequence[int], most: int) -> tuple[np.ndarray, np.ndarray]:
     return first, n_copies
 
 
-def number_of_folds(n_documents: int) -> int:
+def fold_count(n_documents: int) -> int:
     """How many folds there are of so many documents, some of which are held out."""
     return min(max(n_documents // DOCUMENTS_OF_FOLD, FEWEST_FOLDS), MOST_FOLDS)
 

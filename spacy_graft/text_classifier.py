@@ -27,7 +27,7 @@ from .held_out import (
     Judge,
     PlainTargets,
     chosen_of_folds,
-    number_of_folds,
+    fold_count,
     numbers_of_folds,
     points_of_fold,
     rows_of_splits,
@@ -451,7 +451,7 @@ class GraftTextClassifier(LinearClassifier):
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
     """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
     texts = cast("ReadTexts", documents.documents).numbers()
-    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, number_of_folds(len(texts))))
+    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, fold_count(len(texts))))
     if not splits:
         return None
     learner = replace(learner, stability=False)

@@ -343,9 +343,8 @@ class GraftingPath(PenaltySettings):
         documents (``fit`` alone, classifiers) folds choose by the log-loss, and this is not looked at.
     parsimony : str or int
         Which point is chosen: ``best``, with log-loss the last one within a standard error of the difference to the
-        least;
-        ``one_se``, the first whose log-loss is within one standard error of the least; or the best of those with no
-        more than this number of features, with which the path then ends, as with ``max_features``.
+        least; ``one_se``, the first whose log-loss is within one standard error of the least; or the best of those with
+        no more than this number of features, with which the path then ends, as with ``max_features``.
     network_choices : sequence of float
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.

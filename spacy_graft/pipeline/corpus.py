@@ -30,7 +30,7 @@ from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import too_little_weight
 from ..graft.memory import has_many_labels
-from ..held_out import number_of_folds, numbers_of_folds
+from ..held_out import fold_count, numbers_of_folds
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
@@ -123,7 +123,7 @@ class ExtractedCorpus:
         return self._of_documents([self.documents().some(rows, self.place)])
 
     def folds(self, n_folds: int | None = None) -> np.ndarray:
-        """The fold of each document: int64 (n_documents); by default of :func:`.held_out.number_of_folds`.
+        """The fold of each document: int64 (n_documents); by default of :func:`.held_out.fold_count`.
 
         A document of which nothing is known judges nothing: it is in no fold, −1.
         """
@@ -132,7 +132,7 @@ class ExtractedCorpus:
         texts = numbers_of_texts(documents.streams.values(), len(documents))
         of_judging = compress(documents.targets.label_sets(), judging), list(compress(texts, judging))
         fold_of = np.full(len(documents), -1)
-        fold_of[judging] = numbers_of_folds(*of_judging, n_folds or number_of_folds(int(judging.sum())))
+        fold_of[judging] = numbers_of_folds(*of_judging, n_folds or fold_count(int(judging.sum())))
         return fold_of
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
