@@ -1,12 +1,17 @@
-"""Work in threads: kernels run without the interpreter lock."""
+"""Work in threads: kernels run without the interpreter lock, and linear algebra without threads of its own."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 ResultT = TypeVar("ResultT")
 
@@ -34,6 +39,38 @@ def pool(n_threads: int) -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     # A process that is forked has the pools, and none of their threads.
     os.register_at_fork(after_in_child=pool.cache_clear)
+
+
+#: Held while somebody is in the context of :func:`serial_linear_algebra`.
+LIMITED = Lock()
+
+
+@contextmanager
+def serial_linear_algebra() -> Iterator[None]:
+    """NumPy's and SciPy's linear algebra in the calling thread.
+
+    By itself it takes as many threads as there are cores, whatever was asked for. On small matrices this gains little,
+    and where cores are busy the threads wait for one another: fits took up to five times as long. And the last digits
+    of sums depend on their number.
+
+    The limit is that of the process. Of several threads in this context, the first one sets it and takes it away.
+    """
+    if not LIMITED.acquire(blocking=False):
+        yield
+        return
+    try:
+        with linear_algebra().limit(limits=1):
+            yield
+    finally:
+        LIMITED.release()
+
+
+@cache
+def linear_algebra() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def n_cores() -> int:

@@ -47,34 +47,6 @@ def test_what_works_on_arrays_does_without_spacy(module: str, loaded: dict[str, 
     assert loaded[module] == []
 
 
-#: Prints what NumPy reads of the environment in a command when it is loaded.
-THREADS_OF_BLAS = """
-import os, sys
-
-from spacy_graft import cli
-from spacy_graft.cli import app
-assert "numpy" not in sys.modules
-app.app = lambda prog_name: None
-cli.main()
-print(os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS"))
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [({}, "None 1"), ({"OMP_NUM_THREADS": "3"}, "3 None"), ({"OPENBLAS_NUM_THREADS": "3"}, "None 3")],
-)
-def test_a_command_has_one_thread_of_blas_by_default(
-    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], found: str
-) -> None:
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    done = subprocess.run([sys.executable, "-c", THREADS_OF_BLAS], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{found}\n"
-
-
 #: What users without scikit-learn can do.
 WITHOUT_SKLEARN = """
 import sys

@@ -18,7 +18,8 @@ from spacy.training import Example
 
 from conftest import PATH, make_examples, make_nlp, make_records
 from spacy_graft.pipeline.textcat import TextCatGraft
-from spacy_graft.threads import in_threads
+from spacy_graft.solve.quadratic import Point, QuadraticModel
+from spacy_graft.threads import in_threads, linear_algebra, serial_linear_algebra
 
 TEXTS = ["the soup of the day and a violin", "extra time with salt", "", "a choir of boys saw the referee"]
 FEATURES = {
@@ -173,3 +174,48 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     assert numbers_from_threads(3) == [0, 1, 2]
     with multiprocessing.get_context("fork").Pool(1) as processes:
         assert processes.apply_async(numbers_from_threads, (4,)).get(timeout=60) == [0, 1, 2, 3]
+
+
+def threads_of_linear_algebra() -> set[int]:
+    return {library["num_threads"] for library in linear_algebra().info()}
+
+
+def test_linear_algebra_is_serial_in_a_context_and_as_before_after_several() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def train() -> None:
+        with serial_linear_algebra():
+            entered.set()
+            leave.wait()
+
+    other = threading.Thread(target=train)
+    with linear_algebra().limit(limits=2):
+        before = threads_of_linear_algebra()
+        with serial_linear_algebra():
+            other.start()
+            entered.wait()
+            with serial_linear_algebra():
+                assert threads_of_linear_algebra() == {1}
+            assert threads_of_linear_algebra() == {1}
+        leave.set()
+        other.join()
+        assert threads_of_linear_algebra() == before
+        with pytest.raises(ValueError, match="within"), serial_linear_algebra():
+            raise ValueError("within")
+        assert threads_of_linear_algebra() == before
+
+
+def test_linear_algebra_is_serial_where_weights_are_solved_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[set[int]] = []
+    nlp, examples = started()
+    plain = QuadraticModel.minimum
+
+    def minimum(self: QuadraticModel, tolerance: float) -> Point:
+        found.append(threads_of_linear_algebra())
+        return plain(self, tolerance)
+
+    monkeypatch.setattr(QuadraticModel, "minimum", minimum)
+    with linear_algebra().limit(limits=2):
+        nlp.update(examples)
+    assert found
+    assert all(threads == {1} for threads in found)

@@ -13,8 +13,10 @@ from scipy import sparse
 
 from naive import dense_optimum, log_loss
 from spacy_graft.index.columns import concatenated, reordered
+from spacy_graft.solve import dense as dense_module
 from spacy_graft.solve import design as design_module
 from spacy_graft.solve import kernels
+from spacy_graft.solve import quadratic as quadratic_module
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.columns import PackedColumns, joined_columns, packed_columns
 from spacy_graft.solve.coupling import Coupling
@@ -22,7 +24,7 @@ from spacy_graft.solve.dense import Dense, DenseColumns
 from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
-from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel
+from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel, factor_of
 from spacy_graft.solve.restricted import Restricted
 
 seeds = st.integers(0, 10_000)
@@ -236,8 +238,8 @@ def random_dense(rng, n_labels, n_documents):
     return Dense(columns, float(rng.choice([0.1, 1.0])), rng.normal(size=(n_labels, len(columns.values))))
 
 
-def quadratic(seed, n_labels, ridge=0.1):
-    matrix, active, loss, scale = random_problem(seed, n_labels)
+def quadratic(seed, n_labels, ridge=0.1, n=12):
+    matrix, active, loss, scale = random_problem(seed, n_labels, n)
     rng = np.random.default_rng(seed)
     active.weights[:] = rng.normal(size=len(active)) * (rng.random(len(active)) < 0.5)
     dense = random_dense(rng, n_labels, len(scale))
@@ -293,6 +295,63 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     curved = model.loss.hessian_product(model.probabilities, towards.scores) * model.scale
     r -= (curved @ matrix)[model.active.labels, model.active.rows][support]
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
+
+
+@given(seeds, st.integers(1, 3))
+def test_blocks_of_documents_in_parts_and_in_threads_are_those_of_all(seed, n_labels):
+    """With the ridge, and a little more on the diagonal."""
+    matrix, model = quadratic(seed, n_labels, n=80)
+    support = np.flatnonzero(model.active.weights)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for n_documents, n_threads in ((2**13, 1), (32, 1), (32, 3)):
+            patch.setattr(quadratic_module, "GRAM_DOCUMENTS", n_documents)
+            model.design.n_threads = n_threads
+            found.append(LabelBlocks(model, support).grams)
+    curvature = model.loss.variances(model.probabilities) * model.scale**2
+    labels = [y for y in range(n_labels) if (model.active.labels[support] == y).any()]
+    for y, whole, parts, threads in zip(labels, *found, strict=True):
+        members = support[model.active.labels[support] == y]
+        columns = matrix[:, model.active.rows[members]]
+        expected = columns.T @ (curvature[y][:, np.newaxis] * columns) + 2.0 * np.diag(model.penalty.quadratic[members])
+        np.testing.assert_allclose(whole, expected, rtol=2e-4, atol=1e-5)
+        np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(threads, parts)
+
+
+def test_a_block_that_is_indefinite_after_rounding_has_no_factor():
+    """Its pairs keep the diagonal, and the system is solved all the same."""
+    assert factor_of(np.array([[1.0, 1.1], [1.1, 1.0]], np.float32)) is None
+    factor, _ = factor_of(np.array([[4.0, 2.0], [2.0, 5.0]], np.float32))
+    np.testing.assert_array_equal(np.triu(factor), [[2.0, 1.0], [0.0, 2.0]])
+    _, model = quadratic(1, 2)
+    support = np.flatnonzero(model.active.weights)
+    model.blocks = LabelBlocks(model, support)
+    for gram in model.blocks.grams:
+        gram[:] = -1.0
+    face = QuadraticFace(model, support)
+    assert face.factors == []
+    no_move = np.zeros(2), np.zeros(model.dense.weights.shape), np.zeros(model.probabilities.shape)
+    _, solved = face.solve(Point(model.active.weights.copy(), *no_move), 1e-9, 200)
+    assert solved
+
+
+@given(seeds, st.integers(1, 3))
+def test_products_of_dense_columns_in_parts_and_in_threads_are_those_of_all(seed, n_labels):
+    rng = np.random.default_rng(seed)
+    dense = random_dense(rng, n_labels, 40)
+    totals = rng.normal(size=(n_labels, 40))
+    expected = dense.weights @ dense.columns.values, totals @ dense.columns.values.T
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense_module, "DOCUMENTS_OF_PART", 16)
+        for n_threads in (1, 2, 3):
+            of_threads = replace(dense, n_threads=n_threads)
+            found.append((of_threads.spread(dense.weights), of_threads.collect(totals)))
+    for products in found:
+        for product, of_one, of_all in zip(products, found[0], expected, strict=True):
+            np.testing.assert_array_equal(product, of_one)
+            np.testing.assert_allclose(product, of_all, atol=1e-12)
 
 
 @given(

@@ -147,7 +147,8 @@ class Objective:
         """The dense columns with the weights of a problem, a view of those of all labels (labels, n_columns)."""
         if self.dense is None:
             return Dense.none(problem.stop - problem.first, self.data.n_documents)
-        return Dense(self.dense, self.settings.vectors_ridge * problem.ridge_share, weights[problem.labels])
+        ridge = self.settings.vectors_ridge * problem.ridge_share
+        return Dense(self.dense, ridge, weights[problem.labels], self.n_threads)
 
     @property
     def n_dense(self) -> int:

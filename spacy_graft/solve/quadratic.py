@@ -16,16 +16,19 @@ Hessian, each of which costs as much as half a sweep.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..threads import map_in_threads
 from . import kernels
 from .active import Active
 from .coupling import Coupling
 from .dense import Dense, largest_norm
 from .design import Design
+from .kernels import Pairs
 from .losses import Loss
 from .penalties import PairPenalty
 
@@ -36,9 +39,9 @@ SWEEPS = 4
 #: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
 FLAT = 1e-10
 #: Products by the diagonal alone before a model gets its blocks; the largest block; the ridge of its factor.
-CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-5
-#: Documents of a block that are written down at a time: 256 MB at the most.
-GRAM_DOCUMENTS = 2**16
+CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-4
+#: Documents of a block that are written down at a time: 34 MB at the most in each thread.
+GRAM_DOCUMENTS = 2**13
 #: Alternations of the two, runs of conjugate gradients in one of them, products in one run.
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 #: Products without L1, where there is nothing but conjugate gradients.
@@ -391,7 +394,7 @@ class QuadraticFace:
         scaled = model.loss.fixed(residual.intercepts / model.intercept_curvature, 1.0 / model.intercept_curvature)
         solved = residual.weights / self.diagonal
         for members, factor in self.factors or []:
-            solved[members] = cho_solve(factor, residual.weights[members], check_finite=False)
+            solved[members] = cho_solve(factor, residual.weights[members].astype(np.float32), check_finite=False)
         return Direction(solved, scaled, residual.dense / model.dense_curvature)
 
     def is_flat(self, direction: Direction, curvature: float) -> bool:
@@ -430,16 +433,17 @@ class QuadraticFace:
         return Point(total.weights, total.intercepts, total.dense, moved), solved
 
 
-#: Members of a block, and its Cholesky factor.
-Factor = tuple[np.ndarray, tuple[np.ndarray, bool]]
+#: A Cholesky factor, float32 (n, n), as SciPy has it.
+Cholesky = tuple[np.ndarray, bool]
 
 
 class LabelBlocks:
     """The diagonal blocks of the Hessian, one a label: the preconditioner for strongly correlated features.
 
     With them conjugate gradients only have to find the coupling between labels: tens of products instead of hundreds.
-    A block costs documents × pairs² / 2 multiplications in single precision, once a Newton step; labels with more
-    than :data:`LARGEST_BLOCK` pairs keep the diagonal.
+    A block costs documents × pairs² / 2 multiplications in single precision, once a Newton step, and each support
+    another pairs³ / 6. Labels with more than :data:`LARGEST_BLOCK` pairs keep the diagonal. Memory: 4 bytes for each
+    two pairs of a label, twice.
     """
 
     def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
@@ -447,7 +451,7 @@ class LabelBlocks:
         self.label_of = np.full(len(model.active), -1, np.int64)
         self.place = np.zeros(len(model.active), np.int64)
         self.grams: list[np.ndarray] = []
-        self.made: dict[int, Factor] = {}
+        self.made: dict[int, tuple[np.ndarray, Cholesky | None]] = {}
         for y in range(len(model.probabilities)):
             members = support[model.active.labels[support] == y]
             if 0 < len(members) <= LARGEST_BLOCK:
@@ -456,28 +460,43 @@ class LabelBlocks:
                 self.grams.append(self.gram(members, y))
 
     def gram(self, members: np.ndarray, label: int) -> np.ndarray:
-        """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network."""
-        model, active = self.model, self.model.active
+        """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network: float32."""
+        model = self.model
         p = model.probabilities[label]
         root = np.sqrt(model.loss.variances(p)) * model.scale
-        gram, pairs = 2.0 * model.coupling.block(members), active.some(members).pairs
-        for first in range(0, len(root), GRAM_DOCUMENTS):
-            dense = np.zeros((len(members), min(GRAM_DOCUMENTS, len(root) - first)), np.float32)
-            kernels.fill(pairs, root, first, dense)
-            gram = gram + (dense @ dense.T).astype(np.float64)
+        pairs = model.active.some(members).pairs
+        gram = 2.0 * model.coupling.block(members).astype(np.float32)
+        parts = [(pairs, root, first) for first in range(0, len(root), GRAM_DOCUMENTS)]
+        for of_part in map_in_threads(gram_of_documents, parts, model.design.n_threads):
+            gram += of_part
         # The diagonal in full, and a little more: single precision must not make the block indefinite.
         own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
         np.fill_diagonal(gram, own * (1.0 + JITTER))
         return gram
 
-    def factors(self, support: np.ndarray) -> list[Factor]:
-        """Cholesky factors of the blocks cut down to ``support``; those whose members stayed are not made again."""
+    def factors(self, support: np.ndarray) -> list[tuple[np.ndarray, Cholesky]]:
+        """Members and factors of the blocks cut down to ``support``; those whose members stayed are not made again."""
         factors = []
         for block, gram in enumerate(self.grams):
             places_in_support = np.flatnonzero(self.label_of[support] == block)
             places = self.place[support[places_in_support]]
             if block not in self.made or not np.array_equal(self.made[block][0], places):
-                self.made[block] = (places, cho_factor(gram[np.ix_(places, places)], check_finite=False))
-            if len(places):
-                factors.append((places_in_support, self.made[block][1]))
+                self.made[block] = (places, factor_of(gram[np.ix_(places, places)]))
+            if len(places) and (factor := self.made[block][1]) is not None:
+                factors.append((places_in_support, factor))
         return factors
+
+
+def gram_of_documents(pairs: Pairs, root: np.ndarray, first: int) -> np.ndarray:
+    """What the documents from ``first`` on add to a block: float32 (pairs, pairs)."""
+    rows = np.zeros((len(pairs.rows), min(GRAM_DOCUMENTS, len(root) - first)), np.float32)
+    kernels.fill(pairs, root, first, rows)
+    return np.asarray(rows @ rows.T)
+
+
+def factor_of(gram: np.ndarray) -> Cholesky | None:
+    """The factor of a block, which is overwritten; None if it is indefinite, by rounding."""
+    try:
+        return cast("Cholesky", cho_factor(gram.T, overwrite_a=True, check_finite=False))
+    except LinAlgError:
+        return None

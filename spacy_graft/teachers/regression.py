@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import metrics
 from ..solve.losses import LogisticLoss, Loss, SoftmaxLoss
+from ..threads import serial_linear_algebra
 
 if TYPE_CHECKING:
     from .teacher import Gold, Head
@@ -70,6 +71,7 @@ def held_out_loss(models: Sequence[Regression], kept: Sequence[np.ndarray], rows
     return total
 
 
+@serial_linear_algebra()
 def ridge_path(
     rows: np.ndarray, gold: Gold, exclusive: bool, kept: np.ndarray, ridges: Sequence[float]
 ) -> list[Regression]:
