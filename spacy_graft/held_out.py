@@ -37,7 +37,7 @@ PATIENCE, LEAST_POINTS = 2, 8
 PRIOR = 0.5
 #: Share of a log-loss that two of the same model may differ by: weights are optimal within a tolerance.
 SAME_LOSS = 1e-6
-#: Standard errors by which word vectors must lower the log-loss of held-out documents.
+#: Standard errors by which word vectors, or more of them, must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
 
 
@@ -369,8 +369,9 @@ def is_better_strength(
 ) -> bool:
     """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
 
-    Word vectors must lower it by :data:`WORTH_VECTORS` standard errors of the difference. Several strengths of them are
-    tried, each with the best of several refits, so that the least log-loss is a little too low.
+    Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors of
+    the difference. Several strengths of them are tried, each with the best of several refits, so that the least
+    log-loss is a little too low.
 
     Parameters
     ----------
@@ -388,9 +389,9 @@ def is_better_strength(
         return is_no_higher(held_out.mean(losses), held_out.mean(least))
     if not held_out.mean(losses) < held_out.mean(least):
         return False
-    brings_vectors = option == "vectors_ridge" and not chosen.vectors_ridge
+    has_more_vectors = option == "vectors_ridge" and strength < (chosen.vectors_ridge or math.inf)
     gains = least - losses
-    return not brings_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
+    return not has_more_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:
