@@ -369,8 +369,8 @@ def is_better_strength(
 ) -> bool:
     """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
 
-    Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors of
-    the difference. Several strengths of them are tried, each with the best of several refits, so that the least
+    Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors
+    of the difference. Several strengths of them are tried, each with the best of several refits, so that the least
     log-loss is a little too low.
 
     Parameters

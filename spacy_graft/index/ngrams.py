@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,14 +15,15 @@ from ..extract.streams import Stream
 from ..threads import in_threads
 from . import kernels
 from .fingerprints import column_numbers
-from .nodes import NodeTable, SortedSuffixes, nodes_of_leaves
+from .nodes import NodeTable, SortedSuffixes, nodes_of_suffixes
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
 
 #: No bound on the length of an n-gram.
 ANY_LENGTH = 2**31 - 1
-#: Pieces of the suffixes for each thread, so that large ones do not keep others waiting; and symbols for a thread more.
-PIECES_OF_THREAD, SMALLEST_PIECE = 4, 2**17
+#: Pieces of the suffixes, since what is made of one takes memory: at least so many, and for each thread so many, lest
+#: large ones keep others waiting. And symbols for a piece, or a thread, more.
+FEWEST_PIECES, PIECES_OF_THREAD, SMALLEST_PIECE = 8, 4, 2**17
 
 
 @dataclass(frozen=True)
@@ -220,20 +220,8 @@ def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int
     """
     order, positions = suffix_array(text.symbols), np.empty(0, np.int32)
     found = SortedSuffixes.of(text, positions, order, max_length, n_threads=n_threads)
-    leaves = found.leaves(text, ends_of_pieces(text.symbols, order, n_threads), min_df, n_threads)
-    del found, order  # 16 bytes a symbol
-    return nodes_of_leaves(leaves, text.n_documents, min_df, n_threads=n_threads)
-
-
-def ends_of_pieces(symbols: np.ndarray, order: np.ndarray, n_threads: int) -> list[int]:
-    """Ends of pieces of the suffixes in their order, cut where the first symbol changes."""
-    n = len(order)
-    if n_threads == 1 or n == 0:
-        return [n]
-    n_pieces = PIECES_OF_THREAD * n_threads
-    at_cuts = symbols[order[np.arange(1, n_pieces) * n // n_pieces]]
-    ends = {bisect_right(order, symbol, key=symbols.__getitem__) for symbol in at_cuts}
-    return sorted(ends | {n})
+    n_pieces = min(max(FEWEST_PIECES, PIECES_OF_THREAD * n_threads), 1 + len(order) // SMALLEST_PIECE)
+    return nodes_of_suffixes(found, found.pieces(n_pieces), min_df, n_threads)
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:

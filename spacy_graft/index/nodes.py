@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,16 +41,21 @@ class Leaves(NamedTuple):
 
     Attributes
     ----------
-    ends : list of int
-        Where pieces end; no node has leaves of two of them.
     suffixes : int32 or int64 (n), lcp : int32 (n + 1), documents : int32 (n), lengths : int32 (n or 0)
     """
 
-    ends: list[int]
     suffixes: np.ndarray
     lcp: np.ndarray
     documents: np.ndarray
     lengths: np.ndarray
+
+
+class Piece(NamedTuple):
+    """Consecutive suffixes in their order: from ``begin`` to before ``end``, and the number of their leaves."""
+
+    begin: int
+    end: int
+    n_leaves: int
 
 
 class SortedSuffixes(NamedTuple):
@@ -58,6 +63,7 @@ class SortedSuffixes(NamedTuple):
 
     Attributes
     ----------
+    text : RankedText
     order : int32
         The numbers of the suffixes in their order.
     positions : int32 or int64
@@ -66,6 +72,7 @@ class SortedSuffixes(NamedTuple):
         Of each number what its suffix shares with the one before it, see :func:`.suffix_kernels.compare`.
     """
 
+    text: RankedText
     order: np.ndarray
     positions: np.ndarray
     neighbours: np.ndarray
@@ -94,30 +101,44 @@ class SortedSuffixes(NamedTuple):
         given = text.symbols, text.ends, positions
         parts = even_parts(n, n_threads)
         in_threads([partial(compare, *given, *part, max_length, neighbours) for part in parts], n_threads)
-        return cls(order, positions, neighbours)
+        return cls(text, order, positions, neighbours)
 
-    def leaves(self, text: RankedText, ends: Sequence[int], min_df: int, n_threads: int = 1) -> Leaves:
-        """The suffixes, each once for every document of its run; ``ends`` of their order are those of the pieces."""
-        pieces = [self.order[begin:end] for begin, end in pairwise([0, *ends])]
-        count, fill = suffix_kernels.count_leaves, suffix_kernels.fill_leaves
-        counts = [len(piece) for piece in pieces]
-        if len(text.documents) > len(text.ends):  # some runs are those of several documents
-            # All of them are counted in the order of the text, so that memory is read from begin to end.
-            counted = [np.arange(counts[0], dtype=np.int32)] if counts == [len(self.positions)] else pieces
-            counts = in_threads([partial(count, part, self.neighbours, text.bounds) for part in counted], n_threads)
-        n, of_suffixes = sum(counts), (self.positions, self.neighbours, text.bounds, text.documents)
+    def pieces(self, n: int) -> list[Piece]:
+        """About ``n`` pieces of like sizes, cut where the first symbol changes, so that no node is in two of them.
+
+        Of suffixes whose numbers are their positions.
+        """
+        if n == 1:
+            return [self.whole()]
+        # Counted in the order of the text, so that memory is read from begin to end.
+        counts = np.zeros((len(self.text.alphabet), 2), np.int64)
+        suffix_kernels.count_by_symbol(self.text.symbols, self.neighbours, self.text.bounds, counts)
+        ends = np.cumsum(counts, axis=0)
+        cuts = np.unique(np.searchsorted(ends[:, 1], ends[-1, 1] * np.arange(1, n) / n))
+        places = [[0, 0], *ends[cuts].tolist(), ends[-1].tolist()]
+        pieces = [Piece(begin, end, last - first) for (begin, first), (end, last) in pairwise(places)]
+        return [piece for piece in pieces if piece.end > piece.begin]
+
+    def whole(self) -> Piece:
+        """All of them as one piece."""
+        n_leaves = len(self.order)
+        if len(self.text.documents) > len(self.text.ends):  # some runs are those of several documents
+            # In the order of the text if that is all that has neighbours: memory is then read from begin to end.
+            numbers = np.arange(n_leaves, dtype=np.int32) if len(self.positions) else self.order
+            n_leaves = suffix_kernels.count_leaves(numbers, self.neighbours, self.text.bounds)
+        return Piece(0, len(self.order), n_leaves)
+
+    def leaves(self, piece: Piece, min_df: int) -> Leaves:
+        """The suffixes of a piece, each once for every document of its run."""
+        n = piece.n_leaves
         leaves = Leaves(
-            np.cumsum(counts).tolist(),
             suffixes=np.empty(n, self.positions.dtype),
             lcp=np.zeros(n + 1, np.int32),
             documents=np.empty(n, np.int32),
             lengths=np.empty(n if min_df == 1 else 0, np.int32),
         )
-        work = [
-            partial(fill, piece, *of_suffixes, *(array[begin:end] for array in leaves[1:]))
-            for piece, (begin, end) in zip(pieces, pairwise([0, *leaves.ends]), strict=True)
-        ]
-        in_threads(work, n_threads)
+        of_suffixes = self.positions, self.neighbours, self.text.bounds, self.text.documents
+        suffix_kernels.fill_leaves(self.order[piece.begin : piece.end], *of_suffixes, *leaves)
         return leaves
 
 
@@ -127,76 +148,117 @@ def even_parts(n: int, n_parts: int) -> list[tuple[int, int]]:
 
 
 def nodes_of_leaves(
-    leaves: Leaves,
-    n_documents: int,
-    min_df: int,
-    open_before: Sequence[int] = (),
-    open_after: Sequence[int] = (),
-    n_threads: int = 1,
+    leaves: Leaves, n_documents: int, min_df: int, open_before: Sequence[int] = (), open_after: Sequence[int] = ()
 ) -> NodeTable:
     """The nodes of consecutive leaves.
 
     Parameters
     ----------
     leaves : Leaves
-        Some pieces, or one if there are open nodes.
     n_documents, min_df : int
     open_before, open_after : sequence of int
         Lengths of the n-grams of nodes that have leaves before these or after them.
-    n_threads : int
     """
-    before, after = np.array(open_before, np.int32), np.array(open_after, np.int32)
-    room = NodeRoom(leaves, n_documents, min_df, before, after)
-    return room.joined(list(map_in_threads(room.fill, room.pieces, n_threads)), n_threads)
+    room = NodeRoom(len(leaves.documents), 1, leaves.suffixes.dtype, n_documents, min_df, open_before, open_after)
+    return room.joined([room.fill(leaves, room.place(0, 0))])
+
+
+def nodes_of_suffixes(found: SortedSuffixes, pieces: Sequence[Piece], min_df: int, n_threads: int = 1) -> NodeTable:
+    """The nodes of pieces of suffixes, no node being in two of them.
+
+    Memory: the leaves of as many pieces as there are threads.
+    """
+    *leaves_before, n_leaves = accumulate((piece.n_leaves for piece in pieces), initial=0)
+    room = NodeRoom(n_leaves, len(pieces), found.positions.dtype, found.text.n_documents, min_df)
+    if n_threads > 1:
+        given = [(piece, room.place(k, n)) for k, (piece, n) in enumerate(zip(pieces, leaves_before, strict=True))]
+        spans = list(map_in_threads(lambda piece, at: room.fill(found.leaves(piece, min_df), at), given, n_threads))
+    else:
+        spans, end = [], room.place(0, 0)
+        for piece in pieces:
+            spans.append(room.fill(found.leaves(piece, min_df), end))
+            end = spans[-1].end
+    return room.joined(spans, n_threads)
+
+
+class Place(NamedTuple):
+    """A place in a :class:`NodeRoom`: how many nodes, bounds and events there is room for before it."""
+
+    node: int
+    bound: int
+    event: int
+
+
+class Span(NamedTuple):
+    """From where to where the nodes of a piece are."""
+
+    begin: Place
+    end: Place
 
 
 class NodeRoom:
-    """Room for the nodes of leaves. Each piece fills it from the place of its first leaf on.
+    """Room for the nodes of some pieces.
+
+    What is not written to takes no memory: pages of the system that nobody touches.
 
     Parameters
     ----------
-    leaves : Leaves
+    n_leaves, n_pieces : int
+        All of them.
+    dtype : dtype
+        Of positions in the text.
     n_documents, min_df : int
-    before, after : int32
-        Depths of the open nodes.
+    open_before, open_after : sequence of int
+        As of :func:`nodes_of_leaves`.
     """
 
-    def __init__(self, leaves: Leaves, n_documents: int, min_df: int, before: np.ndarray, after: np.ndarray) -> None:
-        self.leaves, self.options = leaves, (n_documents, min_df, before, after)
-        n_leaves, self.per_leaf = len(leaves.documents), 2 if min_df == 1 else 1
+    def __init__(
+        self,
+        n_leaves: int,
+        n_pieces: int,
+        dtype: np.dtype,
+        n_documents: int,
+        min_df: int,
+        open_before: Sequence[int] = (),
+        open_after: Sequence[int] = (),
+    ) -> None:
+        before, after = np.array(open_before, np.int32), np.array(open_after, np.int32)
+        self.options, self.per_leaf = (n_documents, min_df, before, after), 2 if min_df == 1 else 1
         capacity = n_leaves * self.per_leaf + len(before) + len(after)
-        self.nodes, self.places = np.empty((capacity, 3), np.int32), np.empty(capacity, leaves.suffixes.dtype)
+        self.nodes, self.places = np.empty((capacity, 3), np.int32), np.empty(capacity, dtype)
         # Each piece has two bounds a node, and one more at its end.
-        self.bounds = np.empty(2 * capacity + len(leaves.ends), np.int64)
+        self.bounds = np.empty(2 * capacity + n_pieces, np.int64)
         self.events = np.empty(2 * n_leaves, np.int32)
-        self.pieces = [(k, *piece) for k, piece in enumerate(pairwise([0, *leaves.ends]))]
 
-    def fill(self, piece: int, begin: int, end: int) -> int:
-        """Write the nodes of a piece to its place; returns how many there are."""
-        _, suffixes, lcp, documents, lengths = self.leaves
-        lcp, first = lcp[begin : end + 1], begin * self.per_leaf
-        stack = np.empty((int(lcp.max()) + 3, 7), np.int32)
-        return kernels.fill_interval_nodes(
-            suffixes[begin:end], lcp, documents[begin:end], lengths[begin:end], *self.options, stack,
-            self.nodes[first:], self.places[first:], self.bounds[2 * first + piece :], self.events[2 * begin :],
+    def place(self, piece: int, n_leaves: int) -> Place:
+        """A place for a piece by its number that is behind those before it, which have so many leaves."""
+        node = n_leaves * self.per_leaf
+        return Place(node, 2 * node + piece, 2 * n_leaves)
+
+    def fill(self, leaves: Leaves, begin: Place) -> Span:
+        """Write the nodes of a piece to a place."""
+        stack = np.empty((int(leaves.lcp.max()) + 3, 7), np.int32)
+        bounds = self.bounds[begin.bound :]
+        n = kernels.fill_interval_nodes(
+            *leaves, *self.options, stack, self.nodes[begin.node :], self.places[begin.node :], bounds,
+            self.events[begin.event :],
         )  # fmt: skip
+        return Span(begin, Place(begin.node + n, begin.bound + 2 * n + 1, begin.event + int(bounds[2 * n])))
 
-    def joined(self, counts: Sequence[int], n_threads: int) -> NodeTable:
-        """The nodes of all pieces without gaps; ``counts`` is what :meth:`fill` returned for each piece."""
+    def joined(self, spans: Sequence[Span], n_threads: int = 1) -> NodeTable:
+        """The nodes of all pieces without gaps."""
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0
         moves = []
-        for (piece, begin, _), n in zip(self.pieces, counts, strict=True):
-            first = begin * self.per_leaf
-            bounds_of_piece = bounds[2 * first + piece :][: 2 * n + 1]
-            n_of_piece = int(bounds_of_piece[-1])
-            nodes[first : first + n, 0] += n_nodes
-            bounds_of_piece += n_events
+        for begin, end in spans:
+            nodes[begin.node : end.node, 0] += n_nodes
+            bounds[begin.bound : end.bound] += n_events
+            n, n_of_piece = end.node - begin.node, end.event - begin.event
             moves.append((
-                (3 * n_nodes, 3 * first, 3 * n),
-                (n_nodes, first, n),
-                (2 * n_nodes, 2 * first + piece, 2 * n + 1),
-                (n_events, 2 * begin, n_of_piece),
+                (3 * n_nodes, 3 * begin.node, 3 * n),
+                (n_nodes, begin.node, n),
+                (2 * n_nodes, begin.bound, 2 * n + 1),
+                (n_events, begin.event, n_of_piece),
             ))  # fmt: skip
             n_nodes, n_events = n_nodes + n, n_events + n_of_piece
         arrays: tuple[np.ndarray, ...] = nodes.reshape(-1), places, bounds, events

@@ -154,8 +154,9 @@ def nodes_of_shard(
 ) -> NodeTable:
     """The nodes of one shard, whose suffixes begin at ``positions``; those last that go on after it."""
     order, shared = suffixes.order(positions)
-    leaves = SortedSuffixes.of(text, positions, order, max_length, shared).leaves(text, [len(order)], min_df)
-    del order, shared
+    found = SortedSuffixes.of(text, positions, order, max_length, shared)
+    leaves = found.leaves(found.whole(), min_df)
+    del found, order, shared
     leaves.lcp[0], leaves.lcp[-1] = shard.shared_before, shard.shared_after
     before, after = ([prefix.length for prefix in open_] for open_ in (shard.open_before, shard.open_after))
     return nodes_of_leaves(leaves, text.n_documents, min_df, before, after)

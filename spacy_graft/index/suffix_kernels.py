@@ -542,6 +542,27 @@ def count_leaves(numbers, neighbours, bounds):
 
 
 @njit
+def count_by_symbol(symbols, neighbours, bounds, counts):
+    """Count the suffixes that begin with each symbol, and their leaves; a suffix has its position as its number.
+
+    Parameters
+    ----------
+    symbols, bounds
+        Of the text and its runs.
+    neighbours
+        As of :func:`compare`.
+    counts : int64 (symbols, 2)
+        Zeros, which become the numbers of suffixes and leaves; breaks are left out.
+    """
+    for place in range(symbols.shape[0]):
+        symbol = symbols[place]
+        if symbol != 0:
+            run = neighbours[place, RUN]
+            counts[symbol, 0] += 1
+            counts[symbol, 1] += bounds[run + 1] - bounds[run]
+
+
+@njit
 def fill_leaves(order, positions, neighbours, bounds, documents, suffixes, lcp, document_of, lengths):
     """Fill in the suffixes of ``order``, each once for every document of its run.
 

@@ -438,6 +438,7 @@ class Training:
         Nobody sees the points before it, so they are passed by.
         """
         self.fit = None  # frees its memory before the next fit allocates
+        trim_heap()
         fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
         last = like.points - 1
         while not fit.finished and fit.report.points <= last:
