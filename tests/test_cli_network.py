@@ -300,8 +300,8 @@ def test_corpora_that_lack_an_attribute_or_key(wordnet: Path, train: Path, tmp_p
     table = tmp_path / "table.csv"
     table.touch()
     assert error("--corpus", table).startswith(f"Error: {table} does not end in .jsonl")
-    assert "Error: The language 'xy' cannot be loaded" in error("--corpus", train, "--lang", "xy")
-    assert "cannot be loaded" in error("--corpus", train, "--model", tmp_path / "none")
+    assert "Error: There is no tokenizer for the language 'xy'" in error("--corpus", train, "--lang", "xy")
+    assert "There is no pipeline" in error("--corpus", train, "--model", tmp_path / "none")
 
 
 def test_networks_without_edges_are_not_written(wordnet: Path, tmp_path: Path, output: Path) -> None:

@@ -332,7 +332,7 @@ def bytes_of_remembered_bounds_with_weights() -> float:
 @figure("CoarseTree", "node that stays")
 def bytes_of_a_coarse_node() -> float:
     built = index()
-    coarse = CoarseTree.build(built, np.empty((built.n_nodes, 0), np.float32), 2)
+    coarse = CoarseTree.build(built, np.empty((built.n_nodes, 0), np.float32), 2, built.distinct)
     tree = coarse.ranged.tree
     arrays = coarse.nodes.nbytes + n_bytes(tree) - tree.events.nbytes - tree.bounds.itemsize
     return arrays / len(coarse.nodes)
@@ -341,7 +341,8 @@ def bytes_of_a_coarse_node() -> float:
 @figure("CoarseTree", "event")
 def bytes_of_a_coarse_event() -> float:
     built = index()
-    return CoarseTree.build(built, np.empty((built.n_nodes, 0), np.float32), 2).ranged.tree.events.itemsize
+    coarse = CoarseTree.build(built, np.empty((built.n_nodes, 0), np.float32), 2, built.distinct)
+    return coarse.ranged.tree.events.itemsize
 
 
 @figure("Candidates", "candidate")

@@ -165,7 +165,7 @@ def test_a_coarse_tree_is_made_after_many_passes_and_made_again_when_it_does_not
 def test_a_coarse_tree_has_all_frequent_features_with_their_documents_and_no_event_too_many(texts, min_df):
     texts = [*texts, *texts[::2]]
     index = NgramIndex.build(stream_of(texts), 1)
-    coarse = CoarseTree.build(index, np.empty((index.n_nodes, 0), np.float32), min_df)
+    coarse = CoarseTree.build(index, np.empty((index.n_nodes, 0), np.float32), min_df, index.distinct)
     assert set(np.flatnonzero(index.distinct & (index.df >= min_df))) <= set(coarse.nodes)
     tree = coarse.ranged.tree
     assert (tree.df >= min_df).all()

@@ -413,7 +413,7 @@ def test_zeros_leave_and_columns_are_renumbered():
     columns = np.array([0, 2, 3, 5]), np.array([0, 1, 2, 3, 4], np.int32), np.arange(5.0)
     rows, labels = np.array([0, 2, 1, 2]), np.array([0, 0, 1, 1])
     active = Active(packed_columns(columns, 5), rows, labels, np.arange(1.0, 5.0), np.array([0.0, 1.0, 0.0, 2.0]))
-    left, used = active.without_zeros()
+    left, used = active.without_zeros(np.empty(0, np.int64))
     np.testing.assert_array_equal(used, [False, False, True])
     documents, values = left.columns.column(0)
     np.testing.assert_array_equal(documents, [3, 4])

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..messages import listed
+from ..messages import count, listed
 from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, positive_labels
 
 #: Labels of fewer training documents are reported.
@@ -258,7 +258,7 @@ def split_findings(split: SplitReport) -> Iterator[Finding]:
 def count_and_names(names: list[str]) -> str:
     """Return the number of documents and the first of their names."""
     shown = ", ".join(names[:MAX_NAMES]) + (" ..." if len(names) > MAX_NAMES else "")
-    return f"{len(names):,} document{'s' if len(names) > 1 else ''} ({shown})"
+    return f"{count(len(names), 'document')} ({shown})"
 
 
 def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..messages import one_line, printable
+from ..messages import count, one_line, printable
 from .common import (
     ComponentOption,
     FormatOption,
@@ -164,8 +164,8 @@ def explanation_table(explanation: Explanation, source: InputText, id_field: str
         add_label(table, label, top, fragments)
     named = {name for label in shown for name in (label.label, label.against) if name is not None}
     n_hidden = len(explanation.probabilities) - len(named)
-    labels = "label" if n_hidden == 1 else "labels"
-    table.caption = f"{n_hidden} less probable {labels}: --label, or --format json" if n_hidden else None
+    hidden = count(n_hidden, "less probable label")
+    table.caption = f"{hidden}: --label, or --format json" if n_hidden else None
     return table
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -15,6 +14,7 @@ from ..extract.tokens import TokenNgrams
 from ..files import text_lines
 from ..pipeline.contents import saved_docs
 from ..pipeline.reader import JsonlCorpus
+from .common import any_pipeline, blank_pipeline
 from .inputs import JSONL_SUFFIXES
 
 #: Documents after which their words are removed from the vocabulary, so that memory does not grow with the corpus.
@@ -46,8 +46,10 @@ class TokenCorpus:
     Raises
     ------
     ValueError
-        If the name of a file has another ending. In iteration, if there is no such attribute, language or pipeline,
-        documents lack the attribute, or a line is malformed; then the message names file and line.
+        If the name of a file has another ending. In iteration, if there is no such attribute, documents lack it, or a
+        line is malformed; then the message names file and line.
+    CommandError
+        In iteration, if there is no such language or pipeline.
     """
 
     paths: Sequence[str | Path]
@@ -69,19 +71,12 @@ class TokenCorpus:
 
     def _docs(self) -> Iterator[Doc]:
         """Yield the documents of all files; each must be used before the next is read."""
-        nlp = self._pipeline()
+        nlp = blank_pipeline(self.lang) if self.model is None else any_pipeline(str(self.model))
         for path in map(Path, self.paths):
             if path.suffix.lower() == ".spacy":
                 yield from saved_docs(path, nlp.vocab)
             else:
                 yield from piped(nlp, self._tokenized(path, nlp))
-
-    def _pipeline(self) -> Language:
-        try:
-            return spacy.blank(self.lang) if self.model is None else spacy.load(self.model)
-        except Exception as error:  # languages import optional packages, and files can be damaged in any way
-            source = f"language {self.lang!r}" if self.model is None else f"pipeline {self.model}"
-            raise ValueError(f"The {source} cannot be loaded: {error}") from error
 
     def _tokenized(self, path: Path, nlp: Language) -> Iterator[Doc]:
         """Yield the tokenized documents of a file of texts."""

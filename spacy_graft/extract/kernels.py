@@ -240,7 +240,7 @@ def transposed(starts, items, values, n_items):
         bounds[item + 1] += bounds[item]
     place = bounds[:-1].copy()
     documents = np.empty(items.shape[0], np.int32)
-    moved = np.empty(values.shape[0])
+    moved = np.empty(values.shape[0], values.dtype)
     for i in range(starts.shape[0] - 1):
         for e in range(starts[i], starts[i + 1]):
             to = place[items[e]]

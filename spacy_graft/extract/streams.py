@@ -39,19 +39,13 @@ class Stream:
         documents: Iterable[np.ndarray],
         dtype: type[np.unsignedinteger],
         width: int | None = None,
-        empty: Empty = np.empty,
     ) -> Stream:
-        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width).
-
-        ``empty`` gives the memory.
-        """
+        """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width)."""
         parts = list(documents)
         starts = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
         rows = () if width is None else (width,)
-        symbols = empty((int(starts[-1]), *rows), dtype)
-        np.concatenate([np.empty((0, *rows), dtype), *parts], out=symbols, casting="same_kind")
-        return cls(symbols, starts)
+        return cls(np.concatenate([np.empty((0, *rows), dtype), *parts], dtype=dtype, casting="same_kind"), starts)
 
     @classmethod
     def concatenated(cls, streams: Sequence[Stream], empty: Empty = np.empty) -> Stream:

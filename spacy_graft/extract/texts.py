@@ -369,16 +369,16 @@ def displayed_text(document: Any) -> str:
     return " ".join(map(str, document)) if hasattr(document, "__iter__") else str(document)
 
 
-def document_batches(documents: Iterable[Any], size: int = BATCH) -> Iterator[list[Any]]:
-    """Divide documents, in their order, into batches of one document or at most ``size`` symbols."""
+def document_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Divide documents, in their order, into batches of one document or at most :data:`BATCH` symbols."""
     batch: list[Any] = []
-    room = size
+    room = BATCH
     for document in documents:
         # What has no length is for a function, or is refused.
         length = 1 + len(document) if hasattr(document, "__len__") else 1
         if batch and length > room:
             yield batch
-            batch, room = [], size
+            batch, room = [], BATCH
         batch.append(document)
         room -= length
     if batch:

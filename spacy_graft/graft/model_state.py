@@ -129,11 +129,6 @@ class ModelState:
         return self._scores
 
     @property
-    def residuals(self) -> np.ndarray:
-        """δ_iy: float64 (labels, documents)."""
-        return self._residuals
-
-    @property
     def weighted_residuals(self) -> np.ndarray:
         """a_i δ_iy, as searches take them: float64 (documents, labels)."""
         return (self._residuals * self.objective.scale).T

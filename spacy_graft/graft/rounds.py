@@ -169,12 +169,8 @@ class Rounds:
 
     def _tolerance(self, l1: float) -> float:
         """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
-        violation = self.report.max_violation * l1
-        if violation == 0.0:
-            # Nothing enters any more: only more digits of what is there close the gap.
-            return 0.1 * min(self._accuracy, l1)
-        # What is left outside may be tiny while the gap comes from the restricted problem itself.
-        return max(ROUND_ACCURACY * violation, 0.1 * min(self._accuracy, l1))
+        # What is left outside may be tiny, or nothing, while the gap comes from the restricted problem itself.
+        return max(ROUND_ACCURACY * self.report.max_violation * l1, 0.1 * min(self._accuracy, l1))
 
     def _search(self, l1: float, n_added: int) -> None:
         """Find the next candidates, and with them the certificate of the model as it is.

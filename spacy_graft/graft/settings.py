@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,13 +29,13 @@ PenaltyWeights = Literal["none", "idf", "standard", "ratio", "ratio_idf"]
 PENALTY_WEIGHTS = tuple(kind.name.lower() for kind in PenaltyWeightKind)
 #: Kinds of the rows of a network (see :meth:`spacy_graft.graphs.graph.FeatureGraph.tikhonov_matrix`).
 NetworkKind = Literal["mean", "laplacian", "normalised_laplacian"]
-NETWORK_KINDS = ("mean", "laplacian", "normalised_laplacian")
+NETWORK_KINDS: tuple[NetworkKind, ...] = get_args(NetworkKind)
 #: What becomes of features that no similar edge says anything of.
 Unlinked = Literal["free", "to_zero"]
-UNLINKED = ("free", "to_zero")
+UNLINKED: tuple[Unlinked, ...] = get_args(Unlinked)
 #: Kinds of penalty of :class:`Grafting`.
 PenaltyKind = Literal["l1", "l2", "none"]
-PENALTIES = ("l1", "l2", "none")
+PENALTIES: tuple[PenaltyKind, ...] = get_args(PenaltyKind)
 #: Those of :class:`GraftingPath`.
 PATH_PENALTIES = ("l1", "l2")
 #: A factor of a sign that no weight may have.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..options import LARGEST_COUNT, LARGEST_STRENGTH, is_count, is_number_in
@@ -45,17 +45,3 @@ def check_counts(owner: str, options: Mapping[str, Any], least: int = 1) -> None
                 f"{owner}: {option} must be an integer of at least {least}, but is {value!r}. The largest is "
                 f"{LARGEST_COUNT:,}."
             )
-
-
-def is_short_word(vertex: Vertex, min_letters: int) -> bool:
-    """Whether a vertex is one word, without a part of speech, of fewer than ``min_letters`` letters."""
-    return len(vertex) == 1 and len(vertex[0]) < min_letters
-
-
-def count_reasons(reasons: Iterable[str | None]) -> dict[str, int]:
-    """The number of times that each reason occurs."""
-    counts: dict[str, int] = {}
-    for reason in reasons:
-        if reason is not None:
-            counts[reason] = counts.get(reason, 0) + 1
-    return counts

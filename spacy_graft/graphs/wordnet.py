@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from scipy import sparse
 from ..options import check_flags
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern
-from .lexical import check_counts, check_numbers, count_reasons, is_short_word, lemma_of
+from .lexical import check_counts, check_numbers, lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
 
@@ -114,14 +115,16 @@ class WordNet:
         counts: list[int] = []
         reasons: list[str | None] = []
         for vertex in vertices:
-            short = is_short_word(vertex, self.min_letters)
+            # One word without a part of speech.
+            short = len(vertex) == 1 and len(vertex[0]) < self.min_letters
             of_vertex = [] if short else self._words_of(database, vertex)
             words += of_vertex
             counts.append(len(of_vertex))
             reasons.append("short" if short else None if of_vertex else "not_in_wordnet")
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         entries = (np.ones(len(words)), np.array(words, np.int64), starts)
-        return sparse.csr_array(entries, shape=(len(counts), len(database.words))), count_reasons(reasons)
+        matrix = sparse.csr_array(entries, shape=(len(counts), len(database.words)))
+        return matrix, dict(Counter(filter(None, reasons)))
 
     def _words_of(self, database: WordNetDatabase, vertex: Vertex) -> list[int]:
         form, letters = lemma_of(vertex)

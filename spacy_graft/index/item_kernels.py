@@ -30,14 +30,12 @@ def column_sums_of_one(starts, documents, values, lane, begin, end, sums):
 
 
 @njit
-def document_sums(starts, documents, totals):
-    """Sum ``totals`` (documents, k) over the documents of each node, whatever the item's value in them."""
-    sums = np.zeros((starts.shape[0] - 1, totals.shape[1]))
-    for k in range(sums.shape[0]):
+def sum_documents(starts, documents, lanes, totals):
+    """Add the ``lanes`` (documents, k) of the documents of each column, whatever its values, to ``totals``."""
+    for k in range(totals.shape[0]):
         for e in range(starts[k], starts[k + 1]):
-            for j in range(totals.shape[1]):
-                sums[k, j] += totals[documents[e], j]
-    return sums
+            for j in range(lanes.shape[1]):
+                totals[k, j] += lanes[documents[e], j]
 
 
 @inner

@@ -127,7 +127,9 @@ class ItemIndex:
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sum ``values`` (n_documents, k) over the documents of each node: float64 (n_nodes, k)."""
-        return item_kernels.document_sums(self.starts, self.documents, np.ascontiguousarray(values, np.float64))
+        sums = np.zeros((self.n_nodes, values.shape[1]))
+        item_kernels.sum_documents(self.starts, self.documents, np.ascontiguousarray(values, np.float64), sums)
+        return sums
 
     def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
         """The symbols that name each item."""

@@ -50,7 +50,7 @@ class Leaves(NamedTuple):
     lengths: np.ndarray
 
 
-class Piece(NamedTuple):
+class SuffixPiece(NamedTuple):
     """Consecutive suffixes in their order: from ``begin`` to before ``end``, and the number of their leaves."""
 
     begin: int
@@ -103,7 +103,7 @@ class SortedSuffixes(NamedTuple):
         in_threads([partial(compare, *given, *part, max_length, neighbours) for part in parts], n_threads)
         return cls(text, order, positions, neighbours)
 
-    def pieces(self, n: int) -> list[Piece]:
+    def pieces(self, n: int) -> list[SuffixPiece]:
         """About ``n`` pieces of like sizes, cut where the first symbol changes, so that no node is in two of them.
 
         Of suffixes whose numbers are their positions.
@@ -116,19 +116,19 @@ class SortedSuffixes(NamedTuple):
         ends = np.cumsum(counts, axis=0)
         cuts = np.unique(np.searchsorted(ends[:, 1], ends[-1, 1] * np.arange(1, n) / n))
         places = [[0, 0], *ends[cuts].tolist(), ends[-1].tolist()]
-        pieces = [Piece(begin, end, last - first) for (begin, first), (end, last) in pairwise(places)]
+        pieces = [SuffixPiece(begin, end, last - first) for (begin, first), (end, last) in pairwise(places)]
         return [piece for piece in pieces if piece.end > piece.begin]
 
-    def whole(self) -> Piece:
+    def whole(self) -> SuffixPiece:
         """All of them as one piece."""
         n_leaves = len(self.order)
         if len(self.text.documents) > len(self.text.ends):  # some runs are those of several documents
             # In the order of the text if that is all that has neighbours: memory is then read from begin to end.
             numbers = np.arange(n_leaves, dtype=np.int32) if len(self.positions) else self.order
             n_leaves = suffix_kernels.count_leaves(numbers, self.neighbours, self.text.bounds)
-        return Piece(0, len(self.order), n_leaves)
+        return SuffixPiece(0, len(self.order), n_leaves)
 
-    def leaves(self, piece: Piece, min_df: int) -> Leaves:
+    def leaves(self, piece: SuffixPiece, min_df: int) -> Leaves:
         """The suffixes of a piece, each once for every document of its run."""
         n = piece.n_leaves
         leaves = Leaves(
@@ -163,7 +163,9 @@ def nodes_of_leaves(
     return room.joined([room.fill(leaves, room.place(0, 0))])
 
 
-def nodes_of_suffixes(found: SortedSuffixes, pieces: Sequence[Piece], min_df: int, n_threads: int = 1) -> NodeTable:
+def nodes_of_suffixes(
+    found: SortedSuffixes, pieces: Sequence[SuffixPiece], min_df: int, n_threads: int = 1
+) -> NodeTable:
     """The nodes of pieces of suffixes, no node being in two of them.
 
     Memory: the leaves of as many pieces as there are threads.
@@ -181,7 +183,7 @@ def nodes_of_suffixes(found: SortedSuffixes, pieces: Sequence[Piece], min_df: in
     return room.joined(spans, n_threads)
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """A place in a :class:`NodeRoom`: how many nodes, bounds and events there is room for before it."""
 
     node: int
@@ -189,11 +191,11 @@ class Place(NamedTuple):
     event: int
 
 
-class Span(NamedTuple):
+class NodeSpan(NamedTuple):
     """From where to where the nodes of a piece are."""
 
-    begin: Place
-    end: Place
+    begin: NodePlace
+    end: NodePlace
 
 
 class NodeRoom:
@@ -230,12 +232,12 @@ class NodeRoom:
         self.bounds = np.empty(2 * capacity + n_pieces, np.int64)
         self.events = np.empty(2 * n_leaves, np.int32)
 
-    def place(self, piece: int, n_leaves: int) -> Place:
+    def place(self, piece: int, n_leaves: int) -> NodePlace:
         """A place for a piece by its number that is behind those before it, which have so many leaves."""
         node = n_leaves * self.per_leaf
-        return Place(node, 2 * node + piece, 2 * n_leaves)
+        return NodePlace(node, 2 * node + piece, 2 * n_leaves)
 
-    def fill(self, leaves: Leaves, begin: Place) -> Span:
+    def fill(self, leaves: Leaves, begin: NodePlace) -> NodeSpan:
         """Write the nodes of a piece to a place."""
         stack = np.empty((int(leaves.lcp.max()) + 3, 7), np.int32)
         bounds = self.bounds[begin.bound :]
@@ -243,9 +245,9 @@ class NodeRoom:
             *leaves, *self.options, stack, self.nodes[begin.node :], self.places[begin.node :], bounds,
             self.events[begin.event :],
         )  # fmt: skip
-        return Span(begin, Place(begin.node + n, begin.bound + 2 * n + 1, begin.event + int(bounds[2 * n])))
+        return NodeSpan(begin, NodePlace(begin.node + n, begin.bound + 2 * n + 1, begin.event + int(bounds[2 * n])))
 
-    def joined(self, spans: Sequence[Span], n_threads: int = 1) -> NodeTable:
+    def joined(self, spans: Sequence[NodeSpan], n_threads: int = 1) -> NodeTable:
         """The nodes of all pieces without gaps."""
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0

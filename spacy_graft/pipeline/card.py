@@ -103,7 +103,7 @@ def features_section(component: TextCatGraft) -> str:
     if not table.blocks:
         return "The model has no features: it predicts the same for all texts."
     kinds = Counter(blocks[name].feature_kind for name in table.blocks).most_common()
-    by_kind = ", ".join(f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in kinds)
+    by_kind = ", ".join(count(n, kind) for kind, n in kinds)
     of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
     left_out = report.left_out if report is not None else []
     without = f" Blocks that held-out documents did not need: {listed_first(left_out)}." if left_out else ""

@@ -136,7 +136,7 @@ def fit(
         if dev is not None:
             train_with_dev(component, list(annotated_before(nlp, component, dev)), progress)
         else:
-            train_with_folds(component, progress)
+            train_like(component, progress, chosen_by_folds(component, progress))
         component.end_training()
     forget_model(nlp)
     add_card(nlp)
@@ -229,11 +229,6 @@ def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:
     docs = [example.predicted for example in dev]
     component.set_annotations(docs, component.predict(docs))
     return component.score(dev)
-
-
-def train_with_folds(component: TextCatGraft, progress: Progress) -> None:
-    """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
-    train_like(component, progress, chosen_by_folds(component, progress))
 
 
 def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | None:

@@ -50,7 +50,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
         f"point of a path of at most {learner.n_points} points, and the model is chosen among the points evaluated on "
         f"dev."
     )
-    others = other_trained(nlp, component)
+    others = [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
     if others:
         logger.warning(
             "%s Train it in a run of its own, with %s: this run also trains %s.", problem, settings, listed(others)
@@ -80,11 +80,6 @@ def warn_of_few_steps(name: str, max_steps: int, max_epochs: int, points: int) -
             "max_steps = %d.",
             name, max_steps, points, points + 2,
         )  # fmt: skip
-
-
-def other_trained(nlp: Language, component: TextCatGraft) -> list[str]:
-    """The other components that the loop trains."""
-    return [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
 
 
 def trained_by_loop(nlp: Language) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..model.sparse_linear import SNAPSHOT, SparseLinear
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
-from .vectors import bound_to_pipeline, vectors_of_training
+from .vectors import vectors_of_training
 
 if TYPE_CHECKING:
     from thinc.api import Model
@@ -261,8 +261,9 @@ def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
     """Let a model find the vectors of its pipeline, if it keeps none."""
     snapshot: Snapshot | None = model.attrs[SNAPSHOT]
     if snapshot is not None and snapshot.word_scores is not None and snapshot.word_scores.digest:
-        bound = bound_to_pipeline(snapshot.word_scores, component.blocks, component.vocab)
-        model.attrs[SNAPSHOT] = replace(snapshot, word_scores=bound)
+        word_scores = snapshot.word_scores
+        vectors = vectors_of_training(word_scores, component.blocks, component.vocab)
+        model.attrs[SNAPSHOT] = replace(snapshot, word_scores=word_scores.with_vectors(*vectors))
 
 
 def check_vectors(component: TextCatGraft) -> None:

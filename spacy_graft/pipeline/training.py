@@ -243,8 +243,10 @@ class Training:
             If the fit has finished without a feature, with the reason and what to change.
         """
         if self._must_start():
-            if self.concluded and self.reports[-1].n_held_out:
-                return self._extended(self.reports[-1])
+            last = self.reports[-1] if self.concluded else None
+            if last is not None and last.n_held_out:
+                # All documents, at the point that was chosen before some of them came.
+                return self._concluded(self._retrained(last, last.n_held_out))
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
                 self.left_out, self.strengths = (), self._first_strengths()
@@ -358,10 +360,6 @@ class Training:
     def _progress_bar(self) -> AbstractContextManager[Progress]:
         """The bar of the caller, or one of its own."""
         return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
-
-    def _extended(self, chosen: Report) -> Model:
-        """The model of all documents at the point that was chosen before some of them came."""
-        return self._concluded(self._retrained(chosen, chosen.n_held_out))
 
     def _concluded(self, model: Model) -> Model:
         """A model after which nothing changes, as long as there are no more documents."""

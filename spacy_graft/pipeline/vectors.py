@@ -49,17 +49,6 @@ def vectors_of_vocab(vocab: Vocab) -> WordVectors:
     return WordVectors(words, data, source, np.array(list(rows_by_key.values()), np.int64))
 
 
-def bound_to_pipeline(word_scores: WordScores, blocks: Mapping[str, Block], vocab: Vocab) -> WordScores:
-    """Scores of words that were read without the vectors of their pipeline, with these.
-
-    Raises
-    ------
-    ValueError
-        If the pipeline has no vectors, or others than those that the model was trained with.
-    """
-    return word_scores.with_vectors(*vectors_of_training(word_scores, blocks, vocab))
-
-
 def vectors_of_training(
     word_scores: WordScores, blocks: Mapping[str, Block], vocab: Vocab
 ) -> tuple[WordVectors, np.ndarray]:

@@ -37,14 +37,11 @@ class CoarseTree:
     inverse_weights: np.ndarray
 
     @classmethod
-    def build(
-        cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, searched: np.ndarray | None = None
-    ) -> CoarseTree:
+    def build(cls, index: NgramIndex, inverse_weights: np.ndarray, min_df: int, searched: np.ndarray) -> CoarseTree:
         """Events of what goes move to the nearest node that stays. Takes as long as two full passes.
 
-        ``searched`` (bool) are the nodes that are features, by default those that are distinct.
+        ``searched`` (bool) are the nodes that are features.
         """
-        searched = index.distinct if searched is None else searched
         features = kernels.peaks_below(index.level, searched.astype(np.float32)) > 0.0
         kept = features & (index.df >= min_df)
         rank: np.ndarray = np.cumsum(kept) - kept

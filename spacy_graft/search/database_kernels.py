@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import njit
+from ..extract.kernels import transposed
 
 
 class Database(NamedTuple):
@@ -37,30 +38,8 @@ class Database(NamedTuple):
 
 def with_columns(row_starts, columns, row_values, n_columns, weights, shares, common):
     """A database from its rows: finds where each column stands."""
-    column_starts = np.zeros(n_columns + 1, np.int64)
-    rows = np.empty(len(columns), np.int32)
-    places = np.empty(len(columns), np.int64)
-    find_columns(row_starts, columns, column_starts, rows, places)
+    column_starts, rows, places = transposed(row_starts, columns, np.arange(len(columns)), n_columns)
     return Database(row_starts, columns, row_values, column_starts, rows, places, weights, shares, common)
-
-
-@njit
-def find_columns(row_starts, columns, column_starts, rows, places):
-    """Fill where each column stands; ``column_starts`` is all zero."""
-    n_columns = column_starts.shape[0] - 1
-    for e in range(columns.shape[0]):
-        column_starts[columns[e] + 1] += 1
-    for column in range(n_columns):
-        column_starts[column + 1] += column_starts[column]
-    for row in range(row_starts.shape[0] - 1):
-        for e in range(row_starts[row], row_starts[row + 1]):
-            to = column_starts[columns[e]]
-            column_starts[columns[e]] = to + 1
-            rows[to] = row
-            places[to] = e
-    for column in range(n_columns, 0, -1):
-        column_starts[column] = column_starts[column - 1]
-    column_starts[0] = 0
 
 
 def database_of(starts, documents, values, chosen, order, residuals, shares):

@@ -259,15 +259,6 @@ def note_classes(sums, begin, end, label, query, df, peaks, inverses):
                     inverses[of_class] = max(inverses[of_class], inverse)
 
 
-@njit
-def sum_documents(starts, documents, lanes, totals):
-    """Add up the lanes of the documents of each column, modulo 2⁶⁴: int64 (columns, lanes)."""
-    for k in range(totals.shape[0]):
-        for e in range(starts[k], starts[k + 1]):
-            for j in range(lanes.shape[1]):
-                totals[k, j] += lanes[documents[e], j]
-
-
 def peaks_below(level, peaks):
     """Largest value of each node's subtree, itself included: float32."""
     below = np.empty(len(level), np.float32)

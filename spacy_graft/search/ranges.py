@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..extract.streams import Empty
+from ..index.item_kernels import sum_documents
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 from ..index.sums import NodeSums, TreeSums, lanes_of
@@ -142,7 +143,7 @@ class RangedSearch(Search):
         """Sums of the nodes that lie in several ranges."""
         lanes = sums.lanes.reshape(len(sums.lanes), -1)
         totals = np.zeros((len(self._open_nodes), lanes.shape[1]), np.int64)
-        kernels.sum_documents(self._open_starts, self._open_documents, lanes, totals)
+        sum_documents(self._open_starts, self._open_documents, lanes, totals)  # modulo 2⁶⁴
         for node, total in zip(self._open_nodes.tolist(), totals * sums.unit, strict=True):
             yield node, node + 1, total.reshape(1, -1)
 

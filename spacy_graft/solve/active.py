@@ -82,16 +82,14 @@ class Active:
         weights = np.concatenate([self.weights, np.zeros(len(rows) - len(self))])[order]
         return Active(self.columns, rows[order], labels[order], penalty_weights, weights)
 
-    def without_zeros(self, kept_rows: np.ndarray | None = None) -> tuple[Active, np.ndarray]:
+    def without_zeros(self, kept_rows: np.ndarray) -> tuple[Active, np.ndarray]:
         """The pairs with a weight and their columns, renumbered; and which rows are left (bool).
 
         ``kept_rows`` (int) are left even without pairs.
         """
         kept = self.weights != 0.0
         used = np.zeros(self.n_rows, np.bool_)
-        if kept_rows is not None:
-            used[kept_rows] = True
-        used[self.rows[kept]] = True
+        used[kept_rows] = used[self.rows[kept]] = True
         row_of = np.cumsum(used) - 1
         active = Active(
             self.columns.some(used), row_of[self.rows[kept]], self.labels[kept],
