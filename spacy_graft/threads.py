@@ -41,36 +41,50 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-#: Held while somebody is in the context of :func:`serial_linear_algebra`.
-LIMITED = Lock()
-
-
 @contextmanager
-def serial_linear_algebra() -> Iterator[None]:
-    """NumPy's and SciPy's linear algebra in the calling thread.
+def one_thread_of(user_api: str) -> Iterator[None]:
+    """Libraries that have threads of their own, in the calling thread alone.
 
-    By itself it takes as many threads as there are cores, whatever was asked for. On small matrices this gains little,
-    and where cores are busy the threads wait for one another: fits took up to five times as long. And the last digits
-    of sums depend on their number.
+    NumPy's and SciPy's linear algebra ("blas") takes as many threads as there are cores, whatever was asked for. On
+    small matrices this gains little, and where cores are busy the threads wait for one another: fits took up to five
+    times as long. And the last digits of sums depend on their number. Threads of OpenMP ("openmp") do not survive a
+    fork: a child that asked for them would wait for ever.
 
-    The limit is that of the process. Of several threads in this context, the first one sets it and takes it away.
+    The limit is that of the process. Of several threads in this context, the first one sets it and takes it away. A
+    process that is forked meanwhile keeps it.
+
+    Parameters
+    ----------
+    user_api : "blas" or "openmp"
     """
-    if not LIMITED.acquire(blocking=False):
+    free = lock_of(user_api)
+    if not free.acquire(blocking=False):
         yield
         return
     try:
-        with linear_algebra().limit(limits=1):
+        with libraries(user_api).limit(limits=1):
             yield
     finally:
-        LIMITED.release()
+        free.release()
 
 
 @cache
-def linear_algebra() -> ThreadpoolController:
-    """The libraries of linear algebra that are loaded."""
+def lock_of(user_api: str) -> Lock:
+    """Held by whoever has set the limit."""
+    return Lock()
+
+
+@cache
+def libraries(user_api: str) -> ThreadpoolController:
+    """Those that are loaded when they are first asked for."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    return ThreadpoolController().select(user_api=user_api)
+
+
+if hasattr(os, "register_at_fork"):
+    # The thread that holds it is not there any more.
+    os.register_at_fork(after_in_child=lock_of.cache_clear)
 
 
 def n_cores() -> int:

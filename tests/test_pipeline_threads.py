@@ -16,10 +16,10 @@ import spacy
 from spacy.language import Language
 from spacy.training import Example
 
-from conftest import PATH, make_examples, make_nlp, make_records
+from conftest import PATH, make_examples, make_nlp, make_records, run
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.solve.quadratic import Point, QuadraticModel
-from spacy_graft.threads import in_threads, linear_algebra, serial_linear_algebra
+from spacy_graft.threads import in_threads, libraries, lock_of, one_thread_of
 
 TEXTS = ["the soup of the day and a violin", "extra time with salt", "", "a choir of boys saw the referee"]
 FEATURES = {
@@ -177,30 +177,30 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
 
 
 def threads_of_linear_algebra() -> set[int]:
-    return {library["num_threads"] for library in linear_algebra().info()}
+    return {library["num_threads"] for library in libraries("blas").info()}
 
 
 def test_linear_algebra_is_serial_in_a_context_and_as_before_after_several() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def train() -> None:
-        with serial_linear_algebra():
+        with one_thread_of("blas"):
             entered.set()
             leave.wait()
 
     other = threading.Thread(target=train)
-    with linear_algebra().limit(limits=2):
+    with libraries("blas").limit(limits=2):
         before = threads_of_linear_algebra()
-        with serial_linear_algebra():
+        with one_thread_of("blas"):
             other.start()
             entered.wait()
-            with serial_linear_algebra():
+            with one_thread_of("blas"):
                 assert threads_of_linear_algebra() == {1}
             assert threads_of_linear_algebra() == {1}
         leave.set()
         other.join()
         assert threads_of_linear_algebra() == before
-        with pytest.raises(ValueError, match="within"), serial_linear_algebra():
+        with pytest.raises(ValueError, match="within"), one_thread_of("blas"):
             raise ValueError("within")
         assert threads_of_linear_algebra() == before
 
@@ -215,7 +215,43 @@ def test_linear_algebra_is_serial_where_weights_are_solved_for(monkeypatch: pyte
         return plain(self, tolerance)
 
     monkeypatch.setattr(QuadraticModel, "minimum", minimum)
-    with linear_algebra().limit(limits=2):
+    with libraries("blas").limit(limits=2):
         nlp.update(examples)
     assert found
     assert all(threads == {1} for threads in found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_process_that_is_forked_within_sets_limits_of_its_own() -> None:
+    lock = lock_of("blas")
+    with one_thread_of("blas"):
+        assert lock.locked()
+        child = os.fork()
+        if not child:
+            os._exit(lock_of("blas").locked())
+        assert os.waitpid(child, 0)[1] == 0
+    assert not lock.locked()
+
+
+#: A process that has trained, and a child of it that trains too.
+TRAINS_AFTER_FORK = """
+import os
+
+from spacy_graft import Grafting, GraftTextClassifier
+
+def fit():
+    return GraftTextClassifier(Grafting(l1=0.5)).fit(["an apple", "a pear"] * 9, [0, 1] * 9).features()
+
+before = fit()
+child = os.fork()
+if not child:
+    os._exit(fit() != before)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_child_trains_after_its_parent_has_trained() -> None:
+    """Whatever threads OpenMP has by default, in which suffixes are sorted."""
+    assert run("-c", TRAINS_AFTER_FORK, OMP_NUM_THREADS="2").stdout == "0\n"

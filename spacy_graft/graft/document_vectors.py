@@ -18,6 +18,7 @@ from scipy import sparse
 
 from ..extract.hashing import signed
 from ..solve.dense import DenseColumns
+from ..threads import one_thread_of
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
 
@@ -134,6 +135,7 @@ class DocumentVectors:
         )
 
 
+@one_thread_of("blas")
 def document_columns(
     counts: sparse.csr_array, shares: np.ndarray, vectors: np.ndarray, source: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

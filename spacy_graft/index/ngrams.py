@@ -12,7 +12,7 @@ import numpy as np
 from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
-from ..threads import in_threads
+from ..threads import in_threads, one_thread_of
 from . import kernels
 from .fingerprints import column_numbers
 from .nodes import NodeTable, SortedSuffixes, nodes_of_suffixes
@@ -218,14 +218,19 @@ def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int
     Suffixes are sorted by one thread. The rest is done in pieces of suffixes that begin with the same symbols: no node
     is in two of them.
     """
-    order, positions = suffix_array(text.symbols), np.empty(0, np.int32)
-    found = SortedSuffixes.of(text, positions, order, max_length, n_threads=n_threads)
-    n_pieces = min(max(FEWEST_PIECES, PIECES_OF_THREAD * n_threads), 1 + len(order) // SMALLEST_PIECE)
-    return nodes_of_suffixes(found, found.pieces(n_pieces), min_df, n_threads)
+    n_pieces = min(max(FEWEST_PIECES, PIECES_OF_THREAD * n_threads), 1 + len(text.symbols) // SMALLEST_PIECE)
+    positions = np.empty(0, np.int32)
+    # Without names here, so that suffixes and neighbours are freed where they are no longer needed.
+    return nodes_of_suffixes(
+        SortedSuffixes.of(text, positions, suffix_array(text.symbols), max_length, n_threads=n_threads),
+        n_pieces, min_df, n_threads,
+    )  # fmt: skip
 
 
 def suffix_array(symbols: np.ndarray) -> np.ndarray:
     """Suffixes that begin with a symbol, in lexicographic order (int32)."""
     if not len(symbols):
         return np.empty(0, np.int32)
-    return divsufsort(symbols)[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)
+    with one_thread_of("openmp"):  # it would make no use of more
+        order = divsufsort(symbols)
+    return order[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)

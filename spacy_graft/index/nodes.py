@@ -108,7 +108,7 @@ class SortedSuffixes(NamedTuple):
 
         Of suffixes whose numbers are their positions.
         """
-        if n == 1:
+        if n == 1 or not len(self.order):
             return [self.whole()]
         # Counted in the order of the text, so that memory is read from begin to end.
         counts = np.zeros((len(self.text.alphabet), 2), np.int64)
@@ -163,24 +163,34 @@ def nodes_of_leaves(
     return room.joined([room.fill(leaves, room.place(0, 0))])
 
 
-def nodes_of_suffixes(
-    found: SortedSuffixes, pieces: Sequence[SuffixPiece], min_df: int, n_threads: int = 1
-) -> NodeTable:
-    """The nodes of pieces of suffixes, no node being in two of them.
+def nodes_of_suffixes(found: SortedSuffixes, n_pieces: int, min_df: int, n_threads: int = 1) -> NodeTable:
+    """The nodes of suffixes whose numbers are their positions, made in about so many pieces.
 
-    Memory: the leaves of as many pieces as there are threads.
+    Memory: 16 bytes a suffix, which are freed in the end if nobody else has ``found``; and 20 a leaf of as many pieces
+    as there are threads. Pieces are alike where no symbol is as frequent as a piece is large.
     """
-    *leaves_before, n_leaves = accumulate((piece.n_leaves for piece in pieces), initial=0)
+    pieces = found.pieces(n_pieces)
+    n_leaves = sum(piece.n_leaves for piece in pieces)
     room = NodeRoom(n_leaves, len(pieces), found.positions.dtype, found.text.n_documents, min_df)
-    if n_threads > 1:
-        given = [(piece, room.place(k, n)) for k, (piece, n) in enumerate(zip(pieces, leaves_before, strict=True))]
-        spans = list(map_in_threads(lambda piece, at: room.fill(found.leaves(piece, min_df), at), given, n_threads))
-    else:
-        spans, end = [], room.place(0, 0)
+    spans = filled(room, found, pieces, min_df, n_threads)
+    del found
+    return room.joined(spans, n_threads)
+
+
+def filled(
+    room: NodeRoom, found: SortedSuffixes, pieces: Sequence[SuffixPiece], min_df: int, n_threads: int
+) -> list[NodeSpan]:
+    """Fill a room with the nodes of pieces: by one thread one behind the other, by several with gaps between."""
+    spans: list[NodeSpan] = []
+    if n_threads == 1:
+        end = room.place(0, 0)
         for piece in pieces:
             spans.append(room.fill(found.leaves(piece, min_df), end))
             end = spans[-1].end
-    return room.joined(spans, n_threads)
+        return spans
+    leaves_before = accumulate((piece.n_leaves for piece in pieces[:-1]), initial=0)
+    given = [(piece, room.place(k, n)) for k, (piece, n) in enumerate(zip(pieces, leaves_before, strict=True))]
+    return list(map_in_threads(lambda piece, at: room.fill(found.leaves(piece, min_df), at), given, n_threads))
 
 
 class NodePlace(NamedTuple):

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..threads import in_threads, map_in_threads
+from ..threads import in_threads, map_in_threads, one_thread_of
 
 #: Documents whose products one thread makes at a time.
 DOCUMENTS_OF_PART = 2**13
@@ -64,6 +64,7 @@ class Dense:
     def __len__(self) -> int:
         return len(self.columns.values)
 
+    @one_thread_of("blas")
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """Scores (labels, documents) of weights (labels, n_columns)."""
         values = self.columns.values
@@ -72,6 +73,7 @@ class Dense:
         in_threads(work, self.n_threads)
         return scores
 
+    @one_thread_of("blas")
     def collect(self, totals: np.ndarray) -> np.ndarray:
         """Σ_i z_ij totals_yi, of totals (labels, documents): float64 (labels, n_columns)."""
         values = self.columns.values

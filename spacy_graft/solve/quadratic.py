@@ -442,8 +442,8 @@ class LabelBlocks:
 
     With them conjugate gradients only have to find the coupling between labels: tens of products instead of hundreds.
     A block costs documents × pairs² / 2 multiplications in single precision, once a Newton step, and each support
-    another pairs³ / 6. Labels with more than :data:`LARGEST_BLOCK` pairs keep the diagonal. Memory: 4 bytes for each
-    two pairs of a label, twice.
+    another pairs³ / 6. Labels with more than :data:`LARGEST_BLOCK` pairs keep the diagonal. Memory: 4 pairs² bytes a
+    label, and as much for its factor.
     """
 
     def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
@@ -467,11 +467,12 @@ class LabelBlocks:
         pairs = model.active.some(members).pairs
         gram = 2.0 * model.coupling.block(members).astype(np.float32)
         parts = [(pairs, root, first) for first in range(0, len(root), GRAM_DOCUMENTS)]
-        for of_part in map_in_threads(gram_of_documents, parts, model.design.n_threads):
-            gram += of_part
-        # The diagonal in full, and a little more: single precision must not make the block indefinite.
-        own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
-        np.fill_diagonal(gram, own * (1.0 + JITTER))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no factor
+            for of_part in map_in_threads(gram_of_documents, parts, model.design.n_threads):
+                gram += of_part
+            # The diagonal in full, and a little more: single precision must not make the block indefinite.
+            own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
+            np.fill_diagonal(gram, own * (1.0 + JITTER))
         return gram
 
     def factors(self, support: np.ndarray) -> list[tuple[np.ndarray, Cholesky]]:
@@ -491,11 +492,14 @@ def gram_of_documents(pairs: Pairs, root: np.ndarray, first: int) -> np.ndarray:
     """What the documents from ``first`` on add to a block: float32 (pairs, pairs)."""
     rows = np.zeros((len(pairs.rows), min(GRAM_DOCUMENTS, len(root) - first)), np.float32)
     kernels.fill(pairs, root, first, rows)
-    return np.asarray(rows @ rows.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(rows @ rows.T)
 
 
 def factor_of(gram: np.ndarray) -> Cholesky | None:
-    """The factor of a block, which is overwritten; None if it is indefinite, by rounding."""
+    """The factor of a block, which is overwritten; None if rounding has made it indefinite, or infinite."""
+    if not np.isfinite(gram).all():
+        return None
     try:
         return cast("Cholesky", cho_factor(gram.T, overwrite_a=True, check_finite=False))
     except LinAlgError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..threads import serial_linear_algebra
+from ..threads import one_thread_of
 from .active import Active
 from .coupling import Coupling
 from .dense import Dense
@@ -54,7 +54,7 @@ class Restricted:
     dense: Dense | None = None
     n_threads: int = 1
 
-    @serial_linear_algebra()
+    @one_thread_of("blas")
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> None:
         """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum.
 

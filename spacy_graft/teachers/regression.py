@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import metrics
 from ..solve.losses import LogisticLoss, Loss, SoftmaxLoss
-from ..threads import serial_linear_algebra
+from ..threads import one_thread_of
 
 if TYPE_CHECKING:
     from .teacher import Gold, Head
@@ -71,7 +71,7 @@ def held_out_loss(models: Sequence[Regression], kept: Sequence[np.ndarray], rows
     return total
 
 
-@serial_linear_algebra()
+@one_thread_of("blas")
 def ridge_path(
     rows: np.ndarray, gold: Gold, exclusive: bool, kept: np.ndarray, ridges: Sequence[float]
 ) -> list[Regression]:
