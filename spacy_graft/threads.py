@@ -57,15 +57,15 @@ def one_thread_of(user_api: str) -> Iterator[None]:
     ----------
     user_api : "blas" or "openmp"
     """
-    free = lock_of(user_api)
-    if not free.acquire(blocking=False):
+    lock = lock_of(user_api)
+    if not lock.acquire(blocking=False):
         yield
         return
     try:
         with libraries(user_api).limit(limits=1):
             yield
     finally:
-        free.release()
+        lock.release()
 
 
 @cache

@@ -336,6 +336,12 @@ def test_a_block_that_is_indefinite_after_rounding_has_no_factor():
     assert solved
 
 
+def test_blocks_that_single_precision_cannot_hold_are_not_made():
+    _, model = quadratic(1, 2)
+    model.scale = 1e25 * model.scale
+    assert LabelBlocks(model, np.flatnonzero(model.active.weights)).grams == []
+
+
 @given(seeds, st.integers(1, 3))
 def test_products_of_dense_columns_in_parts_and_in_threads_are_those_of_all(seed, n_labels):
     rng = np.random.default_rng(seed)

@@ -123,7 +123,7 @@ class SortedSuffixes(NamedTuple):
         """All of them as one piece."""
         n_leaves = len(self.order)
         if len(self.text.documents) > len(self.text.ends):  # some runs are those of several documents
-            # In the order of the text if that is all that has neighbours: memory is then read from begin to end.
+            # Numbers of positions ascend with the text: in that order memory is read from begin to end.
             numbers = np.arange(n_leaves, dtype=np.int32) if len(self.positions) else self.order
             n_leaves = suffix_kernels.count_leaves(numbers, self.neighbours, self.text.bounds)
         return SuffixPiece(0, len(self.order), n_leaves)
@@ -167,17 +167,17 @@ def nodes_of_suffixes(found: SortedSuffixes, n_pieces: int, min_df: int, n_threa
     """The nodes of suffixes whose numbers are their positions, made in about so many pieces.
 
     Memory: 16 bytes a suffix, which are freed in the end if nobody else has ``found``; and 20 a leaf of as many pieces
-    as there are threads. Pieces are alike where no symbol is as frequent as a piece is large.
+    as there are threads. All suffixes that begin with one symbol are in one piece: with few symbols, pieces are large.
     """
     pieces = found.pieces(n_pieces)
     n_leaves = sum(piece.n_leaves for piece in pieces)
     room = NodeRoom(n_leaves, len(pieces), found.positions.dtype, found.text.n_documents, min_df)
-    spans = filled(room, found, pieces, min_df, n_threads)
+    spans = fill_room(room, found, pieces, min_df, n_threads)
     del found
     return room.joined(spans, n_threads)
 
 
-def filled(
+def fill_room(
     room: NodeRoom, found: SortedSuffixes, pieces: Sequence[SuffixPiece], min_df: int, n_threads: int
 ) -> list[NodeSpan]:
     """Fill a room with the nodes of pieces: by one thread one behind the other, by several with gaps between."""

@@ -455,9 +455,12 @@ class LabelBlocks:
         for y in range(len(model.probabilities)):
             members = support[model.active.labels[support] == y]
             if 0 < len(members) <= LARGEST_BLOCK:
+                gram = self.gram(members, y)
+                if not np.isfinite(gram).all():  # too large for single precision: the diagonal is kept
+                    continue
                 self.label_of[members] = len(self.grams)
                 self.place[members] = np.arange(len(members))
-                self.grams.append(self.gram(members, y))
+                self.grams.append(gram)
 
     def gram(self, members: np.ndarray, label: int) -> np.ndarray:
         """Xᵀ diag(s a² p (1 - p)) X over some pairs of one label, plus the ridge and the network: float32."""
@@ -467,7 +470,7 @@ class LabelBlocks:
         pairs = model.active.some(members).pairs
         gram = 2.0 * model.coupling.block(members).astype(np.float32)
         parts = [(pairs, root, first) for first in range(0, len(root), GRAM_DOCUMENTS)]
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no factor
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not used
             for of_part in map_in_threads(gram_of_documents, parts, model.design.n_threads):
                 gram += of_part
             # The diagonal in full, and a little more: single precision must not make the block indefinite.
@@ -497,9 +500,7 @@ def gram_of_documents(pairs: Pairs, root: np.ndarray, first: int) -> np.ndarray:
 
 
 def factor_of(gram: np.ndarray) -> Cholesky | None:
-    """The factor of a block, which is overwritten; None if rounding has made it indefinite, or infinite."""
-    if not np.isfinite(gram).all():
-        return None
+    """The factor of a block, which is overwritten; None if rounding has made it indefinite."""
     try:
         return cast("Cholesky", cho_factor(gram.T, overwrite_a=True, check_finite=False))
     except LinAlgError:
