@@ -54,10 +54,10 @@ def search(data: Path, name: str, min_df: int, n_labels: int) -> Iterator[dict[s
     residuals = rng.normal(size=(len(texts), n_labels)) * rng.random((len(texts), n_labels)) ** 4
     weights = np.empty((built.n_nodes, 0), np.float32)
     rows = np.where(built.distinct, FREE, EQUAL).astype(np.int32)
-    active = np.zeros((0, n_labels), np.bool_)
-    everything = NodeQuery(weights, rows, active, 0.0, 1000, n_labels)
+    active, signs = np.zeros((0, n_labels), np.bool_), np.ones((2, n_labels))
+    everything = NodeQuery(weights, rows, active, 0.0, 1000, n_labels, signs)
     threshold = float(best_by_pass(built, residuals, everything).scaled_gradients[-1])
-    query = NodeQuery(weights, rows, active, threshold, 100, n_labels)
+    query = NodeQuery(weights, rows, active, threshold, 100, n_labels, signs)
     seconds = {"full pass": timed(lambda: best_by_pass(built, residuals, query))}
     plain = Descent(built, weights)
     seconds["prefix bound alone"] = timed(lambda: plain.best(residuals, query), 1)
