@@ -18,7 +18,7 @@ from .graft.space import distinct_columns
 from .index.items import ItemIndex
 from .matrices import numbered_groups
 from .messages import listed, one_line
-from .options import is_count, is_number_in
+from .options import check_counts, is_count, is_number_in
 from .permutation.contrasts import Contrast
 from .permutation.kernels import TIE
 from .permutation.permutations import ColumnStatistics, PermutationTest, permutation_test, statistics
@@ -136,10 +136,8 @@ class SignificanceOptions:
     pairs: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in {"permutations": 1, "top": 1, "contexts": 0, "seed": 0}.items():
-            value = getattr(self, name)
-            if not is_count(value, least):
-                raise ValueError(f"{CALLED}: {name} must be an integer of at least {least}, but is {value!r}.")
+        check_counts(CALLED, permutations=self.permutations, top=self.top)
+        check_counts(CALLED, least=0, contexts=self.contexts, seed=self.seed)
         if self.pairs is not None and not is_count(self.pairs):
             raise ValueError(
                 f"{CALLED}: pairs must be a number of documents, at least 1, or None, but is {self.pairs!r}."

@@ -267,7 +267,7 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     """
     target = path.resolve()
     atomic = not target.exists() or target.is_file()
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}") if atomic else target
+    temporary = hidden_beside(target) if atomic else target
     if target.parent.exists() and not target.parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be written: {target.parent} is not a folder.")
     try:
@@ -293,6 +293,11 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def hidden_beside(path: Path) -> Path:
+    """A new name in the same folder, for what becomes ``path`` when it is complete."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
 def write_new(path: Path, content: bytes) -> None:
     """Write a file that must not be there yet; of several processes, one can. It appears when all has been written.
 
@@ -303,7 +308,7 @@ def write_new(path: Path, content: bytes) -> None:
     OSError
         If the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = hidden_beside(path)
     try:
         temporary.write_bytes(content)
         try:
@@ -328,7 +333,7 @@ def writing_folder(path: Path) -> Iterator[Path]:
     """
     if path.exists():
         raise FileExistsError(f"{path} exists. Give the name of a new folder.")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = hidden_beside(path)
     try:
         temporary.mkdir(parents=True)
         yield temporary

@@ -42,7 +42,7 @@ from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
 from .model.table import damaged_model
 from .model.weights import entries, for_kernels, with_column
-from .options import LARGEST_FACTOR, LARGEST_VALUE, SMALLEST_FACTOR, SMALLEST_WEIGHT, is_count, is_number_in
+from .options import LARGEST_VALUE, SMALLEST_WEIGHT, check_counts, check_factors, is_count
 
 if TYPE_CHECKING:
     from .associations import Naming
@@ -194,13 +194,8 @@ class ItemSpace:
     ) -> None:
         if not is_count(degree, 1, 3):
             raise ValueError(f"{owner}: degree must be 1, 2 or 3, but is {degree!r}")
-        if not is_count(min_df):
-            raise ValueError(f"{owner}: min_df must be an integer of at least 1, but is {min_df!r}")
-        if not is_number_in(combination_penalty_factor, SMALLEST_FACTOR, LARGEST_FACTOR):
-            raise ValueError(
-                f"{owner}: combination_penalty_factor must be a number above 0, but is "
-                f"{combination_penalty_factor!r}. The smallest is {SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
-            )
+        check_counts(owner, min_df=min_df)
+        check_factors(owner, combination_penalty_factor=combination_penalty_factor)
         self.owner = owner
         self.degree = degree
         self.min_df = min_df

@@ -38,6 +38,36 @@ def is_count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
 
 
+def check_counts(owner: str, least: int = 1, **options: Any) -> None:
+    """Raise a ValueError if an option is no integer of at least ``least``, or too large."""
+    for option, value in options.items():
+        if not is_count(value, least):
+            raise ValueError(
+                f"{owner}: {option} must be an integer of at least {least}, but is {value!r}. The largest is "
+                f"{LARGEST_COUNT:,}."
+            )
+
+
+def check_numbers(owner: str, **options: Any) -> None:
+    """Raise a ValueError if an option is no number of at least 0, or too large."""
+    for option, value in options.items():
+        if not is_number_in(value, 0.0, LARGEST_STRENGTH):
+            raise ValueError(
+                f"{owner}: {option} must be a number of at least 0.0, but is {value!r}. The largest is "
+                f"{LARGEST_STRENGTH:g}."
+            )
+
+
+def check_factors(owner: str, **options: Any) -> None:
+    """Raise a ValueError if a penalty factor is too small or too large."""
+    for option, value in options.items():
+        if not is_number_in(value, SMALLEST_FACTOR, LARGEST_FACTOR):
+            raise ValueError(
+                f"{owner}: {option} must be a number above 0, but is {value!r}. The smallest is {SMALLEST_FACTOR:g}, "
+                f"the largest {LARGEST_FACTOR:g}."
+            )
+
+
 def check_flags(owner: str, **options: Any) -> None:
     """Raise a ValueError if an option that is true or false is neither."""
     for option, value in options.items():

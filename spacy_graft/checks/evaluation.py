@@ -15,7 +15,8 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import listed_in_part
-from ..metrics import LEAST_RIGHT, brier, expected_calibration_error, log_loss, reliability
+from ..metrics import LEAST_RIGHT, reliability
+from ..pipeline.calibrate import Quality
 from ..pipeline.dataset import no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
@@ -43,9 +44,7 @@ def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any
     arrays = columns.predicted, targets, known
     bins = reliability(*arrays, exclusive=exclusive)
     return {
-        "log_loss": log_loss(*arrays, exclusive=exclusive),
-        "brier": brier(*arrays, exclusive=exclusive),
-        "expected_calibration_error": expected_calibration_error(bins),
+        **asdict(Quality.of(*arrays, exclusive=exclusive)),
         "reliability": [asdict(one_bin) for one_bin in bins],
     }
 
@@ -89,13 +88,12 @@ def n_occurring(component: TextCatGraft, columns: LabelColumns) -> int:
     Of targets between 0 and 1, those that the scorers take for 1 are annotated.
     """
     occurs = np.asarray((columns.right >= LEAST_RIGHT).any(axis=0))
-    if isinstance(component, TextCatGraftMultilabel):
-        thresholds = [component.thresholds[label] for label in component.labels]
-        occurs |= (columns.known & (columns.predicted >= thresholds)).any(axis=0)
+    predicted = component.decisions(columns.predicted)
+    if component.exclusive:
+        predicted |= component.decisions(columns.right)
     else:
-        occurs[columns.right.argmax(axis=1)] = True
-        occurs[columns.predicted.argmax(axis=1)] = True
-    return int(occurs.sum())
+        predicted &= columns.known
+    return int((occurs | predicted.any(axis=0)).sum())
 
 
 def predicted_labels(

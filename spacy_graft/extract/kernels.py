@@ -26,6 +26,15 @@ def find(key, slots, keys):
 
 
 @njit
+def rows_of_keys(keys, slots, known):
+    """The row of each key, or EMPTY: int32."""
+    rows = np.empty(keys.shape[0], np.int32)
+    for k in range(keys.shape[0]):
+        rows[k] = find(keys[k], slots, known)
+    return rows
+
+
+@njit
 def insert_rows(slots, keys, first, last):
     """Insert rows ``first`` to ``last - 1`` of ``keys``, which are not in the table yet."""
     mask = slots.shape[0] - 1
@@ -60,7 +69,9 @@ def number_keys(all_keys, numbers):
         row = find(key, slots, keys)
         if row == EMPTY:
             if n == keys.shape[0]:
-                firsts, keys, slots = longer(firsts), longer(keys), np.full(2 * slots.shape[0], EMPTY, np.int32)
+                # Twice the room; what is in the second half is written over.
+                firsts, keys = np.concatenate((firsts, firsts)), np.concatenate((keys, keys))
+                slots = np.full(2 * slots.shape[0], EMPTY, np.int32)
                 insert_rows(slots, keys, np.int64(0), n)
             row, firsts[n], keys[n] = n, place, key
             insert_rows(slots, keys, n, n + 1)
@@ -73,16 +84,6 @@ def number_keys(all_keys, numbers):
 def spread_out(key):
     """Another key for each key, whose low bits, the place in a table, are different if any are."""
     return key ^ (key >> 20) ^ (key >> 40)
-
-
-@inlined
-def longer(numbers):
-    """The same numbers in twice the room."""
-    room = np.empty(2 * numbers.shape[0], numbers.dtype)
-    # With a slice, what numba compiles for the message of shapes that differ takes two seconds.
-    for k in range(numbers.shape[0]):
-        room[k] = numbers[k]
-    return room
 
 
 @njit

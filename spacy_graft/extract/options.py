@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from ..options import LARGEST_COUNT, LARGEST_FACTOR, SMALLEST_FACTOR, is_count, is_number_in
+from ..options import check_counts, check_factors
 from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
@@ -15,18 +15,8 @@ def check_settings(block: Block) -> None:
     counts: dict[str, Any] = {"min_df": block.min_df}
     if is_ngram_block(block) and block.max_length is not None:
         counts["max_length"] = block.max_length
-    for option, value in counts.items():
-        if not is_count(value):
-            raise ValueError(
-                f"{owner}: {option} must be an integer of at least 1, but is {value!r}. The largest is "
-                f"{LARGEST_COUNT:,}."
-            )
-    factor: Any = block.penalty_factor
-    if not is_number_in(factor, SMALLEST_FACTOR, LARGEST_FACTOR):
-        raise ValueError(
-            f"{owner}: penalty_factor must be a number above 0, but is {factor!r}. The smallest is "
-            f"{SMALLEST_FACTOR:g}, the largest {LARGEST_FACTOR:g}."
-        )
+    check_counts(owner, **counts)
+    check_factors(owner, penalty_factor=block.penalty_factor)
 
 
 def check_item_settings(block: ItemBlock) -> None:

@@ -9,9 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from ..options import check_counts, check_numbers
 from ..registry import graph_builder
 from .graph import FeatureGraph, build_graph, merge_graphs
-from .lexical import check_counts, check_numbers
 from .profiles import nearest_profiles
 from .vocabulary import CorpusVocabulary, Vertex
 
@@ -66,9 +66,9 @@ class Cooccurrence:
             measures = ", ".join(get_args(Measure))
             raise ValueError(f"Cooccurrence: there is no measure {self.measure!r}, only {measures}")
         if self.neighbours is not None:
-            check_counts("Cooccurrence", {"neighbours": self.neighbours})
+            check_counts("Cooccurrence", neighbours=self.neighbours)
         if self.measure != "profile":
-            check_numbers("Cooccurrence", {"minimum": self._minimum})
+            check_numbers("Cooccurrence", minimum=self._minimum)
         elif self.minimum is not None:
             raise ValueError("Cooccurrence: minimum is allowed only with the measures cosine and correlation")
         if self.seeds is not None and self.measure == "cosine":

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..options import check_flags
+from ..options import check_flags, check_numbers
 from ..registry import graph_builder
 from .graph import FeatureGraph, merge_graphs
-from .lexical import check_numbers
 from .vocabulary import CorpusVocabulary, Vertex
 
 
@@ -53,7 +52,7 @@ class MergedGraphs:
             )
         check_flags("MergedGraphs", normalise=self.normalise)
         factors = {f"weights.{name}": weight for name, weight in (self.weights or {}).items()}
-        check_numbers("MergedGraphs", factors)
+        check_numbers("MergedGraphs", **factors)
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; the report has those of all ``graphs`` by name.

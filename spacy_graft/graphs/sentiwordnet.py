@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ..options import check_counts, check_numbers
 from ..registry import graph_builder
 from .graph import FeatureGraph, build_graph
-from .lexical import LETTERS, check_counts, check_numbers, lemma_of
+from .lexical import LETTERS, lemma_of
 from .resources import Resource, content
 from .vocabulary import CorpusVocabulary, Vertex
 
@@ -90,9 +91,9 @@ class SentiWordNet:
 
     def __post_init__(self) -> None:
         names = ("positive", "negative", "tolerance", "neighbour_weight")
-        check_numbers("SentiWordNet", {name: getattr(self, name) for name in names})
-        check_counts("SentiWordNet", {"min_df": self.min_df})
-        check_counts("SentiWordNet", {"neighbours": self.neighbours}, least=0)
+        check_numbers("SentiWordNet", **{name: getattr(self, name) for name in names})
+        check_counts("SentiWordNet", min_df=self.min_df)
+        check_counts("SentiWordNet", least=0, neighbours=self.neighbours)
         if not self.positive or not self.negative:
             raise ValueError(
                 "SentiWordNet: positive and negative must be above 0: otherwise, every word would be in both classes"

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..options import check_flags
+from ..options import check_counts, check_flags, check_numbers
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern
-from .lexical import check_counts, check_numbers, lemma_of
+from .lexical import lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
 
@@ -74,10 +74,10 @@ class WordNet:
 
     def __post_init__(self) -> None:
         names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
-        check_numbers("WordNet", {name: getattr(self, name) for name in names})
-        check_counts("WordNet", {name: getattr(self, name) for name in ("max_distance", "min_letters")})
+        check_numbers("WordNet", **{name: getattr(self, name) for name in names})
+        check_counts("WordNet", max_distance=self.max_distance, min_letters=self.min_letters)
         if self.max_senses is not None:
-            check_counts("WordNet", {"max_senses": self.max_senses})
+            check_counts("WordNet", max_senses=self.max_senses)
         check_flags("WordNet", inflected=self.inflected)
         with np.errstate(all="ignore"):
             farthest = self.hypernym * np.float64(self.decay) ** (self.max_distance - 1)

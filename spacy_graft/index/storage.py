@@ -17,6 +17,8 @@ from threading import Lock
 from tokenize import TokenError
 from typing import Any, TypeVar
 
+from ..files import hidden_beside
+
 ReadT = TypeVar("ReadT")
 
 #: What a missing or damaged file raises when it is read.
@@ -140,7 +142,7 @@ class SharedFolder:
         if not self.storage:
             return False
         target = self.path / name
-        temporary = target.with_name(f".{name}.{secrets.token_hex(8)}")
+        temporary = hidden_beside(target)
         try:
             with self._reaching() as (system, folder), self.local_disk():
                 target.parent.mkdir(parents=True, exist_ok=True)

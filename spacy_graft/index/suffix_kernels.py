@@ -250,7 +250,7 @@ def sort_suffixes(text, positions, begins, order, keys, shared, period):
             begin, end, depth = waiting[top, 0], waiting[top, 1], waiting[top, 2]
             if depth >= period:
                 if n_ties == ties.shape[0]:
-                    ties = larger(ties)
+                    ties = np.concatenate((ties, ties))  # twice the room
                 ties[n_ties, 0], ties[n_ties, 1] = begin, end
                 n_ties += 1
                 shared[begin + 1 : end] = -1
@@ -271,22 +271,11 @@ def sort_suffixes(text, positions, begins, order, keys, shared, period):
                         shared[first + 1 : i] = depth + in_common(keys[first], keys[first], text)
                     else:
                         if top == waiting.shape[0]:
-                            waiting = larger(waiting)
+                            waiting = np.concatenate((waiting, waiting))  # twice the room
                         waiting[top, 0], waiting[top, 1], waiting[top, 2] = first, i, depth + text.n
                         top += 1
                 first = i
     return ties[:n_ties].copy()
-
-
-@inlined
-def larger(table):
-    """The same rows, and room for as many more."""
-    doubled = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
-    # One by one: for a slice, numba compiles for two seconds what it says of shapes that differ.
-    for row in range(table.shape[0]):
-        for column in range(table.shape[1]):
-            doubled[row, column] = table[row, column]
-    return doubled
 
 
 @njit
@@ -311,7 +300,7 @@ def double_ranks(order, ranks, ties, keys, step):
                     continue
                 if i - first > 1:
                     if n_left == left.shape[0]:
-                        left = larger(left)
+                        left = np.concatenate((left, left))  # twice the room
                     left[n_left, 0], left[n_left, 1] = first, i
                     n_left += 1
                 first = i

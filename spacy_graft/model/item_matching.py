@@ -217,6 +217,7 @@ def terms_of(
     stream: Stream, table: ItemTable, block: Any, vocabulary: Vocabulary | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Terms of documents that are in a table: starts int64 (n_documents + 1), terms int32, values float64."""
+    from ..extract.kernels import rows_of_keys
     from . import item_matching_kernels as kernels
 
     value = item_value(block)
@@ -224,6 +225,6 @@ def terms_of(
         starts, rows = kernels.known_items(signed(item_keys(stream.symbols)), stream.starts, table.slots, table.keys)
         return starts, table.terms[rows], np.ones(len(rows))
     bags = Bags.of_stream(stream, 1, value, vocabulary)
-    rows = kernels.rows_of_keys(signed(item_keys(bags.symbols)), table.slots, table.keys)
+    rows = rows_of_keys(signed(item_keys(bags.symbols)), table.slots, table.keys)
     known = bags.of_items(rows >= 0)
     return known.starts, table.terms[rows[rows >= 0]][known.items], known.values

@@ -7,15 +7,6 @@ from ..extract.kernels import find
 
 
 @njit
-def rows_of_keys(keys, slots, known):
-    """The row of each key in a table; -1 for keys that are not in it."""
-    rows = np.empty(keys.shape[0], np.int32)
-    for k in range(keys.shape[0]):
-        rows[k] = find(keys[k], slots, known)
-    return rows
-
-
-@njit
 def known_items(keys, starts, slots, known):
     """Rows of the table that each document has, once each: (starts int64, rows int32)."""
     last = np.full(known.shape[0], -1, np.int64)

@@ -44,6 +44,15 @@ class Quality:
     brier: float
     expected_calibration_error: float
 
+    @classmethod
+    def of(cls, *arrays: np.ndarray, exclusive: bool) -> Quality:
+        """Those of probabilities, targets, which are known, and weights; see :mod:`spacy_graft.metrics`."""
+        return cls(
+            metrics.log_loss(*arrays, exclusive=exclusive),
+            metrics.brier(*arrays, exclusive=exclusive),
+            metrics.expected_calibration_error(metrics.reliability(*arrays, exclusive=exclusive)),
+        )
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -164,13 +173,7 @@ def read_documents(component: TextCatGraft, examples: list[Example], skips_unkno
 
 def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:
     """Metrics of the component's probabilities."""
-    arrays = predict_examples(component, documents), *documents.targets.arrays
-    bins = metrics.reliability(*arrays, exclusive=component.exclusive)
-    return Quality(
-        metrics.log_loss(*arrays, exclusive=component.exclusive),
-        metrics.brier(*arrays, exclusive=component.exclusive),
-        metrics.expected_calibration_error(bins),
-    )
+    return Quality.of(predict_examples(component, documents), *documents.targets.arrays, exclusive=component.exclusive)
 
 
 def predict_examples(component: TextCatGraft, documents: LabelledDocuments) -> np.ndarray:

@@ -13,10 +13,10 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
-from .calibrate import LabelledDocuments, Quality, predict_examples, quality, read_documents
+from .calibrate import Quality, predict_examples, quality, read_documents
 from .judging import can_judge, warn_of_trained
 from .targets import is_annotated
-from .textcat import TextCatGraft, TextCatGraftMultilabel
+from .textcat import TextCatGraft
 
 #: Bootstrap samples of the documents, and the probability of all intervals.
 N_SAMPLES, LEVEL = 1000, 0.95
@@ -75,13 +75,6 @@ class DatasetScores:
     labels: dict[str, LabelScores]
 
 
-class Decisions(NamedTuple):
-    """Which known labels are predicted and annotated: bool (n_documents, n_labels)."""
-
-    predicted: np.ndarray
-    annotated: np.ndarray
-
-
 def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetScores:
     """Score a component.
 
@@ -119,15 +112,15 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     rows = counted.any(axis=1)
     probabilities = predict_examples(component, documents)
     losses = document_losses(probabilities, targets, known, exclusive=component.exclusive)[rows]
-    decisions = decided(component, documents, probabilities, counted)
-    predicted, annotated = decisions.predicted[rows], decisions.annotated[rows]
-    right = int((predicted == annotated).all(axis=1).sum())
+    right = component.decisions(targets) if component.exclusive else targets >= LEAST_RIGHT
+    predicted, annotated = (component.decisions(probabilities) & counted)[rows], (right & counted)[rows]
+    n_right = int((predicted == annotated).all(axis=1).sum())
     outcomes = np.stack([predicted & annotated, predicted & ~annotated, annotated & ~predicted]).astype(np.float64)
     return DatasetScores(
         n_documents=len(losses),
         n_occurring=int((predicted | annotated).any(axis=0).sum()),
-        accuracy=share(right, len(losses)),
-        macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses), len(losses) - right),
+        accuracy=share(n_right, len(losses)),
+        macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses), len(losses) - n_right),
         log_loss=bootstrapped(lambda weights: float(weights @ losses / len(losses)), len(losses)),
         quality=quality(component, documents),
         labels={
@@ -139,19 +132,6 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             for k, label in enumerate(component.labels)
         },
     )
-
-
-def decided(
-    component: TextCatGraft, documents: LabelledDocuments, probabilities: np.ndarray, counted: np.ndarray
-) -> Decisions:
-    """What is predicted and annotated, where it counts."""
-    targets = documents.targets.values
-    if isinstance(component, TextCatGraftMultilabel):
-        thresholds = np.array([component.thresholds[label] for label in component.labels])
-        return Decisions((probabilities >= thresholds) & counted, (targets >= LEAST_RIGHT) & counted)
-    columns = np.arange(len(component.labels))
-    best, right = probabilities.argmax(axis=1), targets.argmax(axis=1)
-    return Decisions((columns == best[:, None]) & counted, (columns == right[:, None]) & counted)
 
 
 def share(n_hits: int, n: int) -> Estimate:

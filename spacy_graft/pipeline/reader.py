@@ -20,7 +20,7 @@ from ..files import BadLineError, json_kind
 from ..held_out import DEV_PART, numbers_of_folds
 from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
 from ..metrics import LEAST_RIGHT
-from ..options import LARGEST_COUNT, check_flags, is_count
+from ..options import check_counts, check_flags
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
 from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
@@ -109,11 +109,7 @@ class JsonlCorpus:
             raise ValueError(
                 f"spacy_graft.JsonlCorpus.v1 needs a path. Set it in the config or on the command line: {wanted}"
             )
-        if not is_count(limit, least=0):
-            raise ValueError(
-                f"spacy_graft.JsonlCorpus.v1: limit must be an integer of at least 0, but is {limit!r}. The largest is "
-                f"{LARGEST_COUNT:,}."
-            )
+        check_counts("spacy_graft.JsonlCorpus.v1", least=0, limit=limit)
         check_flags("spacy_graft.JsonlCorpus.v1", lazy=lazy, sparse=sparse)
         if part not in (None, *CORPUS_PARTS):
             raise ValueError(

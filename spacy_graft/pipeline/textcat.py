@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -628,11 +629,11 @@ class TextCatGraft(TrainablePipe):
         -------
         list of str
         """
-        return self.said(self.predict([doc])[0])
+        return list(compress(self.labels, self.decisions(self.predict([doc]))[0]))
 
-    def said(self, probabilities: np.ndarray) -> list[str]:
-        """Return the labels that are predicted with probabilities, float (labels,)."""
-        return [self.labels[probabilities.argmax()]]
+    def decisions(self, probabilities: np.ndarray) -> np.ndarray:
+        """Which labels are predicted with probabilities, float64 (n_documents, n_labels): bool."""
+        return np.asarray(np.arange(len(self.labels)) == probabilities.argmax(axis=1)[:, np.newaxis])
 
     def predict(self, docs: Iterable[Doc]) -> np.ndarray:
         """Return the probabilities of all labels.
@@ -936,9 +937,8 @@ class TextCatGraftMultilabel(TextCatGraft):
         """The probability from which each label is predicted."""
         return {label: self.cfg["thresholds"].get(label, self.cfg["threshold"]) for label in self.labels}
 
-    def said(self, probabilities: np.ndarray) -> list[str]:
-        thresholds = self.thresholds.items()
-        return [label for (label, least), p in zip(thresholds, probabilities, strict=True) if p >= least]
+    def decisions(self, probabilities: np.ndarray) -> np.ndarray:
+        return np.asarray(probabilities >= list(self.thresholds.values()))
 
     def divide_scores(self, divisor: float) -> None:
         self.cfg["thresholds"] = {}

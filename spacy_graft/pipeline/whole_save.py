@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..files import reason_of
+from ..files import hidden_beside, reason_of
 from ..messages import listed
 from .card import add_card
 from .components import graft_components, is_over
@@ -63,7 +62,7 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         return
     if is_over(nlp) and path.is_dir():
         return  # it was written after the last step
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = hidden_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         add_card(nlp)

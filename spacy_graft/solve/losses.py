@@ -61,16 +61,16 @@ class Loss(ABC):
         """Return each document's part of the log normalisers (log Z_i if it has its own), and p (labels, documents)."""
 
     @abstractmethod
-    def entropies(self, distributions: np.ndarray) -> np.ndarray:
-        """Return H(r_i) of distributions (labels, documents): float64 (documents)."""
-
-    @abstractmethod
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Take from a change of the intercepts (labels) what changes no probability, in proportion to ``share``."""
 
     def classes(self, distributions: np.ndarray) -> np.ndarray:
         """Return distributions (labels, documents) with a row for every class that a document can be of."""
         return distributions
+
+    def entropies(self, distributions: np.ndarray) -> np.ndarray:
+        """Return H(r_i) of distributions (labels, documents): float64 (documents)."""
+        return -xlogx(self.classes(distributions)).sum(axis=0)
 
     def class_probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of every class: what :meth:`classes` makes of p, to the last digit however rare."""
@@ -202,9 +202,6 @@ class SoftmaxLoss(Loss):
         normaliser = exponentials.sum(axis=0)
         return largest + np.log(normaliser), exponentials / normaliser
 
-    def entropies(self, distributions: np.ndarray) -> np.ndarray:
-        return -xlogx(distributions).sum(axis=0)
-
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         # Only differences of scores count.
         return shift - share * (shift.sum() / share.sum())
@@ -222,9 +219,6 @@ class LogisticLoss(Loss):
         exponentials = np.exp(scores - largest)
         normaliser = exponentials.sum(axis=0) + np.exp(-largest)
         return largest + np.log(normaliser), exponentials / normaliser
-
-    def entropies(self, distributions: np.ndarray) -> np.ndarray:
-        return -xlogx(distributions).sum(axis=0) - xlogx(np.maximum(1.0 - distributions.sum(axis=0), 0.0))
 
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         return shift
@@ -283,9 +277,6 @@ class CandidateLoss(Loss):
 
     def means(self, probabilities: np.ndarray, direction: np.ndarray) -> np.ndarray:
         return np.asarray(np.add.reduceat(probabilities[0] * direction[0], self.starts))
-
-    def entropies(self, distributions: np.ndarray) -> np.ndarray:
-        return -xlogx(distributions).sum(axis=0)
 
     def fixed(self, shift: np.ndarray, share: np.ndarray) -> np.ndarray:
         return np.zeros_like(shift)

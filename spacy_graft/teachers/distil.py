@@ -27,7 +27,7 @@ from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.fit import begun_training, train_like, training_examples, unchanged_after_error
 from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
 from ..pipeline.progress import progress_bar
-from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+from ..pipeline.textcat import TextCatGraft
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
 from .store import Store, text_key
@@ -366,7 +366,7 @@ class Students:
 
     def fidelity(self, component: TextCatGraft) -> Fidelity:
         """How often the student predicts what the teacher does."""
-        mine, its = (decisions(component, rows) for rows in (self.held_out, self.teacher[self.pool.held_out]))
+        mine, its = (component.decisions(rows) for rows in (self.held_out, self.teacher[self.pool.held_out]))
         n_agreed = int((mine == its).all(axis=1).sum())
         return Fidelity(n_agreed, len(mine), *metrics.clopper_pearson(n_agreed, len(mine)))
 
@@ -392,13 +392,6 @@ class Students:
             if number in wanted
         }
         return [by_number[number] for number in wanted]
-
-
-def decisions(component: TextCatGraft, probabilities: np.ndarray) -> np.ndarray:
-    """The labels that are predicted: bool (n_documents, n_labels)."""
-    if isinstance(component, TextCatGraftMultilabel):
-        return np.asarray(probabilities >= [component.thresholds[label] for label in component.labels])
-    return np.asarray(np.arange(len(component.labels)) == probabilities.argmax(axis=1)[:, None])
 
 
 def margins(probabilities: np.ndarray, exclusive: bool) -> np.ndarray:

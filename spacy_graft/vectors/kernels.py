@@ -4,14 +4,6 @@ import numpy as np
 
 from .._numba import njit
 from ..extract.hashing import EMPTY
-from ..extract.kernels import find
-
-
-@njit
-def find_rows(symbols, slots, keys, rows):
-    """The row of each symbol, or EMPTY."""
-    for position in range(symbols.shape[0]):
-        rows[position] = find(symbols[position], slots, keys)
 
 
 @njit

@@ -58,11 +58,9 @@ class Lexicon:
 
 def found_rows(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """The row of each symbol among the keys (uint64, both), −1 if it is not there: int32."""
-    from . import kernels
+    from ..extract.kernels import rows_of_keys
 
-    rows = np.empty(len(symbols), np.int32)
-    kernels.find_rows(signed(symbols), slots, signed(keys), rows)
-    return rows
+    return np.asarray(rows_of_keys(signed(symbols), slots, signed(keys)))
 
 
 @dataclass(frozen=True, eq=False)
