@@ -1,6 +1,6 @@
 """Accuracy beside peers on all classification sets, with intervals, sizes and times.
 
-python benchmarks/accuracy.py --data DATA [--sets a,b] [--methods m1,m2] [--hours 1] [--curves] [--again]
+python benchmarks/accuracy.py --data DATA [--sets a,b] [--methods m1,m2] [--hours 1] [--curves | --splits] [--again]
     [--predictions FOLDER]
 
 Each result is measured in a process of its own and stored at once in accuracy.json.gz beside this file, so that a
@@ -64,6 +64,10 @@ SYNTAX_SETS = tuple(name for name in EXCLUSIVE if not name.startswith(("imdb", "
 BASELINES = ("tfidf-lr", "union-svc")
 #: No set shall be far below the best of these.
 RIVALS = ("tfidf-lr", "tfidf-svm", "union-svc", "nbsvm", "vowpal")
+#: Sets whose test part is so small that other splits say more; and how many there are.
+SPLIT_SETS = tuple(name for name in EXCLUSIVE if name.startswith(("movie", "multi", "trec")))
+SPLIT_METHODS = ("ours", *RIVALS)
+SPLITS = 5
 #: Draws of labels from probabilities.
 CHANCES = 100
 #: What was aimed at: how far below at most, the calibration error, the mean with few features, and costs.
@@ -79,8 +83,8 @@ Result = dict[str, Any]
 
 INTRODUCTION = f"""# Accuracy
 
-Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and the same with `--curves`, from
-`accuracy.json.gz`; not to be edited. {{machine}}
+Written by `python benchmarks/accuracy.py --data DATA --predictions FOLDER`, and the same with `--curves` and with
+`--splits`, from `accuracy.json.gz`; not to be edited. {{machine}}
 
 **Ours.** `ours` is README's command as it stands, `python -m spacy train configs/ngrams.cfg` with `--paths.train`,
 `--paths.dev` and `--output`, for Chinese with `--nlp.lang zh`; the model is `model-best`. *5,000* is the same with
@@ -288,6 +292,32 @@ def measure_curve(data: Path, name: str, method: str, hours: float) -> Iterator[
     yield {"macro": found}
 
 
+def measure_splits(data: Path, name: str, method: str, hours: float) -> Iterator[Any]:
+    """Macro-F1 where all documents have been dealt out anew, to parts of the same sizes."""
+    task, test = read_task(data, name)
+    peer = (METHODS | SIZES)[method]()
+    peer.prepare(task)
+    yield None
+    assert task.dev is not None
+    everything, found = task.everything + test, []
+    for seed in range(SPLITS):
+        order = shuffled_evenly(everything, seed)
+        parts = np.split(order, np.cumsum([len(test.texts), len(task.dev.texts)]))
+        new_test, dev, train = (everything[part] for part in parts)
+        model = peer.train(replace(task, train=train, dev=dev))
+        macro, _ = f1_scores(*counts(new_test.targets, model.predict(new_test.texts)))
+        found.append(float(macro))
+    yield {"macro": found}
+
+
+#: What is measured, of which sets and methods.
+KINDS = {
+    "results": (measure, EXCLUSIVE + MULTILABEL, tuple(METHODS | SIZES)),
+    "curves": (measure_curve, CURVE_SETS, CURVE_METHODS),
+    "splits": (measure_splits, SPLIT_SETS, SPLIT_METHODS),
+}
+
+
 def in_child(function: Callable[..., Iterator[Any]], *arguments: Any, hours: float) -> Any:
     """What the function yields second, in a process of its own; a row that says so if it fails or takes too long.
 
@@ -324,7 +354,7 @@ def _run(sender: Any, function: Callable[..., Iterator[Any]], arguments: Sequenc
 
 
 def load(path: Path) -> Result:
-    return {"results": {}, "curves": {}, "paired": {}} | load_results(path)
+    return {kind: {} for kind in (*KINDS, "paired")} | load_results(path)
 
 
 def store(path: Path, kind: str, name: str, method: str, result: Result) -> None:
@@ -611,6 +641,23 @@ def curves(stored: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
     return ["set", "method", *(f"{n:,}" for n in CURVE_SIZES)], rows
 
 
+def splits(stored: dict[str, Result]) -> tuple[list[str], list[list[str]]]:
+    """The means of all methods, and ours minus each, with the standard error of the difference."""
+    rows = []
+    for name in known_sets(stored, SPLIT_SETS):
+        found = {method: np.array(stored[name][method]["macro"]) for method in SPLIT_METHODS if method in stored[name]}
+        ours = found.pop("ours", None)
+        if ours is not None:
+            cells = {method: f"{of.mean():.3f} ({with_error(ours - of)})" for method, of in found.items()}
+            rows.append([name, f"{ours.mean():.3f}", *(cells.get(method, "") for method in RIVALS)])
+    return ["set", *(METHODS[method].title for method in SPLIT_METHODS)], rows
+
+
+def with_error(values: np.ndarray) -> str:
+    """The mean and its standard error."""
+    return f"{values.mean():+.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}"
+
+
 def machine() -> str:
     """Processor and versions of the peers that the tables do not name."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
@@ -632,6 +679,8 @@ def render(path: Path) -> str:
         print_table("Expected calibration error on test", *with_chance(results, *probability_table(results, "ece")))
         if stored["paired"]:
             print_table("Macro-F1, paired", *differences(stored["paired"]))
+        if stored["splits"]:
+            print_table(f"Macro-F1 on {SPLITS} other splits, and ours minus it", *splits(stored["splits"]))
         if stored["curves"]:
             print_table(f"Macro-F1 by training documents, mean of {DRAWS} draws", *curves(stored["curves"]))
         for name in known_sets(results, MULTILABEL + EXCLUSIVE):
@@ -657,6 +706,7 @@ def main(
     methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS | SIZES)}.")] = None,
     hours: Annotated[float, typer.Option(help="Limit of CPU time for each set and method.")] = 1.0,
     curves: Annotated[bool, typer.Option(help="Learning curves instead of rows.")] = False,
+    splits: Annotated[bool, typer.Option(help="Other splits of small sets instead of rows.")] = False,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
     predictions: Annotated[
         Path | None, typer.Option(help="Folder for test predictions, needed for paired ones.")
@@ -670,10 +720,10 @@ def main(
     chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
     chosen_methods = names_of(methods, tuple(METHODS | SIZES), "method")
     need(*(module for method in chosen_methods for module in (METHODS | SIZES)[method].modules))
-    kind = "curves" if curves else "results"
-    if curves:
-        chosen_sets = [name for name in chosen_sets if name in CURVE_SETS]
-        chosen_methods = [method for method in chosen_methods if method in CURVE_METHODS]
+    kind = "curves" if curves else "splits" if splits else "results"
+    measured, its_sets, its_methods = KINDS[kind]
+    chosen_sets = [name for name in chosen_sets if name in its_sets]
+    chosen_methods = [method for method in chosen_methods if method in its_methods]
     known = load(results)[kind]
     jobs = [(name, method) for method in chosen_methods for name in chosen_sets]
     jobs = [(name, method) for name, method in jobs if method != "ours-syntax" or name in SYNTAX_SETS]
@@ -683,7 +733,7 @@ def main(
         bar = progress.add_task("", total=len(jobs))
         for name, method in jobs:
             progress.update(bar, description=f"{(METHODS | SIZES)[method].title}, {name}")
-            result = in_child(measure_curve if curves else measure, data, name, method, hours=hours)
+            result = in_child(measured, data, name, method, hours=hours)
             row = enter(results, kind, name, method, result, predictions)
             progress.console.print(finished(name, method, row), soft_wrap=True)
             progress.advance(bar)
@@ -708,7 +758,7 @@ def enter(path: Path, kind: str, name: str, method: str, found: Any, predictions
 
 def finished(name: str, method: str, result: Result) -> str:
     """A line for the log; without scores, since some sets are put aside until the end."""
-    text = unscored(result) or f"{result.get('cpu_seconds', 0):.1f} s, {result.get('chosen', 'curve')}"
+    text = unscored(result) or f"{result.get('cpu_seconds', 0):.1f} s, {result.get('chosen', 'done')}"
     return f"{(METHODS | SIZES)[method].title}, {name}: {text}{result.get('failed', '')}"
 
 
