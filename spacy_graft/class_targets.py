@@ -63,7 +63,7 @@ class ClassTargets:
             values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
             return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
         if multilabel:
-            return cls.of_collections(list(y.to_numpy() if hasattr(y, "to_numpy") else y))
+            return cls.of_collections(list(np.asarray(y) if hasattr(y, "__array__") else y))
         return cls.of_labels(y)
 
     @classmethod
@@ -77,7 +77,8 @@ class ClassTargets:
     def of_labels(cls, y: Any) -> ClassTargets:
         """Targets of documents with one label each."""
         values = one_column(y)
-        array = values if isinstance(values, np.ndarray) else None
+        # NumPy's strings of any length become Python's, whose type can be saved.
+        array = values if isinstance(values, np.ndarray) and values.dtype.kind != "T" else None
         labels_of = values.tolist() if array is not None else list(map(plain_label, values))
         kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set)), None)
         if kind is not None:
@@ -207,7 +208,7 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
             return scipy.sparse.csr_array(y)
         values = y.toarray()
     else:
-        values = y.to_numpy() if hasattr(y, "to_numpy") else y
+        values = np.asarray(y) if hasattr(y, "__array__") else y
         if isinstance(values, list | tuple) and values and isinstance(values[0], np.ndarray | list | tuple):
             try:
                 values = np.asarray(values)
@@ -228,11 +229,7 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
 
 def one_column(y: Any) -> Any:
     """Labels in one dimension; a column becomes one, with a warning."""
-    values = y
-    if hasattr(y, "to_numpy"):
-        values = y.to_numpy()
-    elif hasattr(y, "__array__"):
-        values = np.asarray(y)
+    values = np.asarray(y) if hasattr(y, "__array__") else y
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
         raise ValueError("Complex data not supported: labels are strings or numbers.")
     if isinstance(values, np.ndarray) and values.ndim != 1:
@@ -287,8 +284,10 @@ def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.nd
 def as_classes(labels: list[Any]) -> np.ndarray:
     """Labels as an array; of objects, if they are neither strings nor numbers."""
     are_plain = all(isinstance(label, str) for label in labels) or all(isinstance(one, int | float) for one in labels)
-    # Not if they become others: strings lose zeros at their ends, large integers beside negative ones their digits.
-    if are_plain and (array := np.array(labels)).tolist() == labels:
+    # Not if they become others: strings lose zeros at their ends, large integers beside negative ones are floats.
+    array = np.array(labels if are_plain else [])
+    is_float = array.dtype.kind == "f" and not any(isinstance(label, float) for label in labels)
+    if array.tolist() == labels and not is_float:
         return array
     classes = np.empty(len(labels), object)
     classes[:] = labels

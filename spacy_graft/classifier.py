@@ -348,9 +348,11 @@ class GraftClassifier(LinearClassifier):
     ----------
     classes_ : array (n_labels,)
         The labels, sorted. Trained on a matrix of targets, the numbers of its columns.
-    coef_ : sparse array (n_labels, n_features), or (1, n_features)
-        Weights of the features of the model; of two labels that exclude each other, those of the second minus those of
-        the first.
+    coef_ : sparse array (n_labels, n_columns), or (1, n_columns)
+        Weights; of two labels that exclude each other, those of the second minus those of the first. Trained on a
+        matrix, its columns come first, also those that are not in the model, then the combinations of the model, so
+        that scikit-learn's selection of columns (``RFE``, ``SelectFromModel``) works at degree 1. Otherwise the columns
+        are the features of the model.
     intercept_ : array (n_labels,), or (1,)
     report_ : Report
         The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
@@ -370,6 +372,8 @@ class GraftClassifier(LinearClassifier):
     ['good × not']
     """
 
+    _model: ItemModel
+
     def __init__(
         self,
         learner: Grafting | GraftingPath | CoordinateAscent | None = None,
@@ -384,6 +388,16 @@ class GraftClassifier(LinearClassifier):
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.multilabel = multilabel
+
+    @property
+    def coef_(self) -> scipy.sparse.csr_array:
+        coefficients = super().coef_
+        return self._model.by_column(coefficients)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of ``coef_``: array of str."""
+        require_fitted(self, "_model")
+        return self._model.column_names()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -491,7 +505,6 @@ class GraftClassifier(LinearClassifier):
             The label whose score is meant; by default that of any label.
         """
         require_fitted(self, "_model")
-        assert isinstance(self._model, ItemModel)
         words, labels = self._model.word_scores, self.classes_.tolist()
         if words is None:
             return []
@@ -509,7 +522,6 @@ class GraftClassifier(LinearClassifier):
         features, weights = list(self._model.features()), self._model.weights
         labels: list[Hashable] = self.classes_.tolist()
         rows = by_label(weights, labels)
-        assert isinstance(self._model, ItemModel)
         stability = self._model.solution.stability
         return [
             NamedFeature(

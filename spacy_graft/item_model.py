@@ -34,7 +34,7 @@ from .matrices import (
     item_matrix,
     matrix_by_name,
     named_matrix,
-    require_finite,
+    require_numbers,
 )
 from .messages import listed
 from .model.item_matching import Members, add_item_scores
@@ -215,7 +215,7 @@ class ItemSpace:
             if names is not None:
                 raise ValueError("names are those of the columns of a matrix, but X has the names of items.")
             numbers: dict[str, int] = {}
-            matrix = item_matrix(list(X), numbers)
+            matrix = item_matrix(X, numbers)
             for name in self.more_names:
                 numbers.setdefault(name, len(numbers))
             self.names = list(numbers)
@@ -227,8 +227,8 @@ class ItemSpace:
         columns = column_names(X)
         if not is_matrix(X) or (columns is not None and not self.of_matrix):
             numbers = {name: number for number, name in enumerate(self.names)}
-            items = item_matrix(list(X), numbers) if columns is None else matrix_by_name(X, columns, numbers)
-            return require_finite(items, list(numbers))
+            items = item_matrix(X, numbers) if columns is None else matrix_by_name(X, columns, numbers)
+            return require_numbers(items, list(numbers))
         matrix = as_matrix(X)
         if matrix.shape[1] != len(self.names):
             raise ValueError(
@@ -237,7 +237,7 @@ class ItemSpace:
             )
         if columns is not None and columns != self._expected_columns(columns):
             raise ValueError("The feature names should match those that were passed during fit.")
-        return require_finite(matrix, self.names)
+        return require_numbers(matrix, self.names)
 
     def _expected_columns(self, columns: list[str]) -> list[str]:
         """The names that columns must have: any, if those of the training documents had none."""
@@ -270,7 +270,7 @@ class ItemSpace:
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
-        return ItemModel(solution, self.names)
+        return ItemModel(solution, self.names, self.of_matrix)
 
     def input_attributes(self) -> dict[str, Any]:
         """Return the number of columns if the training documents were a matrix, and their names if they had any."""
@@ -295,7 +295,7 @@ class ItemSpace:
         self.names, self.columns = names, columns or None
         words = Words(names)
         snapshot, report = saved.snapshot(self._blocks(), words, n_labels)
-        return ItemModel(item_solution(snapshot, words), names), report
+        return ItemModel(item_solution(snapshot, words), names, self.of_matrix), report
 
     def _combinations(self) -> dict[str, CombinationBlock]:
         """The block of combinations by its name, if there is one."""
@@ -335,12 +335,15 @@ class ItemModel:
     ----------
     solution : Solution
     names : sequence of str
-        Of the columns.
+        Of the items.
+    of_matrix : bool
+        Whether the items are the columns of the matrix that the training documents were.
     """
 
-    def __init__(self, solution: Solution, names: Sequence[str]) -> None:
+    def __init__(self, solution: Solution, names: Sequence[str], of_matrix: bool) -> None:
         self.solution = solution
         self.names = names
+        self.of_matrix = of_matrix
         features = {tuple(int(term.symbols[0]) for term in terms): k for k, terms in enumerate(solution.terms)}
         self.word_scores = None if solution.word_scores is None else solution.word_scores.written()
         numbers, self.members = Members.build(features)
@@ -360,6 +363,27 @@ class ItemModel:
         """Yield the features in the order of the weights."""
         for terms, df in zip(self.solution.terms, self.solution.df.tolist(), strict=True):
             yield ItemFeature(tuple(sorted(self.names[int(term.symbols[0])] for term in terms)), df)
+
+    @property
+    def items(self) -> np.ndarray:
+        """The item of each feature, -1 for combinations: int64 (n_features)."""
+        return np.array([int(of[0].symbols[0]) if len(of) == 1 else -1 for of in self.solution.terms], np.int64)
+
+    def by_column(self, coefficients: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        """Return coefficients (n, n_features) with the columns of the matrix, if it was one, then the combinations."""
+        if not self.of_matrix:
+            return coefficients
+        items, n_columns = self.items, len(self.names)
+        places = np.where(items < 0, n_columns + np.cumsum(items < 0) - 1, items)
+        shape = (coefficients.shape[0], n_columns + np.count_nonzero(items < 0))
+        return scipy.sparse.csr_array((coefficients.data, places[coefficients.indices], coefficients.indptr), shape)
+
+    def column_names(self) -> np.ndarray:
+        """Return the names of the columns of :meth:`by_column`: array of str."""
+        names = [str(feature) for feature in self.features()]
+        if self.of_matrix:
+            names = [*self.names, *(names[k] for k in np.flatnonzero(self.items < 0).tolist())]
+        return np.array(names, object)
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""

@@ -38,14 +38,16 @@ def documents_at(documents: Any, rows: np.ndarray) -> Any:
     """Some of the documents: rows of a matrix or a table, or members of a list."""
     if scipy.sparse.issparse(documents):
         return scipy.sparse.csr_array(documents)[rows]
-    if hasattr(documents, "iloc"):
-        return documents.iloc[rows]
-    return documents[rows] if isinstance(documents, np.ndarray) else [documents[row] for row in rows.tolist()]
+    if isinstance(documents, np.ndarray) or not hasattr(documents, "__array__"):
+        return documents[rows] if isinstance(documents, np.ndarray) else [documents[row] for row in rows.tolist()]
+    # Tables and columns of pandas and Arrow can take rows, those of Polars are asked for them like an array.
+    return documents.take(rows) if hasattr(documents, "take") else documents[rows]
 
 
 def column_names(documents: MatrixOrItems) -> list[str] | None:
-    """The names of the columns of a DataFrame, if they are strings."""
-    columns = list(documents.columns) if hasattr(documents, "columns") else []
+    """The names of the columns of a table, if they are strings."""
+    # Tables of Arrow have the columns themselves in ``columns``.
+    columns = list(getattr(documents, "column_names", getattr(documents, "columns", [])))
     return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 
@@ -62,6 +64,8 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
+    if values.dtype.kind == "O":
+        values = np.where(missing_values(values), np.nan, values)
     if values.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: a row for each document, a "
@@ -73,6 +77,11 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def missing_values(values: np.ndarray) -> np.ndarray:
+    """Which objects of an array are missing, as pandas has them in columns that may lack some: bool."""
+    return np.array([value is None or is_missing(value) for value in values.flat], np.bool_).reshape(values.shape)
 
 
 def named_matrix(documents: Any, names: Sequence[str] | None) -> tuple[scipy.sparse.csr_array, Sequence[str]]:
@@ -96,30 +105,31 @@ def default_names(n: int) -> list[str]:
     return list(map(str, range(n)))
 
 
-def item_matrix(documents: Sequence[Any], numbers: dict[str, int]) -> scipy.sparse.csr_array:
+def item_matrix(documents: Iterable[Any], numbers: dict[str, int]) -> scipy.sparse.csr_array:
     """The matrix of documents that are collections of names, or mappings of names to values.
 
     Parameters
     ----------
-    documents : sequence
+    documents : iterable
     numbers : dict of str to int
         The column of each name. Unknown names are added.
 
     Raises
     ------
     ValueError
-        If a document is a string, a name is none, or a value is no number.
+        If a document is a string or no collection, a name is no string, or a value is no number.
     """
+    if not isinstance(documents, Iterable):
+        raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
-        if isinstance(document, str):
-            raise ValueError(
-                f"Document {i} is a string, {document[:40]!r}: give a collection of the names of its items."
-            )
+        if isinstance(document, str) or not isinstance(document, Iterable):
+            what = f"a string, {document[:40]!r}" if isinstance(document, str) else repr(document)
+            raise ValueError(f"Document {i} is {what}: give a collection of the names of its items.")
         items = values_by_name(document)
         check_names(items)
         for name, value in items.items():
-            indices.append(numbers.setdefault(name, len(numbers)))
+            indices.append(numbers.setdefault(str(name), len(numbers)))
             try:
                 values.append(float(value))
             except (TypeError, ValueError) as error:
@@ -156,12 +166,16 @@ def check_names(names: Iterable[Any]) -> None:
             raise ValueError(f"Names of items must be strings, but one is {name!r} ({type(name).__name__}).")
 
 
-def require_finite(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> scipy.sparse.csr_array:
-    """The same matrix; a ValueError if a value is not finite. Columns have the ``names``."""
+def require_numbers(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> scipy.sparse.csr_array:
+    """The same matrix; a ValueError if a value is not finite, or too large. Columns have the ``names``."""
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if len(wrong):
         what = "NaN" if np.isnan(matrix.data[wrong[0]]) else "infinity or a value too large for dtype('float64')"
         raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0], names)}.")
+    too_large = np.flatnonzero(np.abs(matrix.data) > LARGEST_VALUE)
+    if len(too_large):
+        place = place_and_value(matrix, too_large[0], names)
+        raise ValueError(f"Values must be at most {LARGEST_VALUE:g}, but {place}. Scale them first.")
     return matrix
 
 
@@ -181,11 +195,7 @@ def bounded(matrix: scipy.sparse.csr_array, names: Sequence[str], multiplied: bo
     ValueError
         If a value is not finite, or too large; or where columns are multiplied, outside [0, 1] by more than rounding.
     """
-    require_finite(matrix, names)
-    too_large = np.flatnonzero(np.abs(matrix.data) > LARGEST_VALUE)
-    if len(too_large):
-        place = place_and_value(matrix, too_large[0], names)
-        raise ValueError(f"Values must be at most {LARGEST_VALUE:g}, but {place}. Scale them first.")
+    require_numbers(matrix, names)
     wrong = np.flatnonzero((matrix.data < 0.0) | (matrix.data > 1.0 + VALUE_TOLERANCE))
     if multiplied and len(wrong):
         place = place_and_value(matrix, wrong[0], names)

@@ -16,6 +16,7 @@ from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
     ItemFeature,
+    ItemModel,
     ItemSpace,
     ScoringModel,
     Space,
@@ -114,8 +115,9 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
 
     Attributes
     ----------
-    coef_ : sparse array (1, n_features)
-        Weights of the features of the model, in the order of ``get_feature_names_out``.
+    coef_ : sparse array (1, n_columns)
+        Weights, in the order of ``get_feature_names_out``. Trained on a matrix, its columns come first, also those that
+        are not in the model, then the combinations of the model. Otherwise the features of the model.
     report_ : Report
         The training report: objective, duality gap over the whole space, seconds. Also as ``report``.
     n_features_in_ : int
@@ -308,12 +310,17 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
 
     @property
     def coef_(self) -> scipy.sparse.csr_array:
-        """Weights (1, n_features), in the order of ``get_feature_names_out``."""
-        return scipy.sparse.csr_array(self._fitted().weights.T)
+        """Weights (1, n_columns), in the order of ``get_feature_names_out``."""
+        model = self._fitted()
+        coefficients = scipy.sparse.csr_array(model.weights.T)
+        return model.by_column(coefficients) if isinstance(model, ItemModel) else coefficients
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the model's features, in the order of ``coef_``: array of str."""
-        return np.array([str(feature) for feature in self._fitted().features()], object)
+        """Return the names of the columns of ``coef_``: array of str."""
+        model = self._fitted()
+        if isinstance(model, ItemModel):
+            return model.column_names()
+        return np.array([str(feature) for feature in model.features()], object)
 
     def _named_features(self, model: ScoringModel) -> list[CandidateFeature]:
         """The features in the order of the model's weights."""

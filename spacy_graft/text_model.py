@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .estimator_files import SavedEstimator, checked_values
 from .extract.blocks import BlockKind
@@ -316,8 +317,8 @@ def documents_of(X: Any) -> Iterable[Any]:
     """
     if isinstance(X, str | bytes | bytearray):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    values = X.to_numpy() if hasattr(X, "to_numpy") else X
-    if not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
+    values = np.asarray(X) if hasattr(X, "__array__") else X
+    if not isinstance(values, Iterable) or getattr(values, "shape", None) == () or issparse(values):
         raise ValueError(f"Documents must be a list or a column of texts, but are {X!r:.60}.")
     if isinstance(values, np.ndarray) and values.dtype.kind not in "iu" and values.size == len(values):
         # Python's own strings and bytes are quicker than NumPy's.

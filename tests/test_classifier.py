@@ -13,6 +13,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -420,3 +421,99 @@ def test_what_is_not_fitted_says_so():
     for method in (GraftClassifier().predict, GraftClassifier().predict_proba, GraftClassifier().decision_function):
         with pytest.raises(NotFittedError, match="call fit first"):
             method(MATRIX)
+
+
+class Table:
+    """A table that can be asked for rows, as those of Polars, or takes them, as those of Arrow."""
+
+    columns = ("a", "b")
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+
+class RowsOfTable(Table):
+    def __getitem__(self, rows):
+        return type(self)(self.values[rows])
+
+
+class TakenTable(Table):
+    def take(self, rows):
+        return type(self)(self.values[rows])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, pd.DataFrame, RowsOfTable, TakenTable])
+def test_documents_without_weight_are_left_out_of_tables_of_any_kind(kind):
+    matrix, labels = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]] * 6), [1, 0, 1, 0] * 6
+    weights = np.arange(24) % 3 != 0
+    model = GraftClassifier(Grafting(l1=0.1)).fit(kind(matrix), labels, sample_weight=weights)
+    expected = GraftClassifier(Grafting(l1=0.1)).fit(matrix[weights], np.array(labels)[weights])
+    np.testing.assert_array_equal(model.coef_.toarray(), expected.coef_.toarray())
+
+
+def test_the_columns_of_a_matrix_are_those_of_coefficients():
+    matrix = (np.random.default_rng(1).random((120, 9)) < 0.4).astype(np.float64)
+    labels = matrix[:, 0] + matrix[:, 1] > 0.5
+    model = GraftClassifier(Grafting(l1=0.5)).fit(matrix, labels)
+    assert model.coef_.shape == (1, 9)
+    assert model.get_feature_names_out().tolist() == list(map(str, range(9)))
+    assert set(np.flatnonzero(model.coef_.toarray()[0])) == {int(feature.names[0]) for feature in model.features()}
+    eliminated = RFE(GraftClassifier(Grafting(l1=0.5)), n_features_to_select=2).fit(matrix, labels)
+    assert np.flatnonzero(eliminated.support_).tolist() == [0, 1]
+    chosen = SelectFromModel(GraftClassifier(Grafting(l1=0.5))).fit(matrix, labels)
+    assert chosen.transform(matrix).shape == (120, chosen.get_support().sum())
+    assert chosen.get_support()[:2].all()
+
+
+def test_combinations_are_the_last_columns_of_coefficients():
+    names = list("abcdef")
+    model = GraftClassifier(Grafting(l1=0.5), degree=2).fit(pd.DataFrame(MATRIX, columns=names), LABELS)
+    found = model.get_feature_names_out().tolist()
+    assert found[:6] == names
+    assert all(" × " in name for name in found[6:])
+    weights = dict(zip(found, model.coef_.toarray()[0], strict=True))
+    for feature in model.features():
+        assert weights.pop(str(feature)) == feature.weights["odd"] - feature.weights["even"]
+    assert not any(weights.values())
+
+
+def test_values_that_are_too_large_are_refused_in_prediction():
+    model = GraftClassifier(Grafting(l1=0.1)).fit(np.repeat(np.eye(3), 8, 0), np.repeat([0, 1, 2], 8))
+    with pytest.raises(ValueError, match=r"at most 1e.100, but column 0 of document 0 is 1.7e.308\. Scale"):
+        model.predict_proba([[1.7e308, 1.7e308, 0.0]])
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "object"])
+def test_missing_values_of_tables_are_named(dtype):
+    frame = pd.DataFrame({"a": pd.array([None] + [1] * 23, dtype), "b": MATRIX[:24, 0]})
+    with pytest.raises(ValueError, match="Input X contains NaN: item 'a' of document 0 is nan"):
+        GraftClassifier().fit(frame, LABELS[:24])
+
+
+@pytest.mark.parametrize(
+    ("documents", "problem"),
+    [
+        (None, "X must be a matrix, or have the items of each document, but is None"),
+        ([{"a"}, None], "Document 1 is None: give a collection of the names of its items"),
+        (pd.Series([{"a"}, np.nan]), "Document 1 is nan: give a collection"),
+        (["a", {"b"}], "Document 0 is a string, 'a': give a collection"),
+    ],
+)
+def test_what_is_no_document_is_refused(documents, problem):
+    with pytest.raises(ValueError, match=problem):
+        GraftClassifier().fit(documents, ["A", "B"])
+
+
+def test_names_and_labels_are_those_of_python():
+    documents = [np.array(["a"]), np.array(["b"])] * 9
+    model = GraftClassifier(Grafting(l1=0.1)).fit(documents, [-1, 2**63] * 9)
+    assert {type(name) for feature in model.features() for name in feature.names} == {str}
+    assert model.predict([["a"], ["b"]]).tolist() == model.classes_.tolist() == [-1, 2**63]
+    assert set(map(type, model.classes_.tolist())) == {int}

@@ -221,8 +221,11 @@ def test_products_of_denied_items_are_denied():
         ({"lock": {"goal": {"spord": 1.0}}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
         ({"signs": {"spord": "positive"}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
         ({"deny": ["wrods::goal"]}, r"the block 'wrods' in 'wrods::goal', which does not exist. Did you mean 'words'"),
-        ({"signs": {"sport": "up"}}, "signs must have a label and one of"),
-        ({"lock": {"goal": {"sport": float("nan")}}}, "locked must have the name of a feature, a label and a weight"),
+        ({"signs": {"sport": "up"}}, "signs must have a label, as a string, and one of"),
+        (
+            {"lock": {"goal": {"sport": float("nan")}}},
+            "locked must have the name of a feature, a label, both as strings",
+        ),
         ({"lock": {"goal": 1.0}}, "locked must have weights by label"),
         ({"deny": ["go*"], "lock": {"goal": {"sport": 1.0}}}, r"'goal' is locked, but 'go\*' denies it"),
         ({"signs": {"sport": "positive"}, "lock": {"goal": {"sport": -1.0}}}, "whose weights may only be positive"),

@@ -46,8 +46,9 @@ def classifier(X, **options):
          ITEMS),
         (lambda: classifier(ITEMS, learner=Grafting(l1=1e6)), ITEMS),
         (lambda: classifier([["\ud800"], ["good"]] * 20, degree=2), [["\ud800"]]),
+        (lambda: classifier(ITEMS, y=np.array(LABELS, np.dtypes.StringDType())), ITEMS),
     ],
-    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty", "surrogate"],
+    ids=["items", "combinations", "lengths", "path", "table", "matrix", "collections", "empty", "surrogate", "strings"],
 )  # fmt: skip
 def test_a_saved_classifier_is_the_same(trained, X, tmp_path):
     model = trained()

@@ -10,11 +10,13 @@ import re
 import warnings
 import weakref
 from dataclasses import replace
+from typing import Any
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import spacy
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -28,7 +30,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
-from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
+from spacy_graft import Constraints, CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
 from spacy_graft.extract.texts import BATCH
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
@@ -469,6 +471,34 @@ def test_parameters_are_checked_when_a_fit_begins(options, message):
     model = GraftTextClassifier(**options)
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(TEXTS, LABELS)
+
+
+def test_columns_that_only_numpy_can_read_are_documents_and_labels() -> None:
+    """As those of Arrow, whose own conversion refuses strings."""
+
+    class Column:
+        def __init__(self, values: list[str]) -> None:
+            self.values = values
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return np.array(self.values, object)
+
+        def to_numpy(self) -> np.ndarray:
+            raise ValueError("Needed to copy")
+
+    model = GraftTextClassifier(LEARNER).fit(Column(TEXTS), Column(LABELS))
+    np.testing.assert_array_equal(model.predict_proba(Column(TEXTS)), fitted().predict_proba(TEXTS))
+
+
+def test_a_sparse_matrix_is_no_list_of_documents() -> None:
+    with pytest.raises(ValueError, match="Documents must be a list or a column of texts, but are <"):
+        GraftTextClassifier(analyzer="integer").fit(scipy.sparse.csr_array(np.eye(4, dtype=int)), [0, 1, 0, 1])
+
+
+def test_constraints_that_deny_everything_are_named() -> None:
+    learner = Grafting(l1=0.1, constraints=Constraints(deny=["*"]))
+    with pytest.raises(ValueError, match=r"Lower min_df, or .* or whether the constraints deny all of it"):
+        GraftTextClassifier(learner).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("shards", ["index", InMemory, 2])

@@ -251,8 +251,8 @@ def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:
     for label, sign in pairs:
         if not isinstance(label, str) or sign not in SIGNS_OF_LABELS:
             raise ValueError(
-                f"Constraints: signs must have a label and one of {listed(SIGNS_OF_LABELS)}, but has {label!r} and "
-                f"{sign!r}."
+                f"Constraints: signs must have a label, as a string, and one of {listed(SIGNS_OF_LABELS)}, but has "
+                f"{label!r} and {sign!r}."
             )
     if twice := repeated(label for label, _ in pairs):
         raise ValueError(f"Constraints: signs has a label twice: {listed(twice)}. Give it one sign.")
@@ -273,8 +273,8 @@ def checked_locks(locked: Any) -> tuple[tuple[str, str, float | None], ...]:
         is_weight = weight is None or is_number_in(weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if not isinstance(name, str) or not name or not isinstance(label, str) or not is_weight:
             raise ValueError(
-                f"Constraints: locked must have the name of a feature, a label and a weight from {-LARGEST_WEIGHT:g} "
-                f"to {LARGEST_WEIGHT:g}, but has {name!r}, {label!r} and {weight!r}."
+                f"Constraints: locked must have the name of a feature, a label, both as strings, and a weight from "
+                f"{-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, but has {name!r}, {label!r} and {weight!r}."
             )
     if twice := repeated((name, label) for name, label, _ in rows):
         name, label = twice[0]

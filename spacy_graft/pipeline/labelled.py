@@ -132,7 +132,9 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
 def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, float]) -> Example:
     """An example of one text."""
     if not isinstance(text, str):
-        raise ValueError(f"The text of document {number} must be a string, but is {text!r}.")
+        raise ValueError(
+            f"The text of document {number} must be a string, but is {text!r:.60} ({type(text).__name__})."
+        )
     if (surrogate := unpaired_surrogate(text)) is not None:
         raise ValueError(f"The text of document {number} has {surrogate}.")
     doc = nlp.make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
