@@ -6,6 +6,10 @@ import csv
 import gzip
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -15,6 +19,7 @@ from typing import IO, Any
 import pytest
 import spacy
 from spacy.language import Language
+from spacy.tokens import Doc
 from typer.testing import CliRunner, Result
 
 import spacy_graft
@@ -22,9 +27,10 @@ from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
+from spacy_graft.cli.common import TERMINATED, CommandError
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
-from spacy_graft.cli.inputs import OnError
+from spacy_graft.cli.inputs import InputText, OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
 from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import TextLines
@@ -341,17 +347,46 @@ def test_classify_uses_constant_memory(fitted: Language) -> None:
 
 
 @pytest.mark.slow
-def test_a_closed_output_pipe(pipeline: Path, tmp_path: Path) -> None:
-    texts = write_jsonl(tmp_path / "texts.jsonl", make_records(3000))
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_a_closed_output_pipe(n_process: int, pipeline: Path, tmp_path: Path) -> None:
+    texts = write_jsonl(tmp_path / "texts.jsonl", make_records(20_000))
     code = f"""
 import subprocess, sys
 command = [sys.executable, "-m", "spacy_graft", "classify", {str(pipeline)!r}, {str(texts)!r}]
+command += ["--n-process", "{n_process}"]
 process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 process.stdout.readline()
 process.stdout.close()
 print(process.stderr.read().decode(), process.wait())
 """
     assert run("-c", code).stdout.split() == ["141"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_sigterm_ends_a_command_without_incomplete_files(n_process: int, pipeline: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spacy_graft", "classify", str(pipeline), "-", "--n-process", str(n_process)]
+    command += ["--output", str(tmp_path / "out.jsonl")]
+    lines = b"".join(json.dumps(record).encode() + b"\n" for record in make_records(5000))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(lines)  # more than a pipe holds: the command has begun to read
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == TERMINATED
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_is_told_of(fitted: Language) -> None:
+    stream = TextStream(fitted, ended_process, OnError.fail, n_process=2)
+    texts = [InputText(f"text {number}", "-", number, None) for number in range(3)]
+    with pytest.raises(CommandError, match="A process has ended before its texts were classified"):
+        list(stream.run(texts))
+
+
+def ended_process(doc: Doc) -> None:
+    os._exit(1)
 
 
 # features, report, path, diff
@@ -709,6 +744,20 @@ def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], d
     assert "Likely label errors (models of the other documents predict other labels)" in printed
 
 
+def test_debug_data_knows_the_labels_of_the_config(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "a.jsonl", train_records)
+    labels = ("--initialize.components.textcat_graft.labels", '["food", "drink"]')
+    result = call("debug-data", CONFIG, "--paths.train", data, "--paths.dev", data, "--no-train", *labels, code=1)
+    findings = {finding["message"]: finding["level"] for finding in json.loads(result.stdout)["findings"]}
+    others = sorted({record["label"] for record in train_records} - {"food"})
+    problem = next(
+        message for message in findings if message.startswith("train has labels that the component will not")
+    )
+    assert findings[problem] == "error"
+    assert all(repr(label) in problem for label in others)
+    assert findings["Labels of [initialize] without a training document: 'drink'."] == "warning"
+
+
 def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
     assert "There is no config" in refused("debug-data", tmp_path / "none.cfg")
     assert "JsonlCorpus.v1 needs a path" in refused("debug-data", CONFIG)
@@ -754,6 +803,11 @@ def test_init_config_adds_syntax(unpacked: Path, tmp_path: Path) -> None:
     weights = {name: weight for name, weight in written["training"]["score_weights"].items() if weight}
     assert weights == {"cats_choice": 1.0}
     assert written["nlp"]["tokenizer"] == {"@tokenizers": "spacy.Tokenizer.v1"}
+    call("init-config", tmp_path / "implied.cfg", "--lang", "en", "--syntax-from", unpacked)
+    assert spacy.util.load_config(tmp_path / "implied.cfg", interpolate=True) == written
+    assert "--syntax-from has no effect with --no-syntax" in refused(
+        "init-config", tmp_path / "x.cfg", "--no-syntax", "--syntax-from", unpacked
+    )
     assert "is for the language 'en'" in refused(
         "init-config", tmp_path / "x.cfg", "--lang", "de", "--syntax", "--syntax-from", unpacked
     )

@@ -31,6 +31,8 @@ SEVERAL = [
     {"text": "y", "label": []},
     {"text": "z", "label": ["[c"]},
     {"text": "w", "label": {"a": 0.25, "b": 1}},
+    {"text": "v", "label": {}},
+    {"text": "u", "label": [""]},
 ]
 FORMS = ["c.csv", "c.csv.gz", "c.tsv", "c.spacy", "c.jsonl.gz"]
 

@@ -74,6 +74,8 @@ def test_examples_are_not_kept(blank: Language) -> None:
         (["x", "y"], "ab", "must be a list with an element for each text"),
         (["x", "y"], ["a", 3], r"The labels of document 2 are 3\. .*Use str\(\)"),
         (["x", "y"], ["a", ["b", None]], "The labels of document 2 are"),
+        (["x", "y"], ["a", ["b\ud800"]], r"A label of document 2, 'b\\ud800', has an unpaired surrogate"),
+        (["x", "y"], ["a", {"\ud800": 1}], r"A label of document 2, '\\ud800', has an unpaired surrogate"),
         ([("x", "a"), ("y",)], None, r"Document 2 is \('y',\)\. Give pairs"),
         ([(3, "a")], None, "The text of document 1 must be a string, but is 3"),
         (["x", None], ["a", "b"], "The text of document 2 must be a string, but is None"),

@@ -63,6 +63,7 @@ def test_without_dev_the_point_is_chosen_on_documents_held_out(train_records: li
     records = [*train_records, *({**record, "text": f"then {record['text']}"} for record in train_records)]
     report = spacy_graft.fit(nlp, make_examples(nlp, records))
     assert 0.05 <= report.l1_ratio < 1.0
+    assert report.finished
     assert component_of(nlp).features()[0].df > 0
     assert nlp("roast potatoes and salt").cats["food"] > 0.5
     # All documents are trained on in the end.

@@ -7,6 +7,8 @@ import errno
 import json
 import os
 import re
+import signal
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +21,8 @@ from spacy.training import Example
 from thinc.api import Config
 
 from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
-from spacy_graft.cli.common import quoted
-from spacy_graft.cli.train import shipped_configs
+from spacy_graft.cli.common import Terminated, quoted, terminated_in_order
+from spacy_graft.cli.train import replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -250,6 +252,45 @@ def test_a_loop_that_is_too_short_is_warned_of(caplog: pytest.LogCaptureFixture)
     component.learner = replace(component.learner, penalty="l2")
     suit_loop(nlp, component)
     assert caplog.text == ""
+
+
+def test_a_last_step_that_is_not_evaluated_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    """A path of six points, evaluated at steps 0, 4 and 8: the last step is 6 at the latest."""
+    nlp, component = with_training(eval_frequency=4, patience=0, max_steps=8, max_epochs=-1)
+    suit_loop(nlp, component)
+    assert "evaluated and saved every eval_frequency = 4." in caplog.text
+    assert caplog.text.rstrip().endswith("Set max_steps = 10.")
+    caplog.clear()
+    nlp, component = with_training(eval_frequency=4, patience=0, max_steps=10, max_epochs=-1)
+    suit_loop(nlp, component)
+    assert caplog.text == ""
+
+
+def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "model-best").mkdir()
+    (tmp_path / "model-best" / "meta.json").write_text("before")
+    with pytest.raises(Terminated), terminated_in_order(), replacing(tmp_path):  # noqa: PT012
+        (tmp_path / "model-best" / "meta.json").write_text("after")
+        (tmp_path / "model-last").mkdir()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    assert [path.name for path in tmp_path.iterdir()] == ["model-best"]
+    assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
+
+
+def test_what_a_killed_training_left_is_taken_back(tmp_path: Path) -> None:
+    for name, content in ((".before.0", "before"), ("model-last", "after")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "meta.json").write_text(content)
+    for name in ("model-best", "model-last"):
+        (tmp_path / ".before.0" / name).mkdir()
+        (tmp_path / ".before.0" / name / "meta.json").write_text("before")
+    (tmp_path / ".before.0" / "meta.json").unlink()
+    with pytest.raises(KeyError), replacing(tmp_path):
+        raise KeyError
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model-best", "model-last"]
+    assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
+    assert (tmp_path / "model-last" / "meta.json").read_text() == "after"
 
 
 def test_a_loop_that_suits_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:

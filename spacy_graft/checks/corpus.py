@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -113,7 +113,9 @@ class CorpusReport:
         return any(finding.level == "error" for finding in self.findings)
 
 
-def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive: bool = True) -> CorpusReport:
+def check_corpus(
+    train: Iterable[Example], dev: Iterable[Example], *, exclusive: bool = True, labels: Sequence[str] | None = None
+) -> CorpusReport:
     """Check the documents and labels of two splits.
 
     Reports documents without text or labels, invalid values, exclusive labels that do not sum to 1, duplicates and
@@ -126,6 +128,8 @@ def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive:
         Annotated in ``doc.cats``. They are read once and not kept.
     exclusive : bool
         Whether labels exclude each other.
+    labels : sequence of str, optional
+        The labels that the component will have; by default those of ``train``.
 
     Returns
     -------
@@ -140,8 +144,10 @@ def check_corpus(train: Iterable[Example], dev: Iterable[Example], *, exclusive:
     reader = SplitReader(SplitReport("train", exclusive))
     train_report = reader.read(train)
     dev_report = SplitReader(SplitReport("dev", exclusive), earlier=reader).read(dev)
-    findings = (*split_findings(train_report), *split_findings(dev_report), *label_findings(train_report, dev_report))
-    return CorpusReport(train_report, dev_report, findings)
+    findings = [*split_findings(train_report), *split_findings(dev_report)]
+    if labels is not None:
+        findings += given_label_findings(train_report, labels)
+    return CorpusReport(train_report, dev_report, (*findings, *label_findings(train_report, dev_report)))
 
 
 @dataclass
@@ -259,6 +265,20 @@ def count_and_names(names: list[str]) -> str:
     """Return the number of documents and the first of their names."""
     shown = ", ".join(names[:MAX_NAMES]) + (" ..." if len(names) > MAX_NAMES else "")
     return f"{count(len(names), 'document')} ({shown})"
+
+
+def given_label_findings(train: SplitReport, labels: Sequence[str]) -> Iterator[Finding]:
+    """Yield what training will not do with labels that are given: learn others, and those without a document."""
+    others = [label for label in train.labels if label not in labels]
+    if others:
+        yield Finding(
+            "error",
+            f"train has labels that the component will not have: {listed(others)}. Add them to its labels in "
+            f"[initialize], or take them out.",
+        )
+    unused = [label for label in labels if label not in train.labels]
+    if unused:
+        yield Finding("warning", f"Labels of [initialize] without a training document: {listed(unused)}.")
 
 
 def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -68,18 +70,18 @@ def classify_command(
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
     source = text_lines_of(lines, text_field)
-    labels = graft.labels
-
-    def cats(doc: Doc) -> dict[str, float]:
-        return {label: doc.cats[label] for label in labels}
-
-    stream = TextStream(nlp, cats, on_error, batch_size, n_process)
+    stream = TextStream(nlp, partial(cats_of, graft.labels), on_error, batch_size, n_process)
     with writing(output) if output else nullcontext() as file, text_progress(source) as advance:
         for text, probabilities in stream.run(source.texts(on_error)):
             write_record({**(text.record or {}), "cats": probabilities}, file)
             advance()
     if output is not None:
         print_message(f"Wrote {output}.")
+
+
+def cats_of(labels: Sequence[str], doc: Doc) -> dict[str, float]:
+    """The probabilities of a document by label."""
+    return {label: doc.cats[label] for label in labels}
 
 
 def write_record(record: dict[str, object], file: IO[bytes] | None) -> None:

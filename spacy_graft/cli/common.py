@@ -6,12 +6,16 @@ import functools
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,8 +30,9 @@ if TYPE_CHECKING:
 
     from ..pipeline.textcat import TextCatGraft
 
-#: Exit codes. Wrong usage is 2, by typer; 141 is what shells report for a process that SIGPIPE has ended.
-BAD_INPUT, BROKEN_PIPE = 1, 141
+#: Exit codes. Wrong usage is 2, by typer; the others are what shells report for a process that SIGPIPE or SIGTERM has
+#: ended.
+BAD_INPUT, BROKEN_PIPE, TERMINATED = 1, 141, 143
 #: What the folder of every pipeline has.
 PIPELINE_FILES = ("config.cfg", "meta.json")
 
@@ -55,16 +60,39 @@ class CommandError(Exception):
     """Bad input; the message is printed without a traceback."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come, which ends a command like Ctrl-C: no file is left incomplete, no earlier model lost."""
+
+
+@contextmanager
+def terminated_in_order() -> Iterator[None]:
+    """Raise :class:`Terminated` when SIGTERM comes, as systems and schedulers send it to end a process."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with warnings, and errors of its input, as one line on standard error; these set its code."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), terminated_in_order():
                 warnings.showwarning = show_warning
                 command(*args, **kwargs)
             sys.stdout.flush()
+        except Terminated:
+            raise typer.Exit(TERMINATED) from None
         except BrokenPipeError:
             # The buffer cannot be written any more; without this, Python would report it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

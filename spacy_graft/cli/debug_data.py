@@ -113,10 +113,12 @@ def debug_data_command(
     """
     from ..checks.corpus import check_corpus
     from ..pipeline.components import graft_component
+    from ..pipeline.fit import settings_of_labels
 
     nlp, corpora = read_config(config, context, code)
     graft = graft_component(nlp, component, "the config")
-    corpus = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive)
+    labels = settings_of_labels(nlp, graft).get("labels")
+    corpus = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive, labels=labels)
     report = data_report(nlp, graft, corpora["train"], corpus, train)
     if wants_table(format):
         print_tables(*report.renderables())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..messages import count
+from ..messages import count, printable
 from .common import (
     ComponentOption,
     FormatOption,
@@ -185,7 +185,8 @@ def limited_difference(difference: ModelDifference, top: int | None) -> dict[str
 
 def difference_summary(difference: ModelDifference) -> str:
     """Return a few lines about features, words with vectors and labels."""
-    labels = [f"+{label}" for label in difference.labels_added] + [f"-{label}" for label in difference.labels_removed]
+    labels = [f"+{printable(label)}" for label in difference.labels_added]
+    labels += [f"-{printable(label)}" for label in difference.labels_removed]
     before, after = difference.n_features
     words = f"{count(difference.n_words_changed, 'word')} with other scores by vectors\n"
     return (

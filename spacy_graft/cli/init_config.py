@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import blank_pipeline, check_overwriting, print_message, quoted
+from .common import CommandError, blank_pipeline, check_overwriting, print_message, quoted
 from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
 
@@ -77,6 +77,10 @@ def init_config_command(
     lang = lang or ask("Language of the texts", "en")
     if exclusive is None:
         exclusive = confirm("Does each document have exactly one label?", True)
+    if syntax_from is not None:
+        if syntax is False:
+            raise CommandError("--syntax-from has no effect with --no-syntax: give one of them.")
+        syntax = True
     if syntax is None:
         syntax = confirm("Use parts of speech and dependencies as well?", False)
     size = size or ask_size()

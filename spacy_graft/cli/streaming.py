@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .common import CommandError
 from .inputs import InputText, OnError, handle_error
 
 if TYPE_CHECKING:
@@ -15,20 +20,23 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-#: Number of texts after which their words are removed from the vocabulary. With several processes, which are then
-#: started again, it is a number of texts per process.
-ZONE_TEXTS, ZONE_TEXTS_PER_PROCESS = 2048, 8192
+#: Number of texts after which their words are removed from the vocabulary; processes are given so many at a time.
+ZONE_TEXTS = 2048
+#: Parts of so many texts that a process has before it, beside the one that it works on.
+PARTS_AHEAD = 1
 
 
 @dataclass(frozen=True)
 class TextStream(Generic[Result]):
     """A pipeline and a function of its documents, to be run over texts.
 
+    Several processes are our own, since those of ``nlp.pipe`` never end where results are not read to the end.
+
     Attributes
     ----------
     nlp : Language
     function : callable
-        Called with each document, which must not be kept.
+        Called with each document, which must not be kept. With several processes, it can be pickled.
     on_error : OnError
         What to do with a text that the pipeline fails on.
     batch_size : int, optional
@@ -44,23 +52,48 @@ class TextStream(Generic[Result]):
 
     def run(self, texts: Iterable[InputText]) -> Iterator[tuple[InputText, Result]]:
         """Yield each text with the function's result."""
-        n_texts = ZONE_TEXTS if self.n_process == 1 else ZONE_TEXTS_PER_PROCESS * self.n_process
         remaining = iter(texts)
-        while part := list(islice(remaining, n_texts)):
+        parts = iter(lambda: list(islice(remaining, ZONE_TEXTS)), [])
+        if self.n_process > 1:
+            yield from self._run_in_processes(parts)
+            return
+        for part in parts:
             with self.nlp.memory_zone():
                 yield from self._run_together(part)
+
+    def _run_in_processes(self, parts: Iterator[list[InputText]]) -> Iterator[tuple[InputText, Result]]:
+        """Run parts in other processes, a few of them at a time."""
+        executor = ProcessPoolExecutor(self.n_process, initializer=begin_process, initargs=(self,))
+        waiting: deque[tuple[list[InputText], Future[list[Result] | None]]] = deque()
+        try:
+            while True:
+                for part in islice(parts, (1 + PARTS_AHEAD) * self.n_process - len(waiting)):
+                    waiting.append((part, executor.submit(results_of, [text.text for text in part])))
+                if not waiting:
+                    return
+                part, future = waiting.popleft()
+                results = future.result()
+                yield from self._run_one_by_one(part) if results is None else zip(part, results, strict=True)
+        except BrokenProcessPool as error:
+            raise CommandError(
+                "A process has ended before its texts were classified, perhaps because memory was short. Use fewer "
+                "processes (--n-process)."
+            ) from error
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+    def results(self, texts: Iterable[str]) -> Iterator[Result]:
+        """Yield the function's result for each text."""
+        for doc in self.nlp.pipe(texts, batch_size=self.batch_size or self.nlp.batch_size):
+            yield self.function(doc)
 
     def _run_together(self, texts: list[InputText]) -> Iterator[tuple[InputText, Result]]:
         """Run texts through ``nlp.pipe``; after an error, one by one, to find the text that fails."""
         n_done = 0
-        docs = self.nlp.pipe(
-            (text.text for text in texts),
-            batch_size=self.batch_size or self.nlp.batch_size,
-            n_process=self.n_process,
-        )
+        results = self.results(text.text for text in texts)
         try:
-            for doc in docs:
-                yield texts[n_done], self.function(doc)
+            for result in results:
+                yield texts[n_done], result
                 n_done += 1
         except Exception:  # components can raise anything
             yield from self._run_one_by_one(texts[n_done:])
@@ -73,3 +106,25 @@ class TextStream(Generic[Result]):
                 handle_error(ValueError(f"{text.source}: {error}"), self.on_error)
             else:
                 yield text, value
+
+
+#: What a process of :class:`TextStream` works for.
+own_stream: TextStream[Any] | None = None
+
+
+def begin_process(stream: TextStream[Any]) -> None:
+    """Make a process ready for :func:`results_of`; that it was interrupted, it learns from the process it works for."""
+    global own_stream
+    own_stream = stream
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def results_of(texts: list[str]) -> list[Any] | None:
+    """The results for some texts; None if one of them failed, which is then looked for."""
+    assert own_stream is not None
+    with own_stream.nlp.memory_zone():
+        try:
+            return list(own_stream.results(texts))
+        except Exception:  # components can raise anything
+            return None

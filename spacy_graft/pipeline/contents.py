@@ -221,7 +221,7 @@ def cell_of_labels(value: Any) -> str:
     """The cell of which :func:`labels_of_cell` makes these labels."""
     if isinstance(value, str) and labels_of_cell(value) == value:
         return value
-    return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False) if value else ""
+    return "" if value == [] else json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
 
 
 def doc_records(path: Path, fields: Fields) -> Iterator[Record]:

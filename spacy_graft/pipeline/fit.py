@@ -261,7 +261,7 @@ def train_like(component: TextCatGraft, progress: Progress, chosen: Report | Non
         for _ in with_progress(training.steps_like(chosen), training.learner, progress, ALL_DOCUMENTS):
             pass
         last = training.refitted(chosen)
-        last.report.log_loss = chosen.log_loss
+        last.report.log_loss, last.report.finished = chosen.log_loss, True
         training.reports[-1:] = [last.report]
     component.set_snapshot(*last)
 

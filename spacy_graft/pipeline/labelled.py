@@ -117,9 +117,12 @@ def labelled(nlp: Language, texts: list[str], labels: list[DocumentLabels], know
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     """The labels of a document as a list or a dict."""
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    for label in found:
+        if isinstance(label, str) and (surrogate := unpaired_surrogate(label)) is not None:
+            raise ValueError(f"A label of document {number}, {label!a}, has {surrogate}.")
     if isinstance(value, Mapping):
         return dict(value)
-    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     for label in found:
         if not isinstance(label, str):
             raise ValueError(

@@ -41,7 +41,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     max_steps = learner.n_points + 2
     if training["eval_frequency"] < max(learner.n_points, 2):
         warn_of_impatience(component.name, training["patience"], max_steps)
-        warn_of_few_steps(component.name, training["max_steps"], training["max_epochs"], learner.n_points)
+        warn_of_few_steps(component.name, training, learner.n_points)
         return
     wanted = {"eval_frequency": 1, "patience": 0, "max_steps": max_steps}
     settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
@@ -71,14 +71,16 @@ def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:
         )  # fmt: skip
 
 
-def warn_of_few_steps(name: str, max_steps: int, max_epochs: int, points: int) -> None:
-    """Warn of a loop that ends before a path of so many points can; 0 is a number without end."""
-    if 0 < max_steps <= points and max_epochs <= 0:
+def warn_of_few_steps(name: str, training: dict[str, Any], points: int) -> None:
+    """Warn of a loop that ends before the last step after so many points is evaluated; 0 is a number without end."""
+    max_steps, frequency = training["max_steps"], training["eval_frequency"]
+    evaluated = -(-points // frequency) * frequency
+    if 0 < max_steps <= evaluated and training["max_epochs"] <= 0:
         logger.warning(
             "[%s] [training] max_steps is %d, but the path has up to %d points and a last step, which trains the "
-            "chosen model again with the dev documents. If the path is longer, training ends without them. Set "
-            "max_steps = %d.",
-            name, max_steps, points, points + 2,
+            "chosen model again with the dev documents, and steps are evaluated and saved every eval_frequency = %d. "
+            "If the path is that long, model-best is not the model of the last step. Set max_steps = %d.",
+            name, max_steps, points, frequency, evaluated + 2,
         )  # fmt: skip
 
 
