@@ -27,7 +27,7 @@ from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import TERMINATED, CommandError
+from spacy_graft.cli.common import TERMINATED, CommandError, Terminated
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
@@ -981,7 +981,7 @@ def interrupt(file: IO[bytes]) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (None, 1)])
+@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (Terminated(), TERMINATED), (None, 1)])
 def test_an_interrupted_kernel_ends_a_command_as_any_interruption(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch, cause: BaseException | None, code: int
 ) -> None:

@@ -104,21 +104,23 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             print_message(f"Error: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except SystemError as error:
-            if is_interrupted_kernel(error):
-                raise KeyboardInterrupt from None
-            raise
+            if (interruption := interruption_of_kernel(error)) is None:
+                raise
+            if isinstance(interruption, Terminated):
+                raise typer.Exit(TERMINATED) from None
+            raise interruption from None
 
     return run
 
 
-def is_interrupted_kernel(error: BaseException | None) -> bool:
-    """Whether an error is what Python makes of Ctrl-C in a kernel, which returns a result all the same.
+def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that an error is what Python makes of, in a kernel, which returns a result all the same.
 
     It may do so twice: of what reads or makes the kernel's arrays, and of the kernel.
     """
     while isinstance(error, SystemError):
         error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)
+    return error if isinstance(error, KeyboardInterrupt) else None
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
