@@ -70,7 +70,7 @@ def classify_command(
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
     source = text_lines_of(lines, text_field)
-    stream = TextStream(nlp, partial(cats_of, graft.labels), on_error, batch_size, n_process)
+    stream = TextStream(nlp, partial(probabilities_by_label, graft.labels), on_error, batch_size, n_process)
     with writing(output) if output else nullcontext() as file, text_progress(source) as advance:
         for text, probabilities in stream.run(source.texts(on_error)):
             write_record({**(text.record or {}), "cats": probabilities}, file)
@@ -79,7 +79,7 @@ def classify_command(
         print_message(f"Wrote {output}.")
 
 
-def cats_of(labels: Sequence[str], doc: Doc) -> dict[str, float]:
+def probabilities_by_label(labels: Sequence[str], doc: Doc) -> dict[str, float]:
     """The probabilities of a document by label."""
     return {label: doc.cats[label] for label in labels}
 
