@@ -214,7 +214,11 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
                 values = np.asarray(values)
             except ValueError:  # of several lengths
                 return None
-    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biuf":
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        return None
+    if values.dtype.kind == "O" and all(isinstance(value, int | float | np.number | np.bool_) for value in values.flat):
+        values = values.astype(np.float64)  # as pandas has columns that may lack some
+    if values.dtype.kind not in "biuf":
         return None
     if values.shape[1] < least:
         return None

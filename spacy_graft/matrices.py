@@ -38,17 +38,20 @@ def documents_at(documents: Any, rows: np.ndarray) -> Any:
     """Some of the documents: rows of a matrix or a table, or members of a list."""
     if scipy.sparse.issparse(documents):
         return scipy.sparse.csr_array(documents)[rows]
-    if isinstance(documents, np.ndarray) or not hasattr(documents, "__array__"):
-        return documents[rows] if isinstance(documents, np.ndarray) else [documents[row] for row in rows.tolist()]
-    # Tables and columns of pandas and Arrow can take rows, those of Polars are asked for them like an array.
-    return documents.take(rows) if hasattr(documents, "take") else documents[rows]
+    if hasattr(documents, "iloc"):
+        return documents.iloc[rows]
+    if hasattr(documents, "to_pylist"):  # of Arrow
+        return documents.take(rows)
+    return documents[rows] if hasattr(documents, "__array__") else [documents[row] for row in rows.tolist()]
 
 
 def column_names(documents: MatrixOrItems) -> list[str] | None:
     """The names of the columns of a table, if they are strings."""
-    # Tables of Arrow have the columns themselves in ``columns``.
-    columns = list(getattr(documents, "column_names", getattr(documents, "columns", [])))
-    return columns if columns and all(isinstance(name, str) for name in columns) else None
+    for attribute in ("columns", "column_names"):  # tables of Arrow have the columns themselves in ``columns``
+        names = list(getattr(documents, attribute, []))
+        if names and all(isinstance(name, str) for name in names):
+            return names
+    return None
 
 
 def as_matrix(documents: Any) -> scipy.sparse.csr_array:
@@ -105,7 +108,7 @@ def default_names(n: int) -> list[str]:
     return list(map(str, range(n)))
 
 
-def item_matrix(documents: Iterable[Any], numbers: dict[str, int]) -> scipy.sparse.csr_array:
+def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_array:
     """The matrix of documents that are collections of names, or mappings of names to values.
 
     Parameters
@@ -119,7 +122,7 @@ def item_matrix(documents: Iterable[Any], numbers: dict[str, int]) -> scipy.spar
     ValueError
         If a document is a string or no collection, a name is no string, or a value is no number.
     """
-    if not isinstance(documents, Iterable):
+    if not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
         raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
@@ -229,6 +232,8 @@ def is_missing(value: Hashable) -> bool:
         return bool(value != value)
     except TypeError:
         return True
+    except ValueError:  # an array
+        return False
 
 
 def numbered_groups(

@@ -448,6 +448,9 @@ class TakenTable(Table):
     def take(self, rows):
         return type(self)(self.values[rows])
 
+    def to_pylist(self):
+        return [dict(zip(self.columns, row, strict=True)) for row in self.values.tolist()]
+
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, pd.DataFrame, RowsOfTable, TakenTable])
 def test_documents_without_weight_are_left_out_of_tables_of_any_kind(kind):
@@ -517,3 +520,17 @@ def test_names_and_labels_are_those_of_python():
     assert {type(name) for feature in model.features() for name in feature.names} == {str}
     assert model.predict([["a"], ["b"]]).tolist() == model.classes_.tolist() == [-1, 2**63]
     assert set(map(type, model.classes_.tolist())) == {int}
+
+
+def test_nullable_columns_of_targets_are_a_matrix():
+    targets = pd.DataFrame({"a": MATRIX[:, 0], "b": MATRIX[:, 1]})
+    expected = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, targets.astype(int))
+    for multilabel in (False, True):
+        model = GraftClassifier(Grafting(l1=0.5), multilabel=multilabel).fit(MATRIX, targets.astype("Int64"))
+        np.testing.assert_array_equal(model.predict(MATRIX), expected.predict(MATRIX))
+
+
+def test_a_column_may_have_any_name():
+    frame = pd.DataFrame(MATRIX[:, :2], columns=["column_names", "columns"])
+    model = GraftClassifier(Grafting(l1=0.5)).fit(frame, LABELS)
+    assert model.get_feature_names_out().tolist() == ["column_names", "columns"]

@@ -268,15 +268,16 @@ def count_and_names(names: list[str]) -> str:
 
 
 def given_label_findings(train: SplitReport, labels: Sequence[str]) -> Iterator[Finding]:
-    """Yield what training will not do with labels that are given: learn others, and those without a document."""
-    others = [label for label in train.labels if label not in labels]
+    """Yield the problems of labels that a config lists: documents have others, or none of them."""
+    given, known = set(labels), set(train.labels)
+    others = [label for label in train.labels if label not in given]
     if others:
         yield Finding(
             "error",
             f"train has labels that the component will not have: {listed(others)}. Add them to its labels in "
             f"[initialize], or take them out.",
         )
-    unused = [label for label in labels if label not in train.labels]
+    unused = [label for label in labels if label not in known]
     if unused:
         yield Finding("warning", f"Labels of [initialize] without a training document: {listed(unused)}.")
 

@@ -69,6 +69,7 @@ def terminated_in_order() -> Iterator[None]:
     """Raise :class:`Terminated` when SIGTERM comes, as systems and schedulers send it to end a process."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is put in order now shall not be interrupted
         raise Terminated
 
     if threading.current_thread() is not threading.main_thread():
@@ -114,9 +115,9 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interruption that an error is what Python makes of, in a kernel, which returns a result all the same.
+    """The interruption behind a SystemError: a kernel that is interrupted returns a result all the same.
 
-    It may do so twice: of what reads or makes the kernel's arrays, and of the kernel.
+    There may be two of these errors: that of what reads or makes the kernel's arrays, and that of the kernel.
     """
     while isinstance(error, SystemError):
         error = error.__cause__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +10,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import parent_process
+from pickle import PicklingError
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .common import CommandError
@@ -20,9 +24,10 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-#: Number of texts after which their words are removed from the vocabulary; processes are given so many at a time.
-ZONE_TEXTS = 2048
-#: Parts of so many texts that a process has before it, beside the one that it works on.
+#: Number of texts after which their words are removed from the vocabulary; and the most that a process is given at a
+#: time, for which the others, and whoever stops the command, may have to wait.
+ZONE_TEXTS, PROCESS_TEXTS = 2048, 256
+#: Parts that wait for each process, beside the one that it works on.
 PARTS_AHEAD = 1
 
 
@@ -30,13 +35,14 @@ PARTS_AHEAD = 1
 class TextStream(Generic[Result]):
     """A pipeline and a function of its documents, to be run over texts.
 
-    Several processes are our own, since those of ``nlp.pipe`` never end where results are not read to the end.
+    Several processes are our own: those of ``nlp.pipe`` never end if their results are not read to the end.
 
     Attributes
     ----------
     nlp : Language
     function : callable
-        Called with each document, which must not be kept. With several processes, it can be pickled.
+        Called with each document, which must not be kept. With several processes, it and ``nlp`` must be picklable
+        where these do not begin as forks.
     on_error : OnError
         What to do with a text that the pipeline fails on.
     batch_size : int, optional
@@ -53,7 +59,8 @@ class TextStream(Generic[Result]):
     def run(self, texts: Iterable[InputText]) -> Iterator[tuple[InputText, Result]]:
         """Yield each text with the function's result."""
         remaining = iter(texts)
-        parts = iter(lambda: list(islice(remaining, ZONE_TEXTS)), [])
+        size = ZONE_TEXTS if self.n_process == 1 else min(self.batch_size or PROCESS_TEXTS, PROCESS_TEXTS)
+        parts = iter(lambda: list(islice(remaining, size)), [])
         if self.n_process > 1:
             yield from self._run_in_processes(parts)
             return
@@ -68,12 +75,16 @@ class TextStream(Generic[Result]):
         try:
             while True:
                 for part in islice(parts, (1 + PARTS_AHEAD) * self.n_process - len(waiting)):
-                    waiting.append((part, executor.submit(results_of, [text.text for text in part])))
+                    waiting.append((part, self._submitted(executor, part)))
                 if not waiting:
                     return
                 part, future = waiting.popleft()
                 results = future.result()
-                yield from self._run_one_by_one(part) if results is None else zip(part, results, strict=True)
+                if results is not None:
+                    yield from zip(part, results, strict=True)
+                    continue
+                with self.nlp.memory_zone():
+                    yield from self._run_one_by_one(part)
         except BrokenProcessPool as error:
             raise CommandError(
                 "A process has ended before its texts were classified, perhaps because memory was short. Use fewer "
@@ -81,6 +92,14 @@ class TextStream(Generic[Result]):
             ) from error
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _submitted(self, executor: ProcessPoolExecutor, part: list[InputText]) -> Future[list[Result] | None]:
+        try:
+            return executor.submit(results_of, [text.text for text in part])
+        except (PicklingError, AttributeError, TypeError) as error:
+            raise CommandError(
+                f"The pipeline cannot be sent to other processes ({error}). Use one process (--n-process 1)."
+            ) from error
 
     def results(self, texts: Iterable[str]) -> Iterator[Result]:
         """Yield the function's result for each text."""
@@ -113,11 +132,23 @@ own_stream: TextStream[Any] | None = None
 
 
 def begin_process(stream: TextStream[Any]) -> None:
-    """Make a process ready for :func:`results_of`; that it was interrupted, it learns from the process it works for."""
+    """Make a process ready for :func:`results_of`.
+
+    Ctrl-C goes to all processes of a terminal; the one that this works for ends it. If that is killed, so is this.
+    """
     global own_stream
     own_stream = stream
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=end_after_parent, daemon=True).start()
+
+
+def end_after_parent() -> None:
+    """End this process when the one that began it has ended."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def results_of(texts: list[str]) -> list[Any] | None:

@@ -39,8 +39,6 @@ spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 50
 #: What a training writes into its folder: its config, the best pipeline, and the last one.
 CONFIG_FILE, BEST = "config.cfg", "model-best"
 WRITTEN = (CONFIG_FILE, BEST, "model-last")
-#: What the hidden folder is called that has what was there before, while a training replaces it.
-BEFORE = ".before"
 READER = "spacy_graft.JsonlCorpus.v1"
 #: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
@@ -139,14 +137,14 @@ def replacing(output: Path) -> Iterator[None]:
     """Replace what an earlier training wrote into a folder; if this one fails, all is as it was.
 
     spaCy deletes the pipelines in the folder before its first step. Where there were none, the best so far stays. A
-    process that is killed leaves the earlier ones in a hidden folder beside them; the next training takes them back.
+    process that is killed leaves the earlier ones in a hidden folder beside them, of which the next training tells.
     """
-    for left_over in sorted(output.glob(f"{BEFORE}.*")):
-        for path in left_over.iterdir():
-            if not (output / path.name).exists():
-                path.rename(output / path.name)
-        delete(left_over)
-    kept = output / f"{BEFORE}.{secrets.token_hex(8)}"
+    for left_over in sorted(output.glob(".before.*")):
+        print_message(
+            f"{left_over} has what a training that was killed, or still runs, found in {output}. If you do not need "
+            f"it, delete it."
+        )
+    kept = output / f".before.{secrets.token_hex(8)}"
     before = [name for name in WRITTEN if (output / name).exists()]
     try:
         for name in before:

@@ -219,9 +219,11 @@ def labels_of_cell(cell: str) -> Any:
 
 def cell_of_labels(value: Any) -> str:
     """The cell of which :func:`labels_of_cell` makes these labels."""
+    if value is None or value == []:
+        return ""
     if isinstance(value, str) and labels_of_cell(value) == value:
         return value
-    return "" if value == [] else json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
+    return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
 
 
 def doc_records(path: Path, fields: Fields) -> Iterator[Record]:

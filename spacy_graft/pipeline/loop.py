@@ -72,15 +72,15 @@ def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:
 
 
 def warn_of_few_steps(name: str, training: dict[str, Any], points: int) -> None:
-    """Warn of a loop that ends before the last step after so many points is evaluated; 0 is a number without end."""
+    """Warn of a loop that may end before it evaluates the last step, which follows the last point; 0 has no end."""
     max_steps, frequency = training["max_steps"], training["eval_frequency"]
     evaluated = -(-points // frequency) * frequency
-    if 0 < max_steps <= evaluated and training["max_epochs"] <= 0:
+    if 0 < max_steps < evaluated and training["max_epochs"] <= 0:
         logger.warning(
             "[%s] [training] max_steps is %d, but the path has up to %d points and a last step, which trains the "
             "chosen model again with the dev documents, and steps are evaluated and saved every eval_frequency = %d. "
             "If the path is that long, model-best is not the model of the last step. Set max_steps = %d.",
-            name, max_steps, points, frequency, evaluated + 2,
+            name, max_steps, points, frequency, evaluated,
         )  # fmt: skip
 
 
