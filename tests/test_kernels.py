@@ -15,11 +15,25 @@ from conftest import run
 from spacy_graft._numba import inner, kernel_sources, njit
 
 PACKAGE = Path(spacy_graft.__file__).parent
-#: A kernel that calls one of another file, which takes a constant from a third; and how often it came from the cache.
+#: A kernel that calls one of another file, which takes a constant from a third.
+KERNEL = """
+import numpy as np
+from .._numba import njit
+from ..extract.kernels import find
+
+
+@njit
+def rows_of_keys(keys, slots, known):
+    rows = np.empty(keys.shape[0], np.int32)
+    for k in range(keys.shape[0]):
+        rows[k] = find(keys[k], slots, known)
+    return rows
+"""
+#: A call of it, and how often it came from the cache.
 CALL = """
 import numpy as np
 from spacy_graft.extract.hashing import EMPTY
-from spacy_graft.model.item_matching_kernels import rows_of_keys
+from spacy_graft.model.kernels_of_test import rows_of_keys
 
 slots = np.full(4, EMPTY, np.int32)
 slots[3] = 0
@@ -30,9 +44,11 @@ print(*rows.tolist(), sum(rows_of_keys.stats.cache_hits.values()), rows_of_keys.
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package, to be edited; nothing compiled."""
+    """The package with one more kernel, to be edited; nothing compiled."""
     ignored = shutil.ignore_patterns("__pycache__")
-    return Path(shutil.copytree(PACKAGE, tmp_path / "code" / "spacy_graft", ignore=ignored))
+    package = Path(shutil.copytree(PACKAGE, tmp_path / "code" / "spacy_graft", ignore=ignored))
+    (package / "model" / "kernels_of_test.py").write_text(KERNEL, "utf8")
+    return package
 
 
 def called(package: Path, cache: Path | None, before: str = "") -> tuple[list[int], int, Path]:
