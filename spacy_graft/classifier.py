@@ -391,7 +391,7 @@ class GraftClassifier(LinearClassifier):
 
     @property
     def coef_(self) -> scipy.sparse.csr_array:
-        coefficients = super().coef_
+        coefficients = super().coef_  # first: it says that nothing is fitted
         return self._model.by_column(coefficients)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -67,7 +67,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
-    if values.dtype.kind == "O":
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
         values = np.where(missing_values(values), np.nan, values)
     if values.ndim != 2:
         raise ValueError(

@@ -322,10 +322,12 @@ class GraftTextClassifier(LinearClassifier):
 
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
-            remedy = "Lower min_df, or see whether the documents are empty as the analyzer sees them."
-            if getattr(self.learner, "constraints", None) is not None:
-                remedy = f"{remedy[:-1]}, or whether the constraints deny all of it."
-            raise ValueError(f"empty vocabulary; no n-gram is in min_df = {self.min_df} documents. {remedy}")
+            constrained = getattr(self.learner, "constraints", None) is not None
+            raise ValueError(
+                f"empty vocabulary; no n-gram is in min_df = {self.min_df} documents. Lower min_df, or see whether the "
+                f"documents are empty as the analyzer sees them"
+                f"{', or whether the constraints deny all of it' if constrained else ''}."
+            )
 
     def _readers(self) -> dict[str, SequenceReader]:
         """What the parameters say of each analyzer, by its name."""

@@ -44,7 +44,7 @@ def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any
     arrays = columns.predicted, targets, known
     bins = reliability(*arrays, exclusive=exclusive)
     return {
-        **asdict(Quality.of(*arrays, exclusive=exclusive)),
+        **asdict(Quality.of(bins, *arrays, exclusive=exclusive)),
         "reliability": [asdict(one_bin) for one_bin in bins],
     }
 

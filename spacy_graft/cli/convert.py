@@ -123,9 +123,8 @@ class ConvertedTexts:
         """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one."""
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
-            if not value:
-                return value  # nothing is known of its labels
-            if not {*value.values()} <= {0, 1} or not (exclusive or value.keys() == set(self.corpus.labels)):
+            is_known = exclusive or value.keys() == set(self.corpus.labels)
+            if not value or not is_known or not {*value.values()} <= {0, 1}:
                 return value
             value = sorted(self.corpus.positive(number, record))
         return value[0] if exclusive and isinstance(value, list) else value

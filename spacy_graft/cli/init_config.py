@@ -72,17 +72,15 @@ def init_config_command(
     On a terminal, options that are not given are asked for. Elsewhere the defaults are English, exclusive labels, no
     syntax, medium size.
     """
+    if syntax is False and syntax_from is not None:
+        raise CommandError("--syntax-from has no effect with --no-syntax: give one of them.")
     if output != "-":
         check_overwriting(output, force)
     lang = lang or ask("Language of the texts", "en")
     if exclusive is None:
         exclusive = confirm("Does each document have exactly one label?", True)
-    if syntax_from is not None:
-        if syntax is False:
-            raise CommandError("--syntax-from has no effect with --no-syntax: give one of them.")
-        syntax = True
     if syntax is None:
-        syntax = confirm("Use parts of speech and dependencies as well?", False)
+        syntax = syntax_from is not None or confirm("Use parts of speech and dependencies as well?", False)
     size = size or ask_size()
     if syntax and syntax_from is None:
         syntax_from = ask("Pipeline to take syntax from", f"{lang}_core_news_sm" if lang != "en" else OWN)

@@ -45,12 +45,12 @@ class Quality:
     expected_calibration_error: float
 
     @classmethod
-    def of(cls, *arrays: np.ndarray, exclusive: bool) -> Quality:
-        """Those of probabilities, targets, which are known, and weights; see :mod:`spacy_graft.metrics`."""
+    def of(cls, bins: tuple[metrics.Bin, ...], *arrays: np.ndarray, exclusive: bool) -> Quality:
+        """Those of the bins of reliability, and of what these were made of; see :mod:`spacy_graft.metrics`."""
         return cls(
             metrics.log_loss(*arrays, exclusive=exclusive),
             metrics.brier(*arrays, exclusive=exclusive),
-            metrics.expected_calibration_error(metrics.reliability(*arrays, exclusive=exclusive)),
+            metrics.expected_calibration_error(bins),
         )
 
 
@@ -173,7 +173,8 @@ def read_documents(component: TextCatGraft, examples: list[Example], skips_unkno
 
 def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:
     """Metrics of the component's probabilities."""
-    return Quality.of(predict_examples(component, documents), *documents.targets.arrays, exclusive=component.exclusive)
+    arrays, exclusive = (predict_examples(component, documents), *documents.targets.arrays), component.exclusive
+    return Quality.of(metrics.reliability(*arrays, exclusive=exclusive), *arrays, exclusive=exclusive)
 
 
 def predict_examples(component: TextCatGraft, documents: LabelledDocuments) -> np.ndarray:

@@ -119,17 +119,15 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     """The labels of a document as a list or a dict."""
     found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     for label in found:
-        if isinstance(label, str) and (surrogate := unpaired_surrogate(label)) is not None:
-            raise ValueError(f"A label of document {number}, {label!a}, has {surrogate}.")
-    if isinstance(value, Mapping):
-        return dict(value)
-    for label in found:
-        if not isinstance(label, str):
+        if isinstance(label, str):
+            if (surrogate := unpaired_surrogate(label)) is not None:
+                raise ValueError(f"A label of document {number}, {label!a}, has {surrogate}.")
+        elif not isinstance(value, Mapping):
             raise ValueError(
                 f"The labels of document {number} are {value!r}. They must be a string, a list of strings, or numbers "
                 f"from 0 to 1 by label. Use str() for labels that are numbers."
             )
-    return [str(label) for label in found]
+    return dict(value) if isinstance(value, Mapping) else [str(label) for label in found]
 
 
 def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, float]) -> Example:
