@@ -133,9 +133,9 @@ on Reuters the mean over documents and labels of the binary log-loss; probabilit
 ECE is the expected calibration error over ten bins of confidence, on Reuters of all pairs of a document and a label.
 *By chance* is the mean ECE of right labels drawn from the probabilities, which then are perfect: so much remains on so
 few test documents. *by log-loss* is tf-idf + LR with those of the settings tried that have the least log-loss on dev. A
-cell is empty where a method has no probabilities, or where they were not kept (rows of 2026-11-20). For their
-probabilities, LR and Vowpal Wabbit were fitted again on 2026-11-22, with the same scores to four digits; their times
-are those of the first date.
+cell is empty where a method has no probabilities, or where they were not kept (rows of 2026-11-20). For its
+probabilities, Vowpal Wabbit was fitted again on 2026-11-22, with the same scores to four digits; its times are those of
+the first date.
 
 Rows of 2026-11-20 were measured on an AMD EPYC. Documents a second are of CPU time, from texts. Features have a weight
 that is not zero (fastText: rows of its matrix). Bytes are what the tool itself saves, of ours the component. A dagger:
