@@ -244,6 +244,12 @@ def examples(task: Task, nlp: Any, part: Part) -> list[Any]:
 class GraftModel(SpacyModel):
     """Of ``spacy_graft``."""
 
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        if self.task.exclusive:
+            return super().predict(texts)
+        thresholds = self.component.thresholds
+        return self.probabilities(texts) >= [thresholds.get(label, 0.5) for label in self.task.labels]
+
     def n_features(self) -> int:
         return int(self.component.model.attrs["snapshot"].features.n_features)
 

@@ -40,7 +40,7 @@ from .item_model import (
 )
 from .matrices import MatrixOrItems, documents_at
 from .messages import listed
-from .metrics import as_probabilities, logistic
+from .metrics import THRESHOLD, as_probabilities, logistic
 from .model.weights import by_label
 from .options import check_flags
 from .vectors.word_vectors import WordVectors, vectors_from
@@ -212,6 +212,12 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         return self._exclusive and len(self.classes_) == 2
 
     @property
+    def _thresholds(self) -> np.ndarray:
+        """The least probability of each label that is predicted, where documents can have any number of them."""
+        chosen = self.report_.thresholds
+        return np.full(len(self.classes_), THRESHOLD) if chosen is None else np.array(chosen)
+
+    @property
     def _common_intercept(self) -> float:
         """What all intercepts share without an effect, where labels exclude each other."""
         return float(self._model.intercepts.mean()) if self._exclusive else 0.0
@@ -223,14 +229,15 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
     def predict(self, X: Any) -> Any:
         """Return the most probable label of each document: an array.
 
-        Trained on a matrix of targets, the labels of at least ½ in a matrix like it; trained on collections of labels,
-        a list of them for each document.
+        Where documents can have any number of labels, those whose probability is at least their threshold:
+        ``report_.thresholds`` if held-out documents chose some, else ½. Trained on a matrix of targets, a matrix like
+        it; trained on collections of labels, a list of them for each document.
         """
         require_fitted(self, "_model")
         if self._exclusive:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         # Of many labels, the probabilities of all documents may not fit into memory.
-        has_label = (logistic(scores) >= 0.5 for scores in self._model.score_parts(self._space.read(X)))
+        has_label = (logistic(scores) >= self._thresholds for scores in self._model.score_parts(self._space.read(X)))
         labels, dtype = self.classes_.tolist(), self._matrix_dtype
         if dtype is not None:
             return np.concatenate([np.empty((0, len(labels)), dtype), *(rows.astype(dtype) for rows in has_label)])

@@ -142,6 +142,10 @@ class Judge:
         """Of all labels: float64 (n_documents, n_labels)."""
         return metrics.as_probabilities(scores, self.exclusive)
 
+    def thresholds(self, probabilities: np.ndarray) -> list[float] | None:
+        """From which probability each label is predicted; None if labels exclude each other."""
+        return None if self.exclusive else metrics.expected_thresholds(probabilities).tolist()
+
     def losses(self, probabilities: np.ndarray) -> np.ndarray:
         """The log-loss of each document: float64 (n_documents)."""
         targets = self.targets
@@ -359,7 +363,9 @@ def judged(
         place, _ = lowest_of_parabola(means[k - 1 : k + 2])
         step = REFIT_GRID[1] / REFIT_GRID[0]
         report.refit = REFIT_GRID[k] * step**place
-    losses = held_out.losses(held_out.probabilities(scores[k] / report.temperature))
+    probabilities = held_out.probabilities(scores[k] / report.temperature)
+    losses = held_out.losses(probabilities)
+    report.thresholds = held_out.thresholds(probabilities)
     report.log_loss = held_out.mean(losses)
     return report, losses
 

@@ -25,9 +25,9 @@ def percentage(share: float) -> str:
     return f"{share:.{digits}%}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`` Did you mean ...?`` with the known name that is closest; empty if none is close."""
-    near = get_close_matches(name, list(known), 1)
+    near = get_close_matches(str(name), list(known), 1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

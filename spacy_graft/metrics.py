@@ -29,6 +29,11 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.05, 20.0
 RESOLUTION = 1e-9
 #: The least target of an independent label that is right, where labels are right or wrong.
 LEAST_RIGHT = 0.5
+#: The probability from which an independent label is predicted where nothing else is known.
+THRESHOLD = 0.5
+#: Numbers added to numerator and denominator of an expected F1, twice the hits over predicted and right documents: of
+#: labels that are expected of few documents, it would say more than anybody knows.
+F1_PRIOR = 0.2, 1.0
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,33 @@ def temperature(
     if not slope(bounds[0]) < 0.0 < slope(bounds[1]):
         return None
     return 1.0 / float(brentq(slope, *bounds, xtol=1e-14, rtol=1e-12))
+
+
+def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
+    """Half the highest F1 that can be expected of each label: the threshold that has it, if probabilities are right.
+
+    Which documents have a label need not be known. If the k most probable ones are predicted, F1 is twice the hits over
+    k plus the documents that have the label, and the means of both are sums of probabilities. The best k, at least 1,
+    is tried out; of labels that few documents have, :data:`F1_PRIOR` shrinks the result.
+
+    Parameters
+    ----------
+    probabilities : float64 (n_documents, n_labels)
+        Of documents that the model was not trained on.
+
+    Returns
+    -------
+    float64 (n_labels)
+
+    References
+    ----------
+    Lipton, Elkan & Naryanaswamy 2014, "Optimal thresholding of classifiers to maximize F1 measure", theorem 1 and its
+    corollary, doi:10.1007/978-3-662-44851-9_15.
+    """
+    hits = np.sort(probabilities, axis=0)[::-1].cumsum(axis=0)
+    n_predicted = np.arange(1, len(hits) + 1)[:, np.newaxis]
+    above, below = F1_PRIOR
+    return np.asarray(0.5 * ((2.0 * hits + above) / (n_predicted + hits[-1] + below)).max(axis=0))
 
 
 def best_thresholds(

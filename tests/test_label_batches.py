@@ -249,8 +249,10 @@ def test_classifier_of_texts(in_batches, tmp_path, learner):
     scores = [one.scores_of_streams(streams, lengths, model._model._words) for one in (snapshot, dense)]
     np.testing.assert_array_equal(*scores)
     probabilities = model.predict_proba(texts)
+    thresholds = model.report_.thresholds or [0.5] * len(model.classes_)
     assert model.predict(texts) == [
-        [label for label, p in zip(model.classes_, row, strict=True) if p >= 0.5] for row in probabilities.tolist()
+        [label for label, p, least in zip(model.classes_, row, thresholds, strict=True) if p >= least]
+        for row in probabilities.tolist()
     ]
     model.save(tmp_path / "model")
     loaded = GraftTextClassifier.load(tmp_path / "model")

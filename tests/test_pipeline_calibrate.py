@@ -19,6 +19,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, TELLING, Record, forged, make_example, make_examples, make_nlp, make_records
+from spacy_graft.metrics import expected_thresholds
 from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -133,21 +134,27 @@ def test_thresholds_raise_f_on_dev(several: Language) -> None:
     assert component_of(several).thresholds == component_of(several).cfg["thresholds"] == found.thresholds
 
 
-def test_a_label_that_does_not_hold_keeps_the_threshold_of_the_component(several: Language) -> None:
-    component_of(several).cfg["threshold"] = 0.25
-    dev = [example for example in dev_of(several) if not example.reference.cats["sport"]]
-    found = spacy_graft.calibrate(several, dev)
-    assert set(found.thresholds) == {"food", "music"}
-    assert component_of(several).thresholds["sport"] == 0.25
-
-
-def test_a_label_with_few_positive_documents_keeps_the_threshold_of_the_component(several: Language) -> None:
-    dev = dev_of(several)
+def test_a_label_that_few_documents_have_gets_what_its_probabilities_promise(several: Language) -> None:
+    dev = make_examples(several, noisy_records(250, 1))
     food = [example for example in dev if example.reference.cats["food"]]
-    for n, has_own in ((9, False), (10, True)):
-        found = spacy_graft.calibrate(several, [example for example in dev if example not in food[n:]])
-        assert ("food" in found.thresholds) is has_own
-        assert "music" in found.thresholds
+    assert len(food) > 50
+    component = component_of(several)
+    for n in (0, 49, 50):
+        few = [example for example in dev if example not in food[n:]]
+        found = spacy_graft.calibrate(several, few, temperature=False)
+        probabilities = component.predict([example.predicted for example in few])
+        is_expected = dict(zip(component.labels, expected_thresholds(probabilities), strict=True)) == found.thresholds
+        expected = expected_thresholds(probabilities)[component.labels.index("food")]
+        assert (found.thresholds["food"] == expected) == (n < 50)
+        assert not is_expected  # the other labels have enough documents
+
+
+def test_a_threshold_for_all_labels_stays(several: Language) -> None:
+    component_of(several).cfg["threshold"] = 0.25
+    before = component_of(several).cfg["thresholds"]
+    found = spacy_graft.calibrate(several, dev_of(several), temperature=False)
+    assert found.thresholds == before
+    assert component_of(several).thresholds == dict.fromkeys(component_of(several).labels, 0.25)
 
 
 def test_thresholds_go_with_the_probabilities(several: Language) -> None:
@@ -166,7 +173,7 @@ def test_training_forgets_thresholds(several: Language) -> None:
     several.initialize(lambda: examples)
     assert component.cfg["thresholds"] == {}
     component.cfg["thresholds"] = {"food": 0.1}
-    several.update(examples)
+    several.update(examples)  # nothing is held out
     assert component.cfg["thresholds"] == {}
 
 
@@ -249,7 +256,7 @@ def test_without_thresholds_scores_are_those_of_spacy(several: Language) -> None
         expected = spacy_score(dev, labels=component.labels, threshold=threshold)
         assert component.score(dev) == expected
         # As many thresholds of their own, which are the same.
-        component.cfg["thresholds"] = dict.fromkeys(TELLING, threshold)
+        component.cfg.update(threshold=None, thresholds=dict.fromkeys(TELLING, threshold))
         scores = component.score(dev)
         assert set(scores) == set(expected)
         assert scores["cats_f_per_type"] == expected["cats_f_per_type"]

@@ -115,7 +115,7 @@ def test_blocks_of_a_config_replace_the_default() -> None:
 
 
 def test_cfg_holds_what_the_scorer_takes(fitted: Language) -> None:
-    assert component_of(fitted).cfg == {"labels": ["food", "music", "sport"], "threshold": 0.5, "positive_label": None}
+    assert component_of(fitted).cfg == {"labels": ["food", "music", "sport"], "threshold": None, "positive_label": None}
     several = make_nlp("textcat_graft_multilabel", threshold=0.4).get_pipe("textcat_graft_multilabel")
     assert several.cfg == {"labels": [], "threshold": 0.4, "thresholds": {}}  # type: ignore[attr-defined]
 

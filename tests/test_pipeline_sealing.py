@@ -262,7 +262,7 @@ def changed_cfg(component: TextCatGraft, **changes: Any) -> bytes:
         ({"labels": ["food"]}, "weights for 3 labels, but the component has 1 labels"),
         ({"positive_label": 5}, "The positive label is 5, but must be a string"),
         ({"threshold": True}, "The threshold is True, but it must be a number from 0 to 1"),
-        ({"threshold": None}, "The threshold is None"),
+        ({"threshold": "0.5"}, "The threshold is '0.5'"),
         ({"threshold": 1.5}, "The threshold is 1.5"),
         ({"threshold": float("nan")}, "The threshold is nan"),
     ],

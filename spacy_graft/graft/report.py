@@ -41,6 +41,9 @@ class Report:
         Points of a path so far.
     temperature : float
         The number by which the weights were divided after the choice on held-out documents, and by ``calibrate``.
+    thresholds : list of float, optional
+        The probability from which each label is predicted, as held-out documents chose it; None if there were none, or
+        labels exclude each other. A label that was added later has none.
     log_loss, log_loss_error : float, optional
         Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
         none.
@@ -102,6 +105,7 @@ class Report:
     refit: float | None = None
     points: int = 0
     temperature: float = 1.0
+    thresholds: list[float] | None = None
     log_loss: float | None = None
     log_loss_error: float | None = None
     difference_error: float | None = None
@@ -192,8 +196,8 @@ class Report:
         return cls(**figures)
 
     def lines(self) -> dict[str, str]:
-        """The figures as texts, by name; empty ones are left out."""
-        values = self.to_dict()
+        """The figures as texts, by name; without empty ones, and without thresholds, whose labels are not known here."""
+        values = {**self.to_dict(), "thresholds": None}
         if self.constraints is not None:
             values["constraints"] = "; ".join(Constraints(**self.constraints).described())
         return {name: formatted(value) for name, value in values.items() if value not in (None, {}, [])}

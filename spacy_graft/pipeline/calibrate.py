@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import srsly
 from spacy.language import Language
 from spacy.training import Example
 
@@ -22,9 +21,9 @@ from .judging import warn_of_trained
 from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
-#: With fewer positive documents a label keeps the threshold of the component: that of the best F1 is then near the
-#: probability of a single document, and of many rare labels, other documents would get several each.
-FEWEST_POSITIVE = 10
+#: With fewer positive documents, a label has the threshold that its probabilities promise the best F1 of: that of the
+#: best F1 on these documents is a matter of luck (``docs/accuracy.md``).
+FEWEST_POSITIVE = 50
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,9 @@ def calibrate(
         probabilities towards 0 and 1 or away from them. It changes no ranking of documents and, if labels are
         exclusive, no prediction. Previous thresholds do not fit the new probabilities and are removed.
     thresholds : bool
-        Whether to set for each label of a multilabel component the threshold that maximises its F1. Labels with fewer
-        than ten positive documents keep the component's threshold. No effect on exclusive labels.
+        Whether to set the threshold of each label of a multilabel component: the one with the best F1 on the documents,
+        or half of the best F1 that the probabilities promise where fewer than 50 documents have the label. No effect on
+        exclusive labels, nor with a ``threshold`` for all labels.
 
     Returns
     -------
@@ -137,8 +137,8 @@ def calibrate(
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
         divide_scores(component, divisor)
-    if thresholds and isinstance(component, TextCatGraftMultilabel):
-        component.cfg["thresholds"] = fit_thresholds(component, documents)
+    if thresholds and isinstance(component, TextCatGraftMultilabel) and component.cfg["threshold"] is None:
+        component.set_thresholds(fit_thresholds(component, documents))
     add_card(nlp)
     return Calibration(
         temperature=divisor,
@@ -153,7 +153,12 @@ def divide_scores(component: TextCatGraft, divisor: float) -> None:
     component.divide_scores(divisor)
     if (report := component.report) is not None:
         report = replace(
-            report, temperature=divisor * report.temperature, log_loss=None, log_loss_error=None, difference_error=None
+            report,
+            temperature=divisor * report.temperature,
+            thresholds=None,
+            log_loss=None,
+            log_loss_error=None,
+            difference_error=None,
         )
         component.set_snapshot(snapshot_of(component.model), report)
 
@@ -196,14 +201,13 @@ def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> fl
     return best
 
 
-def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> dict[str, float]:
-    """Thresholds by label, for labels with enough positive documents; rounded as they are when saved and loaded."""
+def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> list[float]:
+    """The threshold of each label: the best one on these documents, or the expected one where few have the label."""
     targets, known, _ = documents.targets.arrays
-    best = metrics.best_thresholds(predict_examples(component, documents), targets, known)
+    probabilities = predict_examples(component, documents)
+    best = metrics.best_thresholds(probabilities, targets, known)
+    expected = metrics.expected_thresholds(probabilities).tolist()
     n_positive = ((targets >= metrics.LEAST_RIGHT) & known).sum(axis=0).tolist()
-    by_label = {
-        label: threshold
-        for label, threshold, n in zip(component.labels, best, n_positive, strict=True)
-        if n >= FEWEST_POSITIVE
-    }
-    return cast("dict[str, float]", srsly.json_loads(srsly.json_dumps(by_label)))
+    return [
+        b if n >= FEWEST_POSITIVE and b is not None else e for b, e, n in zip(best, expected, n_positive, strict=True)
+    ]

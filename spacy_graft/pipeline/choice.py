@@ -394,6 +394,7 @@ class Choice:
             fit.report.copy(),
             refit=trial.strength,
             temperature=temperature,
+            thresholds=held_out.thresholds(probabilities),
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
             held_out_digest=held_out.texts_digest,

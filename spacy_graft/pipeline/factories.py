@@ -26,7 +26,7 @@ ComponentT = TypeVar("ComponentT", bound=TextCatGraft)
 DEFAULT_CONFIG: dict[str, Any] = {
     "features": None,
     "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1"},
-    "threshold": 0.5,
+    "threshold": None,
     "keep_corpus": False,
 }
 SCORE_WEIGHTS: dict[str, float | None] = {
@@ -55,7 +55,7 @@ def make_textcat_graft(
     name: str,
     features: dict[str, Any] | None,
     learner: Any,
-    threshold: float,
+    threshold: float | None,
     scorer: Callable[..., dict[str, Any]] | None,
     keep_corpus: bool,
 ) -> TextCatGraft:
@@ -70,7 +70,7 @@ def make_textcat_graft(
         :func:`~spacy_graft.pipeline.defaults.default_features`.
     learner : settings of a learner
         From ``@graft_learners``.
-    threshold : float
+    threshold : float, optional
         Not used, since exactly one label is predicted.
     scorer : callable, optional
         From ``@scorers``.
@@ -100,7 +100,7 @@ def make_textcat_graft_multilabel(
     name: str,
     features: dict[str, Any] | None,
     learner: Any,
-    threshold: float,
+    threshold: float | None,
     scorer: Callable[..., dict[str, Any]] | None,
     keep_corpus: bool,
 ) -> TextCatGraftMultilabel:
@@ -114,8 +114,9 @@ def make_textcat_graft_multilabel(
         As for ``textcat_graft``.
     learner : settings of a learner
         From ``@graft_learners``.
-    threshold : float
-        The probability from which a label is predicted, unless ``spacy_graft.calibrate`` set a threshold for the label.
+    threshold : float, optional
+        The probability from which each label is predicted. By default, held-out documents choose one for each label in
+        training, and ``spacy_graft.calibrate`` afterwards; a label without one is predicted from 0.5.
     scorer : callable, optional
         From ``@scorers``.
     keep_corpus : bool
@@ -139,7 +140,7 @@ def make_component(
     name: str,
     features: dict[str, Any] | None,
     learner: Any,
-    threshold: float,
+    threshold: float | None,
     scorer: Callable[..., dict[str, Any]] | None,
     keep_corpus: bool,
 ) -> ComponentT:

@@ -34,6 +34,7 @@ def choose(
         return component.scores_of(examples, options)
 
     def scorer(probabilities: np.ndarray) -> dict[str, Any]:
+        component.set_thresholds(held_out.thresholds(probabilities))
         component.set_annotations((example.predicted for example in judged), probabilities)
         return component.scores_of(examples, options)
 

@@ -352,7 +352,7 @@ def check_cfg(component: TextCatGraft, cfg: Any) -> None:
     if not isinstance(cfg, dict) or not needed.issubset(cfg):
         raise ValueError(f"[{component.name}] The settings are {cfg!r:.100}, but must have {listed(sorted(needed))}.")
     check_labels(component.name, cfg["labels"])
-    check_threshold(component.name, cfg["threshold"])
+    check_common_threshold(component.name, cfg["threshold"])
     if not isinstance(cfg.get("positive_label"), str | None):
         raise ValueError(f"[{component.name}] The positive label is {cfg['positive_label']!r}, but must be a string.")
     if not component.exclusive:
@@ -361,10 +361,10 @@ def check_cfg(component: TextCatGraft, cfg: Any) -> None:
         check_constraints(component.name, cfg["constraints"])
 
 
-def check_threshold(name: str, threshold: Any) -> None:
-    """Raise a ValueError unless this is a number from 0 to 1."""
-    if not is_probability(threshold):
-        raise ValueError(f"[{name}] The threshold is {threshold!r}, but it must be a number from 0 to 1.")
+def check_common_threshold(name: str, threshold: Any) -> None:
+    """Raise a ValueError unless this is a number from 0 to 1, or None."""
+    if threshold is not None and not is_probability(threshold):
+        raise ValueError(f"[{name}] The threshold is {threshold!r}, but it must be a number from 0 to 1, or null.")
 
 
 def check_constraints(name: str, saved: Any) -> None:

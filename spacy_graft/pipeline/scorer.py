@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from ..graft.memory import MANY_LABELS
-from ..metrics import LEAST_RIGHT
+from ..metrics import LEAST_RIGHT, THRESHOLD
 from .targets import is_complete
 
 #: The scorers that components have by default.
@@ -72,7 +72,7 @@ def textcat_multilabel_score(
     examples: Iterable[Example],
     *,
     labels: Iterable[str],
-    threshold: float = 0.5,
+    threshold: float | None = None,
     thresholds: Mapping[str, float] | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
@@ -86,10 +86,10 @@ def textcat_multilabel_score(
         Predictions and references, both in ``doc.cats``.
     labels : iterable of str
         The component's labels.
-    threshold : float
-        The probability from which a label is predicted.
+    threshold : float, optional
+        The probability from which each label is predicted.
     thresholds : mapping of str to float, optional
-        Thresholds of single labels, which replace ``threshold``.
+        Without ``threshold``, those of single labels; others are predicted from 0.5.
     **kwargs
         Passed to :meth:`spacy.scorer.Scorer.score_cats`.
 
@@ -100,14 +100,23 @@ def textcat_multilabel_score(
     """
     labels = tuple(labels)
     examples = hardened(examples, labels, exclusive=False)
+    limits = thresholds_of(labels, threshold, thresholds)
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
-        limits = np.array([(thresholds or {}).get(label, threshold) for label in labels])
-        return scores_of_many(LabelColumns.of(examples, labels), labels, limits)
+        return scores_of_many(LabelColumns.of(examples, labels), labels, np.array(limits))
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
-    if not thresholds:
+    if threshold is not None or not thresholds:
         return scores
-    by_label = {label: counts(examples, label, thresholds.get(label, threshold)) for label in labels}
+    by_label = {label: counts(examples, label, limit) for label, limit in zip(labels, limits, strict=True)}
     return {**scores, **f_scores(by_label)}
+
+
+def thresholds_of(
+    labels: Sequence[str], threshold: float | None, thresholds: Mapping[str, float] | None
+) -> list[float]:
+    """The probability from which each label is predicted: one for all, or its own, or 0.5."""
+    if threshold is not None:
+        return [threshold] * len(labels)
+    return [(thresholds or {}).get(label, THRESHOLD) for label in labels]
 
 
 class Scored(NamedTuple):

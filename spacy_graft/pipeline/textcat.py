@@ -51,6 +51,7 @@ from .initialization import (
 from .judging import choose, held_out_of
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
+from .scorer import thresholds_of
 from .targets import TargetReader, is_annotated, read_labels
 from .training import ResumedTraining, Training
 
@@ -96,8 +97,9 @@ class TextCatGraft(TrainablePipe):
     blocks : mapping of str to block
         Feature blocks by name.
     learner : Grafting, GraftingPath, CoordinateAscent, or settings that another package has registered
-    threshold : float
-        The probability from which a label is predicted; not used for exclusive labels.
+    threshold : float, optional
+        The probability from which each label is predicted. By default, each label has its own; without one, 0.5. Not
+        used for exclusive labels.
     scorer : callable, optional
         From ``@scorers``.
     keep_corpus : bool
@@ -127,11 +129,11 @@ class TextCatGraft(TrainablePipe):
         *,
         blocks: Mapping[str, Block],
         learner: Any,
-        threshold: float,
+        threshold: float | None,
         scorer: Callable[..., dict[str, Any]] | None,
         keep_corpus: bool = False,
     ) -> None:
-        saving.check_threshold(name, threshold)
+        saving.check_common_threshold(name, threshold)
         self.vocab = vocab
         self.model = model
         self.name = name
@@ -512,7 +514,11 @@ class TextCatGraft(TrainablePipe):
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
         self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
+        self.set_thresholds(report.thresholds)
         self.report = report.copy()
+
+    def set_thresholds(self, thresholds: list[float] | None) -> None:
+        """Give labels that do not exclude each other thresholds of their own, in the order of the labels."""
 
     def _named(self, solution: Solution) -> Snapshot:
         """The snapshot of a solution."""
@@ -896,8 +902,8 @@ class TextCatGraftMultilabel(TextCatGraft):
     """Text classifier with independent labels: one sparse logistic regression for each label.
 
     Labels that are not in ``doc.cats`` of a training document are masked. The parameters are those of
-    :class:`TextCatGraft`. ``cfg["thresholds"]`` has the thresholds of labels that replace ``cfg["threshold"]``; they
-    are removed when weights change.
+    :class:`TextCatGraft`. ``cfg["thresholds"]`` has the thresholds that labels have of their own: those that held-out
+    documents chose in training, or :func:`spacy_graft.calibrate`. They are replaced or removed when weights change.
     """
 
     exclusive: ClassVar[bool] = False
@@ -935,7 +941,8 @@ class TextCatGraftMultilabel(TextCatGraft):
     @property
     def thresholds(self) -> dict[str, float]:
         """The probability from which each label is predicted."""
-        return {label: self.cfg["thresholds"].get(label, self.cfg["threshold"]) for label in self.labels}
+        own = thresholds_of(self.labels, self.cfg["threshold"], self.cfg["thresholds"])
+        return dict(zip(self.labels, own, strict=True))
 
     def decisions(self, probabilities: np.ndarray) -> np.ndarray:
         return np.asarray(probabilities >= list(self.thresholds.values()))
@@ -943,6 +950,10 @@ class TextCatGraftMultilabel(TextCatGraft):
     def divide_scores(self, divisor: float) -> None:
         self.cfg["thresholds"] = {}
         super().divide_scores(divisor)
+
+    def set_thresholds(self, thresholds: list[float] | None) -> None:
+        # Labels that were added after the choice have none.
+        self.cfg["thresholds"] = dict(zip(self.labels, thresholds or (), strict=False))
 
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         self.cfg["thresholds"] = {}

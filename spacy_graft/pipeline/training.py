@@ -452,6 +452,7 @@ class Training:
             fit.report.copy(),
             refit=like.refit,
             temperature=1.0 if fit.learner.locks_weights else like.temperature,
+            thresholds=like.thresholds,
             n_held_out=n_held_out,
             held_out_digest=like.held_out_digest,
             left_out=list(like.left_out),

@@ -1,0 +1,137 @@
+"""The probabilities from which independent labels are predicted, as held-out documents choose them."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spacy_graft
+from conftest import PATH, TELLING, make_examples, make_nlp, make_records
+from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.metrics import F1_PRIOR, expected_thresholds
+
+MULTILABEL = "textcat_graft_multilabel"
+TEXTS = [record["text"] for record in make_records(200, 0)]
+LABELS = [[record["label"], "any"] if i % 3 else [] for i, record in enumerate(make_records(200, 0))]
+
+
+@pytest.fixture(scope="module")
+def trained() -> Any:
+    """A pipeline without retraining, its component, and the documents that chose its model."""
+    nlp = make_nlp(MULTILABEL, learner={**PATH, "retrain": False})
+    dev = make_examples(nlp, make_records(60, 2))
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=dev)
+    return nlp, nlp.get_pipe(MULTILABEL), dev
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
+def test_of_all_sets_of_documents_those_that_reach_it_have_the_best_expected_f1(probabilities: list[float]) -> None:
+    p, (above, below) = np.array(probabilities), F1_PRIOR
+
+    def expected_f1(chosen: tuple[int, ...]) -> float:
+        return (2.0 * p[list(chosen)].sum() + above) / (len(chosen) + p.sum() + below)
+
+    subsets = chain.from_iterable(combinations(range(len(p)), size) for size in range(1, len(p) + 1))
+    best = max(map(expected_f1, subsets))
+    (threshold,) = expected_thresholds(p[:, None]).tolist()
+    assert threshold == pytest.approx(0.5 * best, rel=1e-12)
+    # Theorem 1 of Lipton, Elkan & Naryanaswamy: but where no document reaches it, since one must be predicted.
+    if reached := tuple(np.flatnonzero(p >= threshold).tolist()):
+        assert expected_f1(reached) == pytest.approx(best, rel=1e-12)
+
+
+def test_of_labels_without_documents_little_is_expected() -> None:
+    assert expected_thresholds(np.zeros((50, 2))).tolist() == [0.05, 0.05]
+    certain = np.repeat([1.0, 0.0], 500)[:, None]
+    assert 0.499 < expected_thresholds(certain)[0] < 0.5
+
+
+def test_dev_chooses_the_thresholds_of_labels(trained: Any) -> None:
+    nlp, component, dev = trained
+    expected = expected_thresholds(component.predict([example.predicted for example in dev])).tolist()
+    assert component.report.thresholds == pytest.approx(expected, abs=1e-9)
+    assert list(component.thresholds.values()) == component.report.thresholds
+    assert set(component.thresholds) == set(TELLING)
+    # The scores of training are those under these thresholds.
+    doc = nlp(TEXTS[0])
+    assert component.predicted(doc) == [label for label, p in doc.cats.items() if p >= component.thresholds[label]]
+
+
+def test_scores_of_training_are_those_of_the_saved_model(trained: Any, tmp_path: Path) -> None:
+    nlp, component, dev = trained
+    scores = nlp.evaluate(dev)
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert loaded.get_pipe(MULTILABEL).cfg == component.cfg
+    again = loaded.evaluate(make_examples(loaded, make_records(60, 2)))
+    assert again["cats_f_per_type"] == scores["cats_f_per_type"]
+    component.cfg["threshold"] = 0.99
+    try:
+        assert nlp.evaluate(dev)["cats_micro_r"] < scores["cats_micro_r"]
+    finally:
+        component.cfg["threshold"] = None
+
+
+def test_training_on_all_documents_keeps_the_thresholds_of_the_choice() -> None:
+    found = []
+    for retrain in (False, True):
+        nlp = make_nlp(MULTILABEL, learner={**PATH, "retrain": retrain})
+        dev = make_examples(nlp, make_records(250, 2))
+        spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=dev)
+        found.append(nlp.get_pipe(MULTILABEL).thresholds)  # type: ignore[attr-defined]
+    assert found[0] == found[1]
+
+
+def test_without_a_choice_there_are_none() -> None:
+    nlp = make_nlp(MULTILABEL, learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    dev = make_examples(nlp, make_records(60, 2))
+    report = spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=dev)
+    assert report.thresholds is None
+    assert set(nlp.get_pipe(MULTILABEL).thresholds.values()) == {0.5}  # type: ignore[attr-defined]
+
+
+def test_exclusive_labels_have_none() -> None:
+    nlp = make_nlp()
+    report = spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=make_examples(nlp, make_records(60, 2)))
+    assert report.thresholds is None
+    assert GraftTextClassifier(GraftingPath(steps=3)).fit(TEXTS, ["a", "b"] * 100).report_.thresholds is None
+
+
+def test_a_label_that_is_added_has_none(trained: Any) -> None:
+    _, component, _ = trained
+    more = make_nlp(MULTILABEL, keep_corpus=True)
+    spacy_graft.fit(more, make_examples(more, make_records(90, 1)), dev=make_examples(more, make_records(60, 2)))
+    extended: Any = more.get_pipe(MULTILABEL)
+    before = extended.thresholds
+    extended.add_label("news")
+    records = [{"text": text, "cats": {"news": 1.0}} for text in TEXTS[:5]]
+    more.update(
+        [spacy.training.Example.from_dict(more.make_doc(one["text"]), {"cats": one["cats"]}) for one in records]
+    )
+    assert extended.thresholds == {**before, "news": 0.5}
+
+
+def test_estimators_predict_by_them(tmp_path: Path) -> None:
+    model = GraftTextClassifier(GraftingPath(steps=5), multilabel=True).fit(TEXTS, LABELS)
+    thresholds = model.report_.thresholds
+    assert thresholds is not None
+    assert len(thresholds) == len(model.classes_)
+    expected = [
+        [str(label) for label in model.classes_[row]] for row in model.predict_proba(TEXTS) >= np.array(thresholds)
+    ]
+    assert model.predict(TEXTS) == expected
+    model.save(tmp_path / "model.graft")
+    assert GraftTextClassifier.load(tmp_path / "model.graft").predict(TEXTS) == expected
+    assert json.loads(spacy_graft.export(model))["thresholds"] == thresholds
+    single = GraftTextClassifier(Grafting(l1=0.5), multilabel=True).fit(TEXTS, LABELS)
+    assert single.report_.thresholds is None
+    probabilities = single.predict_proba(TEXTS)
+    assert single.predict(TEXTS) == [[str(label) for label in single.classes_[row]] for row in probabilities >= 0.5]
