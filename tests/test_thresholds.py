@@ -105,8 +105,7 @@ def test_exclusive_labels_have_none() -> None:
     assert GraftTextClassifier(GraftingPath(steps=3)).fit(TEXTS, ["a", "b"] * 100).report_.thresholds is None
 
 
-def test_a_label_that_is_added_has_none(trained: Any) -> None:
-    _, component, _ = trained
+def test_a_label_that_is_added_has_none() -> None:
     more = make_nlp(MULTILABEL, keep_corpus=True)
     spacy_graft.fit(more, make_examples(more, make_records(90, 1)), dev=make_examples(more, make_records(60, 2)))
     extended: Any = more.get_pipe(MULTILABEL)

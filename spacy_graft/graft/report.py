@@ -196,7 +196,7 @@ class Report:
         return cls(**figures)
 
     def lines(self) -> dict[str, str]:
-        """The figures as texts, by name; without empty ones, and without thresholds, whose labels are not known here."""
+        """The figures as texts, by name; without empty ones and thresholds, whose labels are not known here."""
         values = {**self.to_dict(), "thresholds": None}
         if self.constraints is not None:
             values["constraints"] = "; ".join(Constraints(**self.constraints).described())
