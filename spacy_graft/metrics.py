@@ -231,13 +231,16 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
 
     References
     ----------
-    Lipton, Elkan & Naryanaswamy 2014, "Optimal thresholding of classifiers to maximize F1 measure", theorem 1 and its
-    corollary, doi:10.1007/978-3-662-44851-9_15.
+    Lipton, Elkan & Naryanaswamy 2014, "Optimal thresholding of classifiers to maximize F1 measure", the case of
+    calibrated probabilities, doi:10.1007/978-3-662-44851-9_15.
     """
-    hits = np.sort(probabilities, axis=0)[::-1].cumsum(axis=0)
-    n_predicted = np.arange(1, len(hits) + 1)[:, np.newaxis]
     above, below = F1_PRIOR
-    return np.asarray(0.5 * ((2.0 * hits + above) / (n_predicted + hits[-1] + below)).max(axis=0))
+    n_predicted = np.arange(1, len(probabilities) + 1)
+    thresholds = np.empty(probabilities.shape[1])
+    for y, of_label in enumerate(probabilities.T):
+        hits = np.sort(of_label)[::-1].cumsum()
+        thresholds[y] = 0.5 * ((2.0 * hits + above) / (n_predicted + hits[-1] + below)).max()
+    return thresholds
 
 
 def best_thresholds(

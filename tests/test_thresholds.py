@@ -43,7 +43,7 @@ def test_of_all_sets_of_documents_those_that_reach_it_have_the_best_expected_f1(
     best = max(map(expected_f1, subsets))
     (threshold,) = expected_thresholds(p[:, None]).tolist()
     assert threshold == pytest.approx(0.5 * best, rel=1e-12)
-    # Theorem 1 of Lipton, Elkan & Naryanaswamy: but where no document reaches it, since one must be predicted.
+    # Lipton, Elkan & Naryanaswamy 2014: but where no document reaches it, since one must be predicted.
     if reached := tuple(np.flatnonzero(p >= threshold).tolist()):
         assert expected_f1(reached) == pytest.approx(best, rel=1e-12)
 
