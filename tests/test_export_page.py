@@ -13,6 +13,7 @@ import spacy_graft
 from browser import CHROMIUM, Browser
 from spacy_graft import GraftTextClassifier
 from spacy_graft.extract.texts import TextCharacters
+from spacy_graft.graft.report import Report
 from spacy_graft.model.matching import Blocks
 from spacy_graft.model.snapshot import Snapshot
 from spacy_graft.model.table import FeatureTable
@@ -31,6 +32,7 @@ def synthetic(n_features: int, n_labels: int) -> GraftTextClassifier:
     model = GraftTextClassifier()
     model._space = TextSpace({"char": TextCharacters()})
     model._model = TextModel(Snapshot(blocks, table, weights, rng.normal(size=n_labels), 1.5, length_shares=shares))
+    model.report_ = Report()
     model.classes_, model._exclusive = np.array([f"label {k}" for k in range(n_labels)]), True
     return model
 
