@@ -185,7 +185,9 @@ class SavedEstimator:
         snapshot = read_snapshot(attrs, arrays, cast("Any", blocks), strings)
         if snapshot is None or snapshot.n_labels != n_labels:
             raise damaged_model(f"it does not have weights for {n_labels} labels")
-        return snapshot, report_of(snapshot)
+        report = report_of(snapshot)
+        report.check_thresholds(n_labels)
+        return snapshot, report
 
 
 def checked_values(message: dict[str, Any], **types: type) -> list[Any]:

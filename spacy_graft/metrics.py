@@ -17,6 +17,7 @@ Metrics are 0 if no document counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +34,10 @@ LEAST_RIGHT = 0.5
 THRESHOLD = 0.5
 #: Numbers added to numerator and denominator of an expected F1, twice the hits over predicted and right documents: of
 #: labels that are expected of few documents, it would say more than anybody knows.
-F1_PRIOR = 0.2, 1.0
+PRIOR_HITS, PRIOR_DOCUMENTS = 0.2, 1.0
+#: A label whose threshold would be below 0.5 is only predicted for documents that are so many times as likely to have
+#: it as the mean document.
+LEAST_LIFT = 1.5
 
 
 @dataclass(frozen=True)
@@ -214,16 +218,18 @@ def temperature(
 
 
 def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
-    """Half the highest F1 that can be expected of each label: the threshold that has it, if probabilities are right.
+    """The threshold of each label with the highest F1 that probabilities let expect: half of this F1, at most 0.5.
 
     Which documents have a label need not be known. If the k most probable ones are predicted, F1 is twice the hits over
     k plus the documents that have the label, and the means of both are sums of probabilities. The best k, at least 1,
-    is tried out; of labels that few documents have, :data:`F1_PRIOR` shrinks the result.
+    is tried out. Two things are added: F1 is shrunk where few documents are expected to have the label
+    (:data:`PRIOR_HITS`), and the threshold is at least :data:`LEAST_LIFT` times the mean probability, or 0.5. Without
+    the latter, a label that texts say nothing about would be predicted for all of them, with a poor F1, but the best.
 
     Parameters
     ----------
     probabilities : float64 (n_documents, n_labels)
-        Of documents that the model was not trained on.
+        Of at least one document; of documents that the model was not trained on.
 
     Returns
     -------
@@ -234,13 +240,22 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
     Lipton, Elkan & Naryanaswamy 2014, "Optimal thresholding of classifiers to maximize F1 measure", the case of
     calibrated probabilities, doi:10.1007/978-3-662-44851-9_15.
     """
-    above, below = F1_PRIOR
     n_predicted = np.arange(1, len(probabilities) + 1)
     thresholds = np.empty(probabilities.shape[1])
     for y, of_label in enumerate(probabilities.T):
         hits = np.sort(of_label)[::-1].cumsum()
-        thresholds[y] = 0.5 * ((2.0 * hits + above) / (n_predicted + hits[-1] + below)).max()
+        f1 = (2.0 * hits + PRIOR_HITS) / (n_predicted + hits[-1] + PRIOR_DOCUMENTS)
+        thresholds[y] = max(0.5 * f1.max(), min(THRESHOLD, LEAST_LIFT * of_label.mean()))
     return thresholds
+
+
+def tempered(thresholds: Sequence[float] | None, temperature: float) -> list[float] | None:
+    """Thresholds with which scores divided by a temperature give the same decisions."""
+    from scipy.special import logit  # not needed to load a component
+
+    if thresholds is None or temperature == 1.0:
+        return None if thresholds is None else list(thresholds)
+    return [float(threshold) for threshold in logistic(logit(np.array(thresholds)) / temperature)]
 
 
 def best_thresholds(

@@ -104,7 +104,8 @@ def test_the_figures_are_those_of_the_component(trained: Language) -> None:
 def test_neither_is_asked_for(trained: Language) -> None:
     before = component_of(trained).to_bytes()
     found = spacy_graft.calibrate(trained, dev_of(trained), temperature=False, thresholds=False)
-    assert (found.temperature, found.thresholds) == (1.0, {})
+    assert found.temperature == 1.0
+    assert set(found.thresholds.values()) <= {0.5}
     assert found.before == found.after
     assert component_of(trained).to_bytes() == before
 
@@ -124,57 +125,85 @@ def test_no_temperature_if_all_documents_are_predicted_correctly(fitted: Languag
 
 
 def test_thresholds_raise_f_on_dev(several: Language) -> None:
-    dev = dev_of(several)
+    dev = make_examples(several, noisy_records(250, 1))
     before = several.evaluate(dev)["cats_f_per_type"]
     found = spacy_graft.calibrate(several, dev)
     after = several.evaluate(dev)["cats_f_per_type"]
     assert list(found.thresholds) == list(TELLING)
     assert all(after[label]["f"] >= before[label]["f"] for label in TELLING)
     assert any(after[label]["f"] > before[label]["f"] for label in TELLING)
-    assert component_of(several).thresholds == component_of(several).cfg["thresholds"] == found.thresholds
+    assert component_of(several).thresholds == found.thresholds
+    assert component_of(several).cfg["thresholds"] == {}
 
 
-def test_a_label_that_few_documents_have_gets_what_its_probabilities_promise(several: Language) -> None:
+def test_a_label_that_few_documents_have_keeps_its_threshold(several: Language) -> None:
+    component = component_of(several)
+    before = component.thresholds
+    assert 0.5 not in before.values()
     dev = make_examples(several, noisy_records(250, 1))
     food = [example for example in dev if example.reference.cats["food"]]
-    assert len(food) > 50
-    component = component_of(several)
     for n in (0, 49, 50):
         few = [example for example in dev if example not in food[n:]]
-        found = spacy_graft.calibrate(several, few, temperature=False)
-        probabilities = component.predict([example.predicted for example in few])
-        is_expected = dict(zip(component.labels, expected_thresholds(probabilities), strict=True)) == found.thresholds
-        expected = expected_thresholds(probabilities)[component.labels.index("food")]
-        assert (found.thresholds["food"] == expected) == (n < 50)
-        assert not is_expected  # the other labels have enough documents
+        found = spacy_graft.calibrate(several, few, temperature=False).thresholds
+        assert (found["food"] == before["food"]) == (n < 50)
+        assert found["music"] != before["music"]
+
+
+def test_a_label_without_one_gets_what_its_probabilities_let_expect() -> None:
+    nlp = make_nlp(MULTILABEL, learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)))
+    component, dev = component_of(nlp), dev_of(nlp)
+    assert set(component.thresholds.values()) == {0.5}
+    found = spacy_graft.calibrate(nlp, dev, temperature=False).thresholds
+    expected = expected_thresholds(component.predict([example.predicted for example in dev]))
+    assert found == dict(zip(component.labels, expected.tolist(), strict=True))
 
 
 def test_a_threshold_for_all_labels_stays(several: Language) -> None:
-    component_of(several).cfg["threshold"] = 0.25
-    before = component_of(several).cfg["thresholds"]
-    found = spacy_graft.calibrate(several, dev_of(several), temperature=False)
-    assert found.thresholds == before
-    assert component_of(several).thresholds == dict.fromkeys(component_of(several).labels, 0.25)
-
-
-def test_thresholds_go_with_the_probabilities(several: Language) -> None:
-    spacy_graft.calibrate(several, dev_of(several))
-    kept = spacy_graft.calibrate(several, dev_of(several), temperature=False, thresholds=False)
-    assert kept.thresholds
-    assert (
-        spacy_graft.calibrate(several, make_examples(several, noisy_records(60, 7)), thresholds=False).thresholds == {}
-    )
-
-
-def test_training_forgets_thresholds(several: Language) -> None:
     component = component_of(several)
-    spacy_graft.calibrate(several, dev_of(several))
-    examples = make_examples(several, noisy_records(60, 0))
-    several.initialize(lambda: examples)
-    assert component.cfg["thresholds"] == {}
+    component.cfg["threshold"] = 0.25
+    assert spacy_graft.calibrate(several, dev_of(several)).thresholds == dict.fromkeys(component.labels, 0.25)
+    component.cfg["threshold"] = None
+    component.cfg["thresholds"] = {"music": 0.75}
+    assert spacy_graft.calibrate(several, dev_of(several)).thresholds["music"] == 0.75
+
+
+def test_a_temperature_changes_no_decision(several: Language) -> None:
+    component = component_of(several)
+    dev = make_examples(several, noisy_records(250, 7))
+    docs = [example.predicted for example in dev]
+    before, thresholds = [component.predicted(doc) for doc in docs], component.thresholds
+    found = spacy_graft.calibrate(several, dev, thresholds=False)
+    assert found.temperature != 1.0
+    assert found.thresholds != thresholds
+    assert [component.predicted(doc) for doc in docs] == before
+
+
+def test_thresholds_of_calibration_stay_with_edits_and_more_documents() -> None:
+    nlp = make_nlp(MULTILABEL, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), dev=make_examples(nlp, noisy_records(30, 2)))
+    component = component_of(nlp)
+    of_training = component.thresholds
+    spacy_graft.calibrate(nlp, make_examples(nlp, noisy_records(250, 1)), temperature=False)
+    found = component.thresholds
+    assert all(found[label] != of_training[label] for label in TELLING)
+    component.edit(deny=[component.features()[0].text], resolve=False)
+    assert component.thresholds == found
+    nlp.update(make_examples(nlp, noisy_records(20, 5)))
+    assert component.thresholds == found
+    # Locked weights have no temperature: the same scores are decided alike.
+    label, feature = component.labels[0], component.features()[0]
+    component.edit(lock={feature.text: {label: 1.0}})
+    assert component.report.temperature == 1.0
+    assert component.thresholds != found
+
+
+def test_initialization_forgets_thresholds(several: Language) -> None:
+    component = component_of(several)
     component.cfg["thresholds"] = {"food": 0.1}
-    several.update(examples)  # nothing is held out
-    assert component.cfg["thresholds"] == {}
+    assert component.thresholds["food"] == 0.1
+    several.initialize(lambda: make_examples(several, noisy_records(60, 0)))
+    assert set(component.thresholds.values()) == {0.5}
 
 
 def test_predicted_labels(several: Language, fitted: Language) -> None:
@@ -184,7 +213,7 @@ def test_predicted_labels(several: Language, fitted: Language) -> None:
     for label, probability in doc.cats.items():
         component.cfg["thresholds"] = dict.fromkeys(TELLING, 1.0) | {label: probability}
         assert component.predicted(doc) == [label]
-    component.cfg["thresholds"] = {}
+    component.cfg["thresholds"] = dict.fromkeys(TELLING, 0.5)
     assert component.predicted(doc) == [label for label, probability in doc.cats.items() if probability >= 0.5]
     component.cfg["threshold"] = 0.0
     assert component.predicted(doc) == list(TELLING)

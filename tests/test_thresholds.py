@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import spacy_graft
 from conftest import PATH, TELLING, make_examples, make_nlp, make_records
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
-from spacy_graft.metrics import F1_PRIOR, expected_thresholds
+from spacy_graft.metrics import LEAST_LIFT, PRIOR_DOCUMENTS, PRIOR_HITS, expected_thresholds
 
 MULTILABEL = "textcat_graft_multilabel"
 TEXTS = [record["text"] for record in make_records(200, 0)]
@@ -34,24 +34,35 @@ def trained() -> Any:
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7))
 def test_of_all_sets_of_documents_those_that_reach_it_have_the_best_expected_f1(probabilities: list[float]) -> None:
-    p, (above, below) = np.array(probabilities), F1_PRIOR
+    p = np.array(probabilities)
 
     def expected_f1(chosen: tuple[int, ...]) -> float:
-        return (2.0 * p[list(chosen)].sum() + above) / (len(chosen) + p.sum() + below)
+        return float((2.0 * p[list(chosen)].sum() + PRIOR_HITS) / (len(chosen) + p.sum() + PRIOR_DOCUMENTS))
 
     subsets = chain.from_iterable(combinations(range(len(p)), size) for size in range(1, len(p) + 1))
     best = max(map(expected_f1, subsets))
     (threshold,) = expected_thresholds(p[:, None]).tolist()
-    assert threshold == pytest.approx(0.5 * best, rel=1e-12)
+    least = min(0.5, LEAST_LIFT * float(p.mean()))
+    assert threshold == pytest.approx(max(0.5 * best, least), rel=1e-12)
     # Lipton, Elkan & Naryanaswamy 2014: but where no document reaches it, since one must be predicted.
-    if reached := tuple(np.flatnonzero(p >= threshold).tolist()):
+    if least < 0.5 * best and (reached := tuple(np.flatnonzero(p >= threshold).tolist())):
         assert expected_f1(reached) == pytest.approx(best, rel=1e-12)
 
 
 def test_of_labels_without_documents_little_is_expected() -> None:
     assert expected_thresholds(np.zeros((50, 2))).tolist() == [0.05, 0.05]
     certain = np.repeat([1.0, 0.0], 500)[:, None]
-    assert 0.499 < expected_thresholds(certain)[0] < 0.5
+    assert 0.499 < expected_thresholds(certain)[0] <= 0.5
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.45])
+def test_a_label_that_texts_say_nothing_about_is_not_predicted(share: float) -> None:
+    assert (share < expected_thresholds(np.full((200, 1), share))).all()
+    rng = np.random.default_rng(0)
+    labels = [[record["label"], *(["chance"] if rng.random() < share else [])] for record in make_records(200, 0)]
+    model = GraftTextClassifier(GraftingPath(steps=5), multilabel=True).fit(TEXTS, labels)
+    assert ["chance"] not in model.predict(["", "the"])
+    assert sum("chance" in found for found in model.predict(TEXTS)) < 60
 
 
 def test_dev_chooses_the_thresholds_of_labels(trained: Any) -> None:
@@ -130,6 +141,10 @@ def test_estimators_predict_by_them(tmp_path: Path) -> None:
     model.save(tmp_path / "model.graft")
     assert GraftTextClassifier.load(tmp_path / "model.graft").predict(TEXTS) == expected
     assert json.loads(spacy_graft.export(model))["thresholds"] == thresholds
+    model.report_.thresholds = [2.0, *thresholds[1:]]
+    model.save(tmp_path / "wrong.graft")
+    with pytest.raises(ValueError, match=r"The report of the training has .* as thresholds of \d labels"):
+        GraftTextClassifier.load(tmp_path / "wrong.graft")
     single = GraftTextClassifier(Grafting(l1=0.5), multilabel=True).fit(TEXTS, LABELS)
     assert single.report_.thresholds is None
     probabilities = single.predict_proba(TEXTS)

@@ -42,8 +42,9 @@ class Report:
     temperature : float
         The number by which the weights were divided after the choice on held-out documents, and by ``calibrate``.
     thresholds : list of float, optional
-        The probability from which each label is predicted, as held-out documents chose it; None if there were none, or
-        labels exclude each other. A label that was added later has none.
+        The probability from which each label is predicted, in the order of labels, as held-out documents or
+        ``calibrate`` chose it; None if there were none, or labels exclude each other. A label that was added later has
+        none.
     log_loss, log_loss_error : float, optional
         Mean log-loss of the held-out documents that the model was chosen by, and its standard error; None if there were
         none.
@@ -194,6 +195,12 @@ class Report:
         except TypeError as error:
             raise ValueError(f"The report of the training has constraints that are not valid: {error}") from error
         return cls(**figures)
+
+    def check_thresholds(self, n_labels: int) -> None:
+        """Raise a ValueError unless thresholds are probabilities of these labels, or the first of them."""
+        found = self.thresholds or []
+        if len(found) > n_labels or not all(0.0 <= threshold <= 1.0 for threshold in found):
+            raise ValueError(f"The report of the training has {found!r:.60} as thresholds of {n_labels} labels.")
 
     def lines(self) -> dict[str, str]:
         """The figures as texts, by name; without empty ones and thresholds, whose labels are not known here."""

@@ -18,11 +18,11 @@ from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
 from .judging import warn_of_trained
+from .saving import chosen_thresholds
 from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
-#: With fewer positive documents, a label has the threshold that its probabilities promise the best F1 of: that of the
-#: best F1 on these documents is a matter of luck (``docs/accuracy.md``).
+#: With fewer positive documents, the threshold with the best F1 on them is a matter of luck (``docs/accuracy.md``).
 FEWEST_POSITIVE = 50
 
 
@@ -62,7 +62,7 @@ class Calibration:
     temperature : float
         The number by which weights and intercepts were divided; 1 if they are unchanged.
     thresholds : dict of str to float
-        By label, for the labels with a threshold of their own.
+        Those of all labels; none if labels exclude each other.
     before, after : Quality
         Metrics on the given examples, before and after calibration.
     """
@@ -100,11 +100,12 @@ def calibrate(
     temperature : bool
         Whether to divide weights and intercepts by the temperature that minimises the log-loss. This moves all
         probabilities towards 0 and 1 or away from them. It changes no ranking of documents and, if labels are
-        exclusive, no prediction. Previous thresholds do not fit the new probabilities and are removed.
+        exclusive, no prediction; thresholds of independent labels are changed so that the same labels are predicted.
     thresholds : bool
-        Whether to set the threshold of each label of a multilabel component: the one with the best F1 on the documents,
-        or half of the best F1 that the probabilities promise where fewer than 50 documents have the label. No effect on
-        exclusive labels, nor with a ``threshold`` for all labels.
+        Whether to choose the threshold of each label of a multilabel component that 50 of the documents have or more:
+        the one with the best F1 on the documents. Other labels keep theirs; one that has none gets that of the best F1
+        that its probabilities let expect, as in training. No effect on exclusive labels, nor with a ``threshold`` for
+        all labels.
 
     Returns
     -------
@@ -137,30 +138,34 @@ def calibrate(
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
         divide_scores(component, divisor)
-    if thresholds and isinstance(component, TextCatGraftMultilabel) and component.cfg["threshold"] is None:
-        component.set_thresholds(fit_thresholds(component, documents))
+    if thresholds and not component.exclusive and component.report is not None and component.cfg["threshold"] is None:
+        report = replace(component.report, thresholds=fit_thresholds(component, documents))
+        component.set_snapshot(snapshot_of(component.model), report)
     add_card(nlp)
     return Calibration(
         temperature=divisor,
-        thresholds=dict(component.cfg.get("thresholds", {})),
+        thresholds=component.thresholds if isinstance(component, TextCatGraftMultilabel) else {},
         before=before,
         after=quality(component, documents),
     )
 
 
 def divide_scores(component: TextCatGraft, divisor: float) -> None:
-    """Divide the scores, and say so in the report, whose log-loss is that of the model before."""
-    component.divide_scores(divisor)
-    if (report := component.report) is not None:
-        report = replace(
-            report,
-            temperature=divisor * report.temperature,
-            thresholds=None,
-            log_loss=None,
-            log_loss_error=None,
-            difference_error=None,
-        )
-        component.set_snapshot(snapshot_of(component.model), report)
+    """Divide weights and intercepts by a number, which changes no decision, and say so in the report.
+
+    Its log-loss was that of the model before.
+    """
+    snapshot, report = snapshot_of(component.model).divided(divisor), component.report
+    assert report is not None
+    report = replace(
+        report,
+        temperature=divisor * report.temperature,
+        thresholds=metrics.tempered(report.thresholds, divisor),
+        log_loss=None,
+        log_loss_error=None,
+        difference_error=None,
+    )
+    component.set_snapshot(snapshot, report)
 
 
 def read_documents(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> LabelledDocuments:
@@ -202,12 +207,15 @@ def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> fl
 
 
 def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> list[float]:
-    """The threshold of each label: the best one on these documents, or the expected one where few have the label."""
+    """The threshold of each label: the best one on these documents if enough of them have it, else that before."""
     targets, known, _ = documents.targets.arrays
     probabilities = predict_examples(component, documents)
-    best = metrics.best_thresholds(probabilities, targets, known)
-    expected = metrics.expected_thresholds(probabilities).tolist()
+    thresholds = metrics.expected_thresholds(probabilities).tolist()
+    chosen = chosen_thresholds(snapshot_of(component.model))
+    thresholds[: len(chosen)] = chosen
     n_positive = ((targets >= metrics.LEAST_RIGHT) & known).sum(axis=0).tolist()
+    best = metrics.best_thresholds(probabilities, targets, known)
     return [
-        b if n >= FEWEST_POSITIVE and b is not None else e for b, e, n in zip(best, expected, n_positive, strict=True)
+        threshold if own is None or n < FEWEST_POSITIVE else own
+        for threshold, own, n in zip(thresholds, best, n_positive, strict=True)
     ]

@@ -46,7 +46,7 @@ MILD_TEMPERATURE = 1.25
 #: Difference in log-loss that is worth another refit, as a share of the log-loss.
 WORTHWHILE = 1e-3
 
-Scorer = Callable[[np.ndarray], dict[str, Any]]
+Scorer = Callable[[np.ndarray, list[float] | None], dict[str, Any]]
 
 
 class Origin(NamedTuple):
@@ -278,7 +278,7 @@ class Choice:
             Of its solution.
         held_out : HeldOut
         scorer : callable
-            Returns the scores of probabilities of the held-out documents.
+            Returns the scores of the held-out documents, given probabilities and thresholds of labels.
 
         Raises
         ------
@@ -388,13 +388,14 @@ class Choice:
         temperature = trial.temperature
         probabilities = held_out.probabilities(trial.scores / temperature)
         losses = held_out.losses(probabilities)
-        found = scorer(probabilities)
+        thresholds = held_out.thresholds(probabilities)
+        found = scorer(probabilities, thresholds)
         self._check_metric(found)
         report = replace(
             fit.report.copy(),
             refit=trial.strength,
             temperature=temperature,
-            thresholds=held_out.thresholds(probabilities),
+            thresholds=thresholds,
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
             held_out_digest=held_out.texts_digest,

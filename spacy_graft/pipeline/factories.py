@@ -115,8 +115,8 @@ def make_textcat_graft_multilabel(
     learner : settings of a learner
         From ``@graft_learners``.
     threshold : float, optional
-        The probability from which each label is predicted. By default, held-out documents choose one for each label in
-        training, and ``spacy_graft.calibrate`` afterwards; a label without one is predicted from 0.5.
+        The probability from which each label is predicted. By default each label has its own, chosen by held-out
+        documents in training with ``GraftingPath``, or by ``spacy_graft.calibrate``; without one it is 0.5.
     scorer : callable, optional
         From ``@scorers``.
     keep_corpus : bool

@@ -33,10 +33,9 @@ def choose(
     if training.held_out is not None and training.held_out.digest != held_out.digest:
         return component.scores_of(examples, options)
 
-    def scorer(probabilities: np.ndarray) -> dict[str, Any]:
-        component.set_thresholds(held_out.thresholds(probabilities))
+    def scorer(probabilities: np.ndarray, thresholds: list[float] | None) -> dict[str, Any]:
         component.set_annotations((example.predicted for example in judged), probabilities)
-        return component.scores_of(examples, options)
+        return component.scores_of(examples, options, thresholds)
 
     judged = [example for example in examples if can_judge(component, example)]
     if training.held_out is None:

@@ -213,7 +213,8 @@ def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: se
         labels = (component.cfg if cfg is None else cfg)["labels"]
         model = SparseLinear(component.blocks).from_bytes(parts[MODEL])
         check_columns(component, model, labels)
-        saved_report(model)
+        if (report := saved_report(model)) is not None:
+            report.check_thresholds(len(labels))
         if component.keep_corpus and CORPUS in parts:
             corpus = read_corpus(component, unpack_message(parts[CORPUS]), labels)
     return Loaded(cfg, model, corpus)
@@ -281,6 +282,11 @@ def notes_of(model: Model) -> Mapping[str, Any]:
     """The notes of a model; none if it has no weights."""
     snapshot: Snapshot | None = model.attrs[SNAPSHOT]
     return {} if snapshot is None else snapshot.notes
+
+
+def chosen_thresholds(snapshot: Snapshot) -> Sequence[float]:
+    """The thresholds of labels that are noted with a model: those that data chose, in the order of labels."""
+    return snapshot.notes.get(REPORT, {}).get("thresholds") or ()
 
 
 def to_json(value: Any) -> bytes:

@@ -89,7 +89,7 @@ def textcat_multilabel_score(
     threshold : float, optional
         The probability from which each label is predicted.
     thresholds : mapping of str to float, optional
-        Without ``threshold``, those of single labels; others are predicted from 0.5.
+        Without ``threshold``, that of each label; others are predicted from 0.5.
     **kwargs
         Passed to :meth:`spacy.scorer.Scorer.score_cats`.
 
@@ -100,7 +100,7 @@ def textcat_multilabel_score(
     """
     labels = tuple(labels)
     examples = hardened(examples, labels, exclusive=False)
-    limits = thresholds_of(labels, threshold, thresholds)
+    limits = [(thresholds or {}).get(label, THRESHOLD) if threshold is None else threshold for label in labels]
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
         return scores_of_many(LabelColumns.of(examples, labels), labels, np.array(limits))
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
@@ -108,15 +108,6 @@ def textcat_multilabel_score(
         return scores
     by_label = {label: counts(examples, label, limit) for label, limit in zip(labels, limits, strict=True)}
     return {**scores, **f_scores(by_label)}
-
-
-def thresholds_of(
-    labels: Sequence[str], threshold: float | None, thresholds: Mapping[str, float] | None
-) -> list[float]:
-    """The probability from which each label is predicted: one for all, or its own, or 0.5."""
-    if threshold is not None:
-        return [threshold] * len(labels)
-    return [(thresholds or {}).get(label, THRESHOLD) for label in labels]
 
 
 class Scored(NamedTuple):

@@ -31,7 +31,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
-from ..metrics import clipped_log, logistic, softmax
+from ..metrics import THRESHOLD, clipped_log, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
@@ -51,7 +51,6 @@ from .initialization import (
 from .judging import choose, held_out_of
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
-from .scorer import thresholds_of
 from .targets import TargetReader, is_annotated, read_labels
 from .training import ResumedTraining, Training
 
@@ -255,8 +254,8 @@ class TextCatGraft(TrainablePipe):
         """Change what the trained model must not use, and what it must, and optimise the weights under that.
 
         The edits are saved with the model, and training obeys them from now on. Parameters and names are described in
-        :class:`~spacy_graft.graft.constraints.Constraints`. Thresholds of labels do not fit other weights and are
-        removed; optimised weights are divided by the temperature of the model before. Calibrate again if needed.
+        :class:`~spacy_graft.graft.constraints.Constraints`. Optimised weights are divided by the temperature of the
+        model before, and labels keep their thresholds. Calibrate again if needed.
 
         Parameters
         ----------
@@ -514,11 +513,7 @@ class TextCatGraft(TrainablePipe):
         if self.training is not None:
             steps = history.history_of(self.training.reports, steps)
         self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
-        self.set_thresholds(report.thresholds)
         self.report = report.copy()
-
-    def set_thresholds(self, thresholds: list[float] | None) -> None:
-        """Give labels that do not exclude each other thresholds of their own, in the order of the labels."""
 
     def _named(self, solution: Solution) -> Snapshot:
         """The snapshot of a solution."""
@@ -606,8 +601,10 @@ class TextCatGraft(TrainablePipe):
         # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
         return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
 
-    def scores_of(self, examples: list[Example], options: dict[str, Any]) -> dict[str, Any]:
-        """The scores of examples, as of the scorer."""
+    def scores_of(
+        self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None
+    ) -> dict[str, Any]:
+        """The scores of examples, as of the scorer; of independent labels under other thresholds than those chosen."""
         scores: dict[str, Any] = super().score(examples, **options)
         return scores
 
@@ -618,10 +615,6 @@ class TextCatGraft(TrainablePipe):
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
-
-    def divide_scores(self, divisor: float) -> None:
-        """Divide weights and intercepts by a number, and thereby all scores and contributions."""
-        self.model.attrs[SNAPSHOT] = snapshot_of(self.model).divided(divisor)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
@@ -635,10 +628,12 @@ class TextCatGraft(TrainablePipe):
         -------
         list of str
         """
-        return list(compress(self.labels, self.decisions(self.predict([doc]))[0]))
+        self.require_initialized()
+        snapshot = snapshot_of(self.model)
+        return list(compress(self.labels, self.decisions(self._probabilities(snapshot.scores([doc])), snapshot)[0]))
 
-    def decisions(self, probabilities: np.ndarray) -> np.ndarray:
-        """Which labels are predicted with probabilities, float64 (n_documents, n_labels): bool."""
+    def decisions(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> np.ndarray:
+        """Which labels are predicted with probabilities, float64 (n_documents, n_labels), of a snapshot: bool."""
         return np.asarray(np.arange(len(self.labels)) == probabilities.argmax(axis=1)[:, np.newaxis])
 
     def predict(self, docs: Iterable[Doc]) -> np.ndarray:
@@ -902,8 +897,8 @@ class TextCatGraftMultilabel(TextCatGraft):
     """Text classifier with independent labels: one sparse logistic regression for each label.
 
     Labels that are not in ``doc.cats`` of a training document are masked. The parameters are those of
-    :class:`TextCatGraft`. ``cfg["thresholds"]`` has the thresholds that labels have of their own: those that held-out
-    documents chose in training, or :func:`spacy_graft.calibrate`. They are replaced or removed when weights change.
+    :class:`TextCatGraft`. The thresholds that data chose are in the report. ``cfg["thresholds"]`` has those of single
+    labels that replace them: yours, which nothing but :meth:`initialize` changes.
     """
 
     exclusive: ClassVar[bool] = False
@@ -937,27 +932,30 @@ class TextCatGraftMultilabel(TextCatGraft):
             checkpoints=checkpoints,
             shards=shards,
         )
+        self.cfg["thresholds"] = {}
 
     @property
     def thresholds(self) -> dict[str, float]:
         """The probability from which each label is predicted."""
-        own = thresholds_of(self.labels, self.cfg["threshold"], self.cfg["thresholds"])
-        return dict(zip(self.labels, own, strict=True))
+        return self._thresholds(saving.chosen_thresholds(snapshot_of(self.model)) if self.is_initialized else ())
 
-    def decisions(self, probabilities: np.ndarray) -> np.ndarray:
-        return np.asarray(probabilities >= list(self.thresholds.values()))
+    def _thresholds(self, chosen: Sequence[float]) -> dict[str, float]:
+        """The same, given those that data chose; labels that were added after that have none among these."""
+        common, own = self.cfg["threshold"], self.cfg["thresholds"]
+        if common is not None:
+            return dict.fromkeys(self.labels, common)
+        by_data = dict(zip(self.labels, chosen, strict=False))
+        return {label: own.get(label, by_data.get(label, THRESHOLD)) for label in self.labels}
 
-    def divide_scores(self, divisor: float) -> None:
-        self.cfg["thresholds"] = {}
-        super().divide_scores(divisor)
+    def scores_of(
+        self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None
+    ) -> dict[str, Any]:
+        of_labels = self.thresholds if thresholds is None else self._thresholds(thresholds)
+        return super().scores_of(examples, {"thresholds": of_labels, **options})
 
-    def set_thresholds(self, thresholds: list[float] | None) -> None:
-        # Labels that were added after the choice have none.
-        self.cfg["thresholds"] = dict(zip(self.labels, thresholds or (), strict=False))
-
-    def _set_snapshot(self, snapshot: Snapshot) -> None:
-        self.cfg["thresholds"] = {}
-        super()._set_snapshot(snapshot)
+    def decisions(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> np.ndarray:
+        of_labels = self.thresholds if snapshot is None else self._thresholds(saving.chosen_thresholds(snapshot))
+        return np.asarray(probabilities >= list(of_labels.values()))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return logistic(scores)

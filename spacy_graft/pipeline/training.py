@@ -21,6 +21,7 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import OnDisk
+from ..metrics import tempered
 from ..model.snapshot import Snapshot
 from .annotation import Examples
 from .block_choice import leave_out
@@ -449,10 +450,8 @@ class Training:
         fit.refit = like.refit
         solution = self._final_solution(fit)
         report = replace(
-            fit.report.copy(),
+            with_calibration_of(like, fit.report, fit.learner.locks_weights),
             refit=like.refit,
-            temperature=1.0 if fit.learner.locks_weights else like.temperature,
-            thresholds=like.thresholds,
             n_held_out=n_held_out,
             held_out_digest=like.held_out_digest,
             left_out=list(like.left_out),
@@ -625,5 +624,12 @@ class ResumedTraining(Training):
         if isinstance(self.learner, GraftingPath):
             return self.refitted(self._report, self._report.n_held_out)
         snapshot = self.named(self._final_solution(fit))
-        temperature = 1.0 if self.learner.locks_weights else self._report.temperature
-        return Model(snapshot.divided(temperature), replace(fit.report.copy(), temperature=temperature))
+        report = with_calibration_of(self._report, fit.report, self.learner.locks_weights)
+        return Model(snapshot.divided(report.temperature), report)
+
+
+def with_calibration_of(like: Report, report: Report, locked: bool) -> Report:
+    """A copy of a report with the temperature, 1 if weights are locked, and the thresholds of another."""
+    temperature = 1.0 if locked else like.temperature
+    thresholds = tempered(like.thresholds, temperature / like.temperature)
+    return replace(report.copy(), temperature=temperature, thresholds=thresholds)
