@@ -137,7 +137,7 @@ def calibrate(
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
-        divide_scores(component, divisor)
+        component.divide_scores(divisor)
     if thresholds and not component.exclusive and component.report is not None and component.cfg["threshold"] is None:
         report = replace(component.report, thresholds=fit_thresholds(component, documents))
         component.set_snapshot(snapshot_of(component.model), report)
@@ -148,24 +148,6 @@ def calibrate(
         before=before,
         after=quality(component, documents),
     )
-
-
-def divide_scores(component: TextCatGraft, divisor: float) -> None:
-    """Divide weights and intercepts by a number, which changes no decision, and say so in the report.
-
-    Its log-loss was that of the model before.
-    """
-    snapshot, report = snapshot_of(component.model).divided(divisor), component.report
-    assert report is not None
-    report = replace(
-        report,
-        temperature=divisor * report.temperature,
-        thresholds=metrics.tempered(report.thresholds, divisor),
-        log_loss=None,
-        log_loss_error=None,
-        difference_error=None,
-    )
-    component.set_snapshot(snapshot, report)
 
 
 def read_documents(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> LabelledDocuments:

@@ -31,7 +31,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
-from ..metrics import THRESHOLD, clipped_log, logistic, softmax
+from ..metrics import THRESHOLD, clipped_log, logistic, softmax, tempered
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
@@ -615,6 +615,25 @@ class TextCatGraft(TrainablePipe):
         if self.training is not None and score is not None and self.history and steps[-1]["score"] is None:
             # In the record itself: to replace the snapshot here could undo a training step of another thread.
             steps[-1]["score"] = float(score)
+
+    def divide_scores(self, divisor: float) -> None:
+        """Divide weights and intercepts by a number, which changes no decision, and say so in the report.
+
+        The log-loss of the report was that of the model before.
+        """
+        snapshot, report = snapshot_of(self.model).divided(divisor), self.report
+        if report is None:
+            self._set_snapshot(snapshot)
+            return
+        report = replace(
+            report,
+            temperature=divisor * report.temperature,
+            thresholds=tempered(report.thresholds, divisor),
+            log_loss=None,
+            log_loss_error=None,
+            difference_error=None,
+        )
+        self.set_snapshot(snapshot, report)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.
