@@ -354,8 +354,8 @@ def sized(name: str, **options: Any) -> Callable[..., Any]:
 
 def by_topic(data: Path, megabytes: int) -> tuple[list[str], list[str]]:
     """Messages of newsgroups, repeated with invented words; two labels (computers or not)."""
-    texts, labels = grown(data, megabytes)
-    return texts, [str(label.startswith("comp")) for label in labels]
+    found = list(grown(data, megabytes))
+    return [text for text, _ in found], [str(label.startswith("comp")) for _, label in found]
 
 
 @sized("100 MB of characters (messages)", l1=60.0, min_df=5)
@@ -402,8 +402,7 @@ def a_million(data: Path) -> tuple[list[Any], list[Any]]:
 @sized("one text of 100 MB, and 1,000 of 1 kB", l1=5.0, min_df=5)
 def one_text(data: Path) -> tuple[list[Any], list[Any]]:
     """A text of everything, with the label of half of the others."""
-    texts, _ = grown(data, 100)
-    every = "\r\n\0".join(texts)
+    every = "\r\n\0".join(text for text, _ in grown(data, 100))
     return [every, *(every[1000 * i : 1000 * (i + 1)] for i in range(1000))], [0, *([0, 1] * 500)]
 
 
@@ -484,11 +483,7 @@ INTRODUCTION = """
 strength (C = 1), and fastText (25 epochs, learning rate 0.5). With its default learner, `GraftTextClassifier` chooses
 size and strength by cross-validation while it is trained; the others do not choose, which makes them faster to train.
 Each row is a process of its own: CPU seconds after imports, reading and compilation, and memory above what was held
-then. Files, translations and their numbers are those of the machine; the reads are made by the script. Rows for
-messages, reviews and reads, but those of fastText, are of 2026-11-24, in a quieter hour. Rows with the default learner
-are of rules before that of 2026-11-25 ([accuracy.md](../docs/accuracy.md#the-size-of-the-model)), with ten folds of
-small corpora in place of four; those for files, languages and 10 MB of messages are of the first rule, which took the
-point with the least log-loss. `ngram_power` was 0 in all rows of ours.
+then. Files, translations and their numbers are those of the machine; the reads are made by the script.
 """
 
 

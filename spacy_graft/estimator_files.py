@@ -186,7 +186,7 @@ class SavedEstimator:
         if snapshot is None or snapshot.n_labels != n_labels:
             raise damaged_model(f"it does not have weights for {n_labels} labels")
         report = report_of(snapshot)
-        report.check_thresholds(n_labels)
+        report.check_thresholds(n_labels, least=n_labels)
         return snapshot, report
 
 

@@ -35,8 +35,8 @@ THRESHOLD = 0.5
 #: Numbers added to numerator and denominator of an expected F1, twice the hits over predicted and right documents: of
 #: labels that are expected of few documents, it would say more than anybody knows.
 PRIOR_HITS, PRIOR_DOCUMENTS = 0.2, 1.0
-#: A label whose threshold would be below 0.5 is only predicted for documents that are so many times as likely to have
-#: it as the mean document.
+#: From a probability below 0.5, a label is only predicted for documents that are so many times as likely to have it as
+#: the mean document.
 LEAST_LIFT = 1.5
 
 
@@ -218,13 +218,14 @@ def temperature(
 
 
 def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
-    """The threshold of each label with the highest F1 that probabilities let expect: half of this F1, at most 0.5.
+    """The threshold of each label with the highest expected F1: half of this F1.
 
     Which documents have a label need not be known. If the k most probable ones are predicted, F1 is twice the hits over
     k plus the documents that have the label, and the means of both are sums of probabilities. The best k, at least 1,
-    is tried out. Two things are added: F1 is shrunk where few documents are expected to have the label
-    (:data:`PRIOR_HITS`), and the threshold is at least :data:`LEAST_LIFT` times the mean probability, or 0.5. Without
-    the latter, a label that texts say nothing about would be predicted for all of them, with a poor F1, but the best.
+    is tried out. Two things are added. F1 is shrunk where few documents are expected to have the label
+    (:data:`PRIOR_HITS`). And the threshold is at least :data:`LEAST_LIFT` times the mean probability, or 0.5 if that is
+    smaller. Without this, a label that texts say nothing about would be predicted for all of them: a poor F1, but the
+    best.
 
     Parameters
     ----------
@@ -249,7 +250,7 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
     return thresholds
 
 
-def tempered(thresholds: Sequence[float] | None, temperature: float) -> list[float] | None:
+def divided_thresholds(thresholds: Sequence[float] | None, temperature: float) -> list[float] | None:
     """Thresholds with which scores divided by a temperature give the same decisions."""
     from scipy.special import logit  # not needed to load a component
 

@@ -276,16 +276,16 @@ class GraftTextClassifier(LinearClassifier):
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
         self._check_report(path.report)
         path.refit = chosen.refit
-        solution, temperature = final_solution(path), 1.0 if learner.locks_weights else chosen.temperature
+        solution = final_solution(path)
         report = replace(
             path.report.copy(),
             refit=chosen.refit,
-            temperature=temperature,
+            temperature=chosen.temperature,
             thresholds=chosen.thresholds,
             log_loss=chosen.log_loss,
             n_folds=chosen.n_folds,
         )
-        return report, solution.divided(temperature)
+        return report, solution.divided(chosen.temperature)
 
     def significance(
         self,

@@ -19,6 +19,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, TELLING, Record, forged, make_example, make_examples, make_nlp, make_records
+from spacy_graft.checks.evaluation import evaluate
 from spacy_graft.metrics import expected_thresholds
 from spacy_graft.pipeline.saving import write_sealed
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
@@ -163,8 +164,9 @@ def test_a_threshold_for_all_labels_stays(several: Language) -> None:
     component = component_of(several)
     component.cfg["threshold"] = 0.25
     assert spacy_graft.calibrate(several, dev_of(several)).thresholds == dict.fromkeys(component.labels, 0.25)
-    component.cfg["threshold"] = None
     component.cfg["thresholds"] = {"music": 0.75}
+    assert component.thresholds == {"food": 0.25, "music": 0.75, "sport": 0.25}
+    component.cfg["threshold"] = None
     assert spacy_graft.calibrate(several, dev_of(several)).thresholds["music"] == 0.75
 
 
@@ -198,6 +200,53 @@ def test_thresholds_of_calibration_stay_with_edits_and_more_documents() -> None:
     assert component.thresholds != found
 
 
+@pytest.mark.parametrize("learner", [PATH, {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}])
+def test_more_documents_change_no_calibration(learner: dict[str, Any]) -> None:
+    nlp = make_nlp(MULTILABEL, learner=learner, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), dev=make_examples(nlp, noisy_records(30, 2)))
+    component = component_of(nlp)
+    spacy_graft.calibrate(nlp, make_examples(nlp, noisy_records(250, 1)))
+    temperature, thresholds = component.report.temperature, component.thresholds
+    assert temperature != 1.0
+    nlp.update(make_examples(nlp, noisy_records(20, 5)), sgd=nlp.create_optimizer())
+    assert component.report.n_documents == 140 if learner is PATH else 110
+    assert (component.report.temperature, component.thresholds) == (temperature, thresholds)
+    component.add_label("news")
+    spacy_graft.calibrate(nlp, make_examples(nlp, noisy_records(30, 6)), temperature=False)
+    assert {label: component.thresholds[label] for label in thresholds} == thresholds
+    assert component.thresholds["news"] != 0.5
+
+
+def test_a_training_that_goes_on_keeps_a_calibration() -> None:
+    nlp = make_nlp(MULTILABEL, learner=PATH)
+    train, dev = make_examples(nlp, noisy_records(90, 0)), make_examples(nlp, noisy_records(250, 2))
+    nlp.initialize(lambda: train)
+    component = component_of(nlp)
+    while not component.training.concluded:
+        nlp.update(train[:8], sgd=nlp.create_optimizer())
+        nlp.evaluate(dev)
+    spacy_graft.calibrate(nlp, make_examples(nlp, noisy_records(250, 1)))
+    temperature, thresholds = component.report.temperature, component.thresholds
+    more = make_examples(nlp, noisy_records(400, 5))
+    for _ in range(2):
+        nlp.update(more, sgd=nlp.create_optimizer())
+    assert component.report.n_documents > 600
+    assert (component.report.temperature, component.thresholds) == (temperature, thresholds)
+
+
+def test_every_door_has_the_same_scores(several: Language) -> None:
+    component, dev = component_of(several), make_examples(several, noisy_records(250, 1))
+    component.set_thresholds([0.1, 0.7, 0.9])
+    scores = several.evaluate(dev)
+    found = evaluate(several, component, dev)
+    assert (found["macro_f"], found["micro_f"]) == (scores["cats_macro_f"], scores["cats_micro_f"])
+    assert found["thresholds"] == component.thresholds == dict(zip(component.labels, [0.1, 0.7, 0.9], strict=True))
+    others = several.evaluate(dev, scorer_cfg={"threshold": 0.3})
+    assert others["cats_micro_f"] != scores["cats_micro_f"]
+    component.cfg["threshold"] = 0.3
+    assert several.evaluate(dev)["cats_micro_f"] == others["cats_micro_f"]
+
+
 def test_initialization_forgets_thresholds(several: Language) -> None:
     component = component_of(several)
     component.cfg["thresholds"] = {"food": 0.1}
@@ -215,7 +264,7 @@ def test_predicted_labels(several: Language, fitted: Language) -> None:
         assert component.predicted(doc) == [label]
     component.cfg["thresholds"] = dict.fromkeys(TELLING, 0.5)
     assert component.predicted(doc) == [label for label, probability in doc.cats.items() if probability >= 0.5]
-    component.cfg["threshold"] = 0.0
+    component.cfg.update(threshold=0.0, thresholds={})
     assert component.predicted(doc) == list(TELLING)
 
 

@@ -80,8 +80,8 @@ def test_each_label_has_a_threshold_of_its_own(blank: Language) -> None:
         "a": {"p": 0.0, "r": 0.0, "f": 0.0},
         "b": pytest.approx(dict.fromkeys("prf", 2 / 3)),
     }
-    assert scorer(examples, labels=LABELS, threshold=0.5, thresholds={"a": 0.3}) == common
-    scores = scorer(iter(examples), labels=LABELS, thresholds={"a": 0.3})
+    scores = scorer(iter(examples), labels=LABELS, threshold=0.5, thresholds={"a": 0.3})
+    assert scorer(examples, labels=LABELS, thresholds={"a": 0.3}) == scores
     assert scores["cats_f_per_type"] == {
         "a": pytest.approx(dict.fromkeys("prf", 0.5)),
         "b": common["cats_f_per_type"]["b"],

@@ -141,10 +141,11 @@ def test_estimators_predict_by_them(tmp_path: Path) -> None:
     model.save(tmp_path / "model.graft")
     assert GraftTextClassifier.load(tmp_path / "model.graft").predict(TEXTS) == expected
     assert json.loads(spacy_graft.export(model))["thresholds"] == thresholds
-    model.report_.thresholds = [2.0, *thresholds[1:]]
-    model.save(tmp_path / "wrong.graft")
-    with pytest.raises(ValueError, match=r"The report of the training has .* as thresholds of \d labels"):
-        GraftTextClassifier.load(tmp_path / "wrong.graft")
+    for wrong in ([2.0, *thresholds[1:]], thresholds[1:], []):
+        model.report_.thresholds = wrong
+        model.save(tmp_path / "wrong.graft")
+        with pytest.raises(ValueError, match=r"The report of the training has .* as thresholds of \d labels"):
+            GraftTextClassifier.load(tmp_path / "wrong.graft")
     single = GraftTextClassifier(Grafting(l1=0.5), multilabel=True).fit(TEXTS, LABELS)
     assert single.report_.thresholds is None
     probabilities = single.predict_proba(TEXTS)

@@ -173,7 +173,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
         )
     warn_of_trained(component, texts)
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
-    scores = scorer(scored, **{**component.cfg, "labels": component.labels})
+    scores = scorer(scored, **{**component.scoring_options(), "labels": component.labels})
     columns, report = LabelColumns.of(scored, component.labels), component.report
     if component.exclusive:
         warn_of_several_labels(component, examples)

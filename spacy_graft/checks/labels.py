@@ -74,8 +74,8 @@ def label_errors(
 
     The examples are divided into five folds. Copies of a text are in the same fold, so that no wrong label is learned
     from a copy; a text of more than a tenth of the examples is spread over all folds. Each fold is predicted by a model
-    of the others, with the blocks of the component and a shorter path, without word vectors if it has other blocks. The
-    pipeline is not changed.
+    of the others, with the blocks of the component and a shorter path, without word vectors if it has other blocks.
+    Independent labels are predicted from 0.5, or the ``threshold`` of the component. The pipeline is not changed.
 
     Parameters
     ----------

@@ -196,10 +196,12 @@ class Report:
             raise ValueError(f"The report of the training has constraints that are not valid: {error}") from error
         return cls(**figures)
 
-    def check_thresholds(self, n_labels: int) -> None:
-        """Raise a ValueError unless thresholds are probabilities of these labels, or the first of them."""
-        found = self.thresholds or []
-        if len(found) > n_labels or not all(0.0 <= threshold <= 1.0 for threshold in found):
+    def check_thresholds(self, n_labels: int, least: int) -> None:
+        """Raise a ValueError unless there are thresholds, or none, of so many labels, of ``least`` of them or more."""
+        found = self.thresholds
+        if found is None:
+            return
+        if not least <= len(found) <= n_labels or not all(0.0 <= threshold <= 1.0 for threshold in found):
             raise ValueError(f"The report of the training has {found!r:.60} as thresholds of {n_labels} labels.")
 
     def lines(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,10 @@ from spacy.training import Example
 
 from .. import metrics
 from ..extract.unread import document_text
-from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
 from .judging import warn_of_trained
-from .saving import chosen_thresholds
 from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -100,12 +98,13 @@ def calibrate(
     temperature : bool
         Whether to divide weights and intercepts by the temperature that minimises the log-loss. This moves all
         probabilities towards 0 and 1 or away from them. It changes no ranking of documents and, if labels are
-        exclusive, no prediction; thresholds of independent labels are changed so that the same labels are predicted.
+        exclusive, no prediction; the thresholds of independent labels that data chose are changed so that they decide
+        alike. Your own stay.
     thresholds : bool
-        Whether to choose the threshold of each label of a multilabel component that 50 of the documents have or more:
-        the one with the best F1 on the documents. Other labels keep theirs; one that has none gets that of the best F1
-        that its probabilities let expect, as in training. No effect on exclusive labels, nor with a ``threshold`` for
-        all labels.
+        Whether to choose the threshold of each label of a multilabel component that at least 50 of the documents have:
+        the one with the best F1 on them. Other labels keep theirs; if none was chosen, they get the one with the
+        highest expected F1, as in training. No effect on exclusive labels, with a ``threshold`` for all labels, nor on
+        a component that was not trained.
 
     Returns
     -------
@@ -139,8 +138,7 @@ def calibrate(
     if divisor != 1.0:
         component.divide_scores(divisor)
     if thresholds and not component.exclusive and component.report is not None and component.cfg["threshold"] is None:
-        report = replace(component.report, thresholds=fit_thresholds(component, documents))
-        component.set_snapshot(snapshot_of(component.model), report)
+        component.set_thresholds(fit_thresholds(component, documents, component.report.thresholds or []))
     add_card(nlp)
     return Calibration(
         temperature=divisor,
@@ -188,16 +186,15 @@ def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> fl
     return best
 
 
-def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments) -> list[float]:
+def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments, before: list[float]) -> list[float]:
     """The threshold of each label: the best one on these documents if enough of them have it, else that before."""
     targets, known, _ = documents.targets.arrays
     probabilities = predict_examples(component, documents)
     thresholds = metrics.expected_thresholds(probabilities).tolist()
-    chosen = chosen_thresholds(snapshot_of(component.model))
-    thresholds[: len(chosen)] = chosen
+    thresholds[: len(before)] = before
     n_positive = ((targets >= metrics.LEAST_RIGHT) & known).sum(axis=0).tolist()
-    best = metrics.best_thresholds(probabilities, targets, known)
+    of_documents = metrics.best_thresholds(probabilities, targets, known)
     return [
-        threshold if own is None or n < FEWEST_POSITIVE else own
-        for threshold, own, n in zip(thresholds, best, n_positive, strict=True)
+        other if best is None or n < FEWEST_POSITIVE else best
+        for other, best, n in zip(thresholds, of_documents, n_positive, strict=True)
     ]

@@ -155,9 +155,8 @@ def calibration(component: TextCatGraft) -> str:
     if report is not None and report.temperature != 1.0:
         parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on held-out documents.")
     if isinstance(component, TextCatGraftMultilabel):
-        thresholds = ", ".join(
-            f"{code(label)} {component.thresholds[label]:.2f}" for label in component.labels[:SHOWN_LABELS]
-        )
+        shown = list(component.thresholds.items())[:SHOWN_LABELS]
+        thresholds = ", ".join(f"{code(label)} {threshold:.2f}" for label, threshold in shown)
         parts.append(f"A label is predicted from its threshold: {thresholds}.")
     return " ".join(parts) or "Not known: no documents were held out."
 

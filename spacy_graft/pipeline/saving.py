@@ -214,7 +214,7 @@ def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: se
         model = SparseLinear(component.blocks).from_bytes(parts[MODEL])
         check_columns(component, model, labels)
         if (report := saved_report(model)) is not None:
-            report.check_thresholds(len(labels))
+            report.check_thresholds(len(labels), least=0)
         if component.keep_corpus and CORPUS in parts:
             corpus = read_corpus(component, unpack_message(parts[CORPUS]), labels)
     return Loaded(cfg, model, corpus)

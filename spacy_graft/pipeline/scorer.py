@@ -87,9 +87,9 @@ def textcat_multilabel_score(
     labels : iterable of str
         The component's labels.
     threshold : float, optional
-        The probability from which each label is predicted.
+        The probability from which a label is predicted; 0.5 by default.
     thresholds : mapping of str to float, optional
-        Without ``threshold``, that of each label; others are predicted from 0.5.
+        Thresholds of single labels, which replace ``threshold``.
     **kwargs
         Passed to :meth:`spacy.scorer.Scorer.score_cats`.
 
@@ -100,11 +100,11 @@ def textcat_multilabel_score(
     """
     labels = tuple(labels)
     examples = hardened(examples, labels, exclusive=False)
-    limits = [(thresholds or {}).get(label, THRESHOLD) if threshold is None else threshold for label in labels]
+    limits = [(thresholds or {}).get(label, THRESHOLD if threshold is None else threshold) for label in labels]
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
         return scores_of_many(LabelColumns.of(examples, labels), labels, np.array(limits))
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
-    if threshold is not None or not thresholds:
+    if not thresholds:
         return scores
     by_label = {label: counts(examples, label, limit) for label, limit in zip(labels, limits, strict=True)}
     return {**scores, **f_scores(by_label)}

@@ -31,7 +31,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..messages import did_you_mean, listed
-from ..metrics import THRESHOLD, clipped_log, logistic, softmax, tempered
+from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
@@ -605,8 +605,15 @@ class TextCatGraft(TrainablePipe):
         self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None
     ) -> dict[str, Any]:
         """The scores of examples, as of the scorer; of independent labels under other thresholds than those chosen."""
-        scores: dict[str, Any] = super().score(examples, **options)
+        given = self.scoring_options(thresholds)
+        if "threshold" in options:
+            given.pop("thresholds", None)
+        scores: dict[str, Any] = super().score(examples, **{**given, **options})
         return scores
+
+    def scoring_options(self, thresholds: Sequence[float] | None = None) -> dict[str, Any]:
+        """What the scorer takes besides examples: ``cfg``, and of independent labels their thresholds."""
+        return dict(self.cfg)
 
     def note_score(self, scores: Mapping[str, Any]) -> None:
         """Enter the first score of the last step into the history."""
@@ -617,9 +624,10 @@ class TextCatGraft(TrainablePipe):
             steps[-1]["score"] = float(score)
 
     def divide_scores(self, divisor: float) -> None:
-        """Divide weights and intercepts by a number, which changes no decision, and say so in the report.
+        """Divide weights and intercepts by a number, and say so in the report.
 
-        The log-loss of the report was that of the model before.
+        Thresholds that data chose are changed so that they decide alike. The log-loss of the report was that of the
+        model before.
         """
         snapshot, report = snapshot_of(self.model).divided(divisor), self.report
         if report is None:
@@ -628,11 +636,22 @@ class TextCatGraft(TrainablePipe):
         report = replace(
             report,
             temperature=divisor * report.temperature,
-            thresholds=tempered(report.thresholds, divisor),
+            thresholds=divided_thresholds(report.thresholds, divisor),
             log_loss=None,
             log_loss_error=None,
             difference_error=None,
         )
+        self._recalibrate(snapshot, report)
+
+    def set_thresholds(self, thresholds: list[float]) -> None:
+        """Set the thresholds of independent labels that data chose, in the order of labels, of a trained model."""
+        assert self.report is not None
+        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=thresholds))
+
+    def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
+        """Set the model with other calibration, from which training goes on if there are more documents."""
+        if self.training is not None and self.training.concluded:
+            self.training.reports[-1] = report
         self.set_snapshot(snapshot, report)
 
     def predicted(self, doc: Doc) -> list[str]:
@@ -917,7 +936,8 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     Labels that are not in ``doc.cats`` of a training document are masked. The parameters are those of
     :class:`TextCatGraft`. The thresholds that data chose are in the report. ``cfg["thresholds"]`` has those of single
-    labels that replace them: yours, which nothing but :meth:`initialize` changes.
+    labels that replace them, and ``cfg["threshold"]`` the one that replaces them for all other labels: yours, which
+    nothing but :meth:`initialize` changes.
     """
 
     exclusive: ClassVar[bool] = False
@@ -956,24 +976,26 @@ class TextCatGraftMultilabel(TextCatGraft):
     @property
     def thresholds(self) -> dict[str, float]:
         """The probability from which each label is predicted."""
-        return self._thresholds(saving.chosen_thresholds(snapshot_of(self.model)) if self.is_initialized else ())
+        return self._in_use(()) if not self.is_initialized else self.thresholds_of(snapshot_of(self.model))
 
-    def _thresholds(self, chosen: Sequence[float]) -> dict[str, float]:
-        """The same, given those that data chose; labels that were added after that have none among these."""
-        common, own = self.cfg["threshold"], self.cfg["thresholds"]
+    def thresholds_of(self, snapshot: Snapshot) -> dict[str, float]:
+        """The same, of a snapshot of the model."""
+        return self._in_use(saving.chosen_thresholds(snapshot))
+
+    def _in_use(self, chosen: Sequence[float]) -> dict[str, float]:
+        """The thresholds, given those that data chose; labels that were added after that have none among these."""
+        common, yours = self.cfg["threshold"], self.cfg["thresholds"]
         if common is not None:
-            return dict.fromkeys(self.labels, common)
+            return {label: yours.get(label, common) for label in self.labels}
         by_data = dict(zip(self.labels, chosen, strict=False))
-        return {label: own.get(label, by_data.get(label, THRESHOLD)) for label in self.labels}
+        return {label: yours.get(label, by_data.get(label, THRESHOLD)) for label in self.labels}
 
-    def scores_of(
-        self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None
-    ) -> dict[str, Any]:
-        of_labels = self.thresholds if thresholds is None else self._thresholds(thresholds)
-        return super().scores_of(examples, {"thresholds": of_labels, **options})
+    def scoring_options(self, thresholds: Sequence[float] | None = None) -> dict[str, Any]:
+        of_labels = self.thresholds if thresholds is None else self._in_use(thresholds)
+        return {**super().scoring_options(), "thresholds": of_labels}
 
     def decisions(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> np.ndarray:
-        of_labels = self.thresholds if snapshot is None else self._thresholds(saving.chosen_thresholds(snapshot))
+        of_labels = self.thresholds if snapshot is None else self.thresholds_of(snapshot)
         return np.asarray(probabilities >= list(of_labels.values()))
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:

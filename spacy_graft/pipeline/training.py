@@ -21,7 +21,7 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import OnDisk
-from ..metrics import tempered
+from ..metrics import divided_thresholds
 from ..model.snapshot import Snapshot
 from .annotation import Examples
 from .block_choice import leave_out
@@ -593,8 +593,7 @@ class ResumedTraining(Training):
             pass
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
-            assert self.fit is not None
-            return Model(self.named(self._final_solution(self.fit)), self.fit.report)
+            return self._calibrated_as_before()
         model = self.refitted(self._report, self._report.n_held_out)
         # None if the fit had finished before its first step.
         self.reports[-1:] = [model.report]
@@ -623,13 +622,18 @@ class ResumedTraining(Training):
         self.concluded = True
         if isinstance(self.learner, GraftingPath):
             return self.refitted(self._report, self._report.n_held_out)
-        snapshot = self.named(self._final_solution(fit))
-        report = with_calibration_of(self._report, fit.report, self.learner.locks_weights)
+        return self._calibrated_as_before()
+
+    def _calibrated_as_before(self) -> Model:
+        """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
+        assert self.fit is not None
+        snapshot = self.named(self._final_solution(self.fit))
+        report = with_calibration_of(self._report, self.fit.report, self.learner.locks_weights)
         return Model(snapshot.divided(report.temperature), report)
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool) -> Report:
     """A copy of a report with the temperature, 1 if weights are locked, and the thresholds of another."""
     temperature = 1.0 if locked else like.temperature
-    thresholds = tempered(like.thresholds, temperature / like.temperature)
+    thresholds = divided_thresholds(like.thresholds, temperature / like.temperature)
     return replace(report.copy(), temperature=temperature, thresholds=thresholds)

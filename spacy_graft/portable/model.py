@@ -130,8 +130,10 @@ def source_of_component(component: TextCatGraft) -> Source:
     from ..pipeline.textcat import TextCatGraftMultilabel
 
     component.require_initialized()
-    thresholds = list(component.thresholds.values()) if isinstance(component, TextCatGraftMultilabel) else []
     snapshot = snapshot_of(component.model)
+    thresholds: list[float] = []
+    if isinstance(component, TextCatGraftMultilabel):
+        thresholds = list(component.thresholds_of(snapshot).values())
     return Source(snapshot, list(component.labels), component.exclusive, thresholds, of_tokens=True)
 
 

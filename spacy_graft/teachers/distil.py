@@ -366,7 +366,9 @@ class Students:
 
     def fidelity(self, component: TextCatGraft) -> Fidelity:
         """How often the student predicts what the teacher does."""
-        mine, its = (component.decisions(rows) for rows in (self.held_out, self.teacher[self.pool.held_out]))
+        mine, its = component.decisions(self.held_out), self.teacher[self.pool.held_out]
+        # Thresholds of the student are of its own probabilities.
+        its = component.decisions(its) if component.exclusive else its >= metrics.THRESHOLD
         n_agreed = int((mine == its).all(axis=1).sum())
         return Fidelity(n_agreed, len(mine), *metrics.clopper_pearson(n_agreed, len(mine)))
 
