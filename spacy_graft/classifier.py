@@ -43,6 +43,7 @@ from .messages import listed
 from .metrics import THRESHOLD, as_probabilities, logistic
 from .model.weights import by_label
 from .options import check_flags
+from .threads import one_thread_of
 from .vectors.word_vectors import WordVectors, vectors_from
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         targets.require_labels()
         if problem := too_little_weight(weights):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
-        report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
+        with one_thread_of("blas"):
+            report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
         self.report_ = report
         self._space, self._model = space, space.model(solution, documents)

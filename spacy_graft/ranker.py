@@ -31,6 +31,7 @@ from .matrices import numbered_groups
 from .messages import listed
 from .metrics import grouped_softmax
 from .options import LARGEST_VALUE
+from .threads import one_thread_of
 
 if TYPE_CHECKING:
     from .extract.blocks import Block
@@ -245,7 +246,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             exclusive=False,
             groups=grouped.numbers[order],
         )
-        fit = finished_fit(learner, data)
+        with one_thread_of("blas"):
+            fit = finished_fit(learner, data)
         self.report_ = fit.report
         self._space, self._model = space, space.model(fit.solution(), candidates)
         self._set_input_attributes()

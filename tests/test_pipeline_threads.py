@@ -17,7 +17,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 from conftest import PATH, make_examples, make_nlp, make_records, run
+from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.training import Training
 from spacy_graft.solve.quadratic import Point, QuadraticModel
 from spacy_graft.threads import in_threads, libraries, lock_of, one_thread_of
 
@@ -217,6 +219,27 @@ def test_linear_algebra_is_serial_where_weights_are_solved_for(monkeypatch: pyte
     monkeypatch.setattr(QuadraticModel, "minimum", minimum)
     with libraries("blas").limit(limits=2):
         nlp.update(examples)
+    assert found
+    assert all(threads == {1} for threads in found)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Training, "step"), (Training, "judge"), (GraftTextClassifier, "_trained")]
+)
+def test_linear_algebra_is_serial_in_all_of_a_training(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[set[int]] = []
+    plain = getattr(owner, name)
+
+    def recorded(*args: Any) -> Any:
+        found.append(threads_of_linear_algebra())
+        return plain(*args)
+
+    monkeypatch.setattr(owner, name, recorded)
+    nlp, examples = started()
+    with libraries("blas").limit(limits=2):
+        nlp.update(examples, sgd=nlp.create_optimizer())
+        nlp.evaluate(make_examples(nlp, make_records(20, 3)))
+        GraftTextClassifier(Grafting(l1=1.0)).fit(TEXTS * 3, ["a", "b", "a", "b"] * 3)
     assert found
     assert all(threads == {1} for threads in found)
 

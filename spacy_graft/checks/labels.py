@@ -27,6 +27,7 @@ from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
+from ..threads import one_thread_of
 from .corpus import example_name
 
 #: Number of parts of the corpus, each of which is held out once. Finding errors does not take the best model.
@@ -164,7 +165,7 @@ def held_out_probabilities(component: TextCatGraft, examples: list[Example], lab
     training.add_examples([])
     fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
     probabilities = np.zeros((len(examples), len(labels)))
-    with progress_bar(component.name) as progress, warnings.catch_warnings():
+    with one_thread_of("blas"), progress_bar(component.name) as progress, warnings.catch_warnings():
         # All documents of a rare label may be held out.
         ignore_rare_labels()
         for fold in np.unique(fold_of[fold_of >= 0]).tolist():

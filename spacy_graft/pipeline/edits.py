@@ -21,6 +21,7 @@ from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
+from ..threads import one_thread_of
 from .annotation import annotated_before
 from .corpus import ExtractedCorpus
 from .notes import forget_model
@@ -66,7 +67,8 @@ def edited(
     if resolve:
         training = component.training_on(training_corpus(component, examples, nlp), learner, before)
         required = {text for text in later.names if text not in component.constraints.deny}
-        model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
+        with one_thread_of("blas"):
+            model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
     else:
         model = pruned(component, before, constraints, later)
     # Until here nothing has changed.

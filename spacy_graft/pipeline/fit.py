@@ -17,6 +17,7 @@ from ..held_out import rows_of_splits
 from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
+from ..threads import one_thread_of
 from .annotation import annotated_before
 from .card import add_card
 from .choice import first_strengths
@@ -126,7 +127,7 @@ def fit(
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with unchanged_after_error(component), progress_bar(component.name) as progress:
+    with unchanged_after_error(component), one_thread_of("blas"), progress_bar(component.name) as progress:
         component.initialize(lambda: train, **options)
         if not len(begun_training(component, progress).corpus):
             raise ValueError(

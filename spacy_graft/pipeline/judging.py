@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..digests import digest_of
 from ..messages import listed_in_part
+from ..threads import one_thread_of
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .targets import SUM_TOLERANCE, is_complete
@@ -42,7 +43,8 @@ def choose(
         warn_of_unknown(component, examples, len(judged))
         warn_of_one_target(component, held_out, len(judged))
     if not training.is_judged():
-        training.judge(held_out, scorer)
+        with one_thread_of("blas"):
+            training.judge(held_out, scorer)
         chosen = choice.chosen
         assert chosen.snapshot is not None
         component.set_snapshot(chosen.snapshot, chosen.report)

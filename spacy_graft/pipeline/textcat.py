@@ -35,6 +35,7 @@ from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, soft
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
+from ..threads import one_thread_of
 from . import history, saving
 from .annotation import Examples, annotated, whole_corpus
 from .choice import named_points
@@ -493,7 +494,8 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
-        model = self.training.step()
+        with one_thread_of("blas"):
+            model = self.training.step()
         if model is not None:
             self.set_snapshot(*model)
             self.kept_corpus = self.corpus if self.keep_corpus else None

@@ -28,6 +28,7 @@ from ..pipeline.fit import begun_training, train_like, training_examples, unchan
 from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
+from ..threads import one_thread_of
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
 from .store import Store, text_key
@@ -111,7 +112,7 @@ def distil(
         raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
     labelled = training_examples(nlp, graft, examples)
-    with unchanged_after_error(graft), progress_bar(graft.name) as progress:
+    with unchanged_after_error(graft), one_thread_of("blas"), progress_bar(graft.name) as progress:
         graft.initialize(lambda: labelled, **(options or {}))
         training = begun_training(graft, progress)
         gold, splits = gold_of(graft, training, labelled)
