@@ -646,8 +646,15 @@ class TextCatGraft(TrainablePipe):
         self._recalibrate(snapshot, report)
 
     def set_thresholds(self, thresholds: list[float]) -> None:
-        """Set the thresholds of independent labels that data chose, in the order of labels, of a trained model."""
-        assert self.report is not None
+        """Set the thresholds of independent labels that data chose, in the order of labels.
+
+        Raises
+        ------
+        ValueError
+            If the component is not trained.
+        """
+        if self.report is None:
+            raise ValueError(f"[{self.name}] The component is not trained: there is nothing to set thresholds of.")
         self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=thresholds))
 
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
