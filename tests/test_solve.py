@@ -547,7 +547,7 @@ def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytes
     monkeypatch.setattr(design_module, "THREADS_FROM", 0)
     rng = np.random.default_rng(n_labels)
     for n_rows, density in ((0, 0.0), (1, 0.5), (700, 0.0), (700, 0.1)):
-        rows = sparse.random_array((n_rows, 40), density=density, format="csr", rng=rng)
+        rows = sparse.csr_array(rng.random((n_rows, 40)) * (rng.random((n_rows, 40)) < density))
         matrix = Matrix(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data)
         vectors = rng.normal(size=(n_labels, 40))
         products, sums = matrix.products(vectors), matrix.sums(as_lanes(vectors))
