@@ -239,7 +239,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         if self._exclusive:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         # Of many labels, the probabilities of all documents may not fit into memory.
-        has_label = (logistic(scores) >= self._thresholds for scores in self._model.score_parts(self._space.read(X)))
+        thresholds = self._thresholds
+        has_label = (logistic(scores) >= thresholds for scores in self._model.score_parts(self._space.read(X)))
         labels, dtype = self.classes_.tolist(), self._matrix_dtype
         if dtype is not None:
             return np.concatenate([np.empty((0, len(labels)), dtype), *(rows.astype(dtype) for rows in has_label)])

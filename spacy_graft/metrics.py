@@ -17,7 +17,6 @@ Metrics are 0 if no document counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -250,12 +249,12 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
     return thresholds
 
 
-def divided_thresholds(thresholds: Sequence[float] | None, temperature: float) -> list[float] | None:
+def divided_thresholds(thresholds: list[float] | None, temperature: float) -> list[float] | None:
     """Thresholds with which scores divided by a temperature give the same decisions."""
+    if thresholds is None or temperature == 1.0:
+        return thresholds
     from scipy.special import logit  # not needed to load a component
 
-    if thresholds is None or temperature == 1.0:
-        return None if thresholds is None else list(thresholds)
     return [float(threshold) for threshold in logistic(logit(np.array(thresholds)) / temperature)]
 
 

@@ -985,7 +985,7 @@ class TextCatGraftMultilabel(TextCatGraft):
     @property
     def thresholds(self) -> dict[str, float]:
         """The probability from which each label is predicted."""
-        return self._in_use(()) if not self.is_initialized else self.thresholds_of(snapshot_of(self.model))
+        return self.thresholds_of(snapshot_of(self.model)) if self.is_initialized else self._in_use(())
 
     def thresholds_of(self, snapshot: Snapshot) -> dict[str, float]:
         """The same, of a snapshot of the model."""
