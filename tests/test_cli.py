@@ -223,9 +223,11 @@ def test_classify_keeps_order_and_records(
     pipeline: Path, texts: Path, fitted: Language, dev_records: list[Record]
 ) -> None:
     found = lines_of(call("classify", pipeline, texts, "--batch-size", 4))
-    assert [{**line, "cats": None} for line in found] == [{**record, "cats": None} for record in dev_records]
+    replaced = {"cats": None, "predicted": None}
+    assert [{**line, **replaced} for line in found] == [{**record, **replaced} for record in dev_records]
     for line in found:
         assert line["cats"] == pytest.approx(fitted(line["text"]).cats)
+        assert line["predicted"] == [max(line["cats"], key=line["cats"].get)]
 
 
 def test_classify_writes_a_compressed_file(pipeline: Path, texts: Path, tmp_path: Path) -> None:

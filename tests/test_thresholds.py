@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import spacy_graft
-from conftest import PATH, TELLING, make_examples, make_nlp, make_records
+from conftest import PATH, TELLING, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft.cli.app import app
 from spacy_graft.metrics import LEAST_LIFT, PRIOR_DOCUMENTS, PRIOR_HITS, expected_thresholds
 
 MULTILABEL = "textcat_graft_multilabel"
@@ -89,6 +92,37 @@ def test_scores_of_training_are_those_of_the_saved_model(trained: Any, tmp_path:
         assert nlp.evaluate(dev)["cats_micro_r"] < scores["cats_micro_r"]
     finally:
         component.cfg["threshold"] = None
+
+
+def test_commands_know_them(trained: Any, tmp_path: Path) -> None:
+    nlp, component, _ = trained
+    nlp.to_disk(tmp_path / "chosen")
+    component.cfg["thresholds"] = {"food": 0.9, "music": component.thresholds["music"] + 0.01}
+    try:
+        nlp.to_disk(tmp_path / "own")
+        own = component.thresholds
+        predicted = [component.predicted(nlp(text)) for text in TEXTS[:40]]
+    finally:
+        component.cfg["thresholds"] = {}
+    found = run_command("diff", tmp_path / "chosen", tmp_path / "own")
+    changes = json.loads(found)["threshold_changes"]
+    assert list(changes.items()) == [(label, [component.thresholds[label], own[label]]) for label in ("food", "music")]
+    words = run_command("diff", tmp_path / "chosen", tmp_path / "own", "--format", "table", "--top", 1).split()
+    assert re.search(r"Changed thresholds: 2, 1 shown label before after ─+ food 0\.\d+ 0\.9000$", " ".join(words))
+    page = tmp_path / "page.html"
+    run_command("diff", tmp_path / "chosen", tmp_path / "own", "--html", page)
+    assert "Changed thresholds: 2" in page.read_text()
+    texts = write_jsonl(tmp_path / "texts.jsonl", [{"text": text} for text in TEXTS[:40]])
+    lines = run_command("classify", tmp_path / "own", texts).splitlines()
+    assert [json.loads(line)["predicted"] for line in lines] == predicted
+    assert predicted != [component.predicted(nlp(text)) for text in TEXTS[:40]]
+
+
+def run_command(*arguments: object) -> str:
+    """What a command writes to standard output."""
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def test_training_on_all_documents_keeps_the_thresholds_of_the_choice() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -130,7 +129,7 @@ def component_label_errors(
     losses = unweighted_losses(copy, examples, probabilities)
     if names is None:
         names = [example_name(example, number) for number, example in enumerate(examples, start=1)]
-    predicted = [list(compress(copy.labels, decided)) for decided in copy.decisions(probabilities)]
+    predicted = copy.labels_from(probabilities)
     worst = [
         i
         for i in np.argsort(-losses, kind="stable").tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,8 @@ from .progress import text_progress
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
+
+    from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
@@ -57,8 +58,8 @@ def classify_command(
 ) -> None:
     """Predict the labels of texts in JSON lines or a table.
 
-    Each line is written as JSON with an additional key `cats`, the probabilities by label. The order is kept. A few
-    thousand lines are in memory at a time.
+    Each line is written as JSON with two more keys: `cats`, the probabilities by label, and `predicted`, a list of the
+    labels that are predicted. The order is kept. A few thousand lines are in memory at a time.
     """
     from .streaming import TextStream
     from .texts import text_lines_of
@@ -70,18 +71,22 @@ def classify_command(
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
     source = text_lines_of(lines, text_field)
-    stream = TextStream(nlp, partial(probabilities_by_label, graft.labels), on_error, batch_size, n_process)
+    stream = TextStream(nlp, partial(prediction, graft), on_error, batch_size, n_process)
     with writing(output) if output else nullcontext() as file, text_progress(source) as advance:
-        for text, probabilities in stream.run(source.texts(on_error)):
-            write_record({**(text.record or {}), "cats": probabilities}, file)
+        for text, predicted in stream.run(source.texts(on_error)):
+            write_record({**(text.record or {}), **predicted}, file)
             advance()
     if output is not None:
         print_message(f"Wrote {output}.")
 
 
-def probabilities_by_label(labels: Sequence[str], doc: Doc) -> dict[str, float]:
-    """The probabilities of a document by label."""
-    return {label: doc.cats[label] for label in labels}
+def prediction(component: TextCatGraft, doc: Doc) -> dict[str, object]:
+    """The probabilities of a document by label, and the labels that are predicted."""
+    import numpy as np
+
+    probabilities = {label: doc.cats[label] for label in component.labels}
+    (predicted,) = component.labels_from(np.array([list(probabilities.values())]))
+    return {"cats": probabilities, "predicted": predicted}
 
 
 def write_record(record: dict[str, object], file: IO[bytes] | None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,8 +36,10 @@ spacy-graft diff old/model-best new/model-best --top 50 --format json > changes.
 spacy-graft diff old/model-best new/model-best --html changes.html
 """
 
-#: Columns of tables, and changes of each kind on a page.
-COLUMNS, MAX_ON_PAGE = ("feature", "block", "label", "before", "after"), 100
+#: Columns of tables, those that are numbers, and changes of each kind on a page.
+NUMBERS = ["before", "after"]
+COLUMNS, MAX_ON_PAGE = ["feature", "block", "label", *NUMBERS], 100
+THRESHOLDS_TITLE = "Changed thresholds"
 #: Block and text of a feature.
 FeatureKey = tuple[str, str]
 
@@ -72,6 +75,8 @@ class ModelDifference:
         Weights of features and labels of both models: those with another sign, and all that are different.
     n_words_changed : int
         Words whose scores by their vectors are different, or that have some in one of the models only.
+    threshold_changes : dict of str to list of float
+        The thresholds of each independent label of both models that has different ones: before and after.
     """
 
     labels_added: list[str]
@@ -82,6 +87,7 @@ class ModelDifference:
     sign_changes: list[Change]
     weight_changes: list[Change]
     n_words_changed: int
+    threshold_changes: dict[str, list[float]]
 
 
 def diff_command(
@@ -99,8 +105,8 @@ def diff_command(
 ) -> None:
     """Compare two models.
 
-    Prints the labels and features that were added or removed, and the weights that changed. Features are the same if
-    they have the same block and the same text.
+    Prints the labels and features that were added or removed, and the weights and thresholds that changed. Features are
+    the same if they have the same block and the same text.
     """
     if html is not None:
         refuse_options(context, "format", why="with --html")
@@ -133,6 +139,7 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
         sign_changes=by_size(change for change in shared if change.before * change.after < 0.0),
         weight_changes=by_size(shared),
         n_words_changed=n_words_changed(before, after),
+        threshold_changes=threshold_changes(before, after),
     )
 
 
@@ -146,6 +153,13 @@ def n_words_changed(before: TextCatGraft, after: TextCatGraft) -> int:
     shared = [label for label in before.labels if label in after.labels]
     old, new = scores_by_word(before, shared), scores_by_word(after, shared)
     return sum(old.get(word) != new.get(word) for word in old.keys() | new.keys())
+
+
+def threshold_changes(before: TextCatGraft, after: TextCatGraft) -> dict[str, list[float]]:
+    """Return both thresholds of the labels whose thresholds are different; none if labels exclude each other."""
+    old, new = before.scoring_options().get("thresholds", {}), after.scoring_options().get("thresholds", {})
+    changes = {label: [old[label], new[label]] for label in old if label in new and old[label] != new[label]}
+    return dict(sorted(changes.items(), key=lambda change: -abs(change[1][1] - change[1][0])))
 
 
 def scores_by_word(component: TextCatGraft, labels: list[str]) -> dict[str, bytes]:
@@ -211,14 +225,19 @@ def difference_tables(difference: ModelDifference, top: int) -> list[Table]:
     """Make a table for each kind of change that occurs."""
     tables = []
     for title, changes in changes_by_title(difference).items():
-        table = make_table(caption(title, changes, top), *COLUMNS, numbers=["before", "after"])
+        table = make_table(caption(title, changes, top), *COLUMNS, numbers=NUMBERS)
         for change in changes[:top]:
             add_row(table, change.feature, change.block, change.label, *weights_of(change))
+        tables.append(table)
+    if thresholds := difference.threshold_changes:
+        table = make_table(caption(THRESHOLDS_TITLE, thresholds, top), "label", *NUMBERS, numbers=NUMBERS)
+        for label, numbers in islice(thresholds.items(), top):
+            add_row(table, label, *map("{:.4f}".format, numbers))
         tables.append(table)
     return tables
 
 
-def caption(title: str, changes: list[Change], top: int) -> str:
+def caption(title: str, changes: Sized, top: int) -> str:
     """Return the title of a table with the number of changes."""
     return f"{title}: {len(changes):,}" + (f", {top} shown" if len(changes) > top else "")
 
@@ -246,6 +265,12 @@ def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, Tex
         )
         for title, changes in changes_by_title(difference).items()
     ]
+    if thresholds := difference.threshold_changes:
+        rows = (
+            f'<tr><th scope="row">{name_html(label)}</th>{"".join(number_cell(f"{each:.4f}") for each in numbers)}</tr>'
+            for label, numbers in islice(thresholds.items(), top)
+        )
+        tables.append(table(caption(THRESHOLDS_TITLE, thresholds, top), ("label", *NUMBERS), rows))
     summary = "".join(f"<p>{escaped(line)}</p>" for line in difference_summary(difference).splitlines())
     changed = fragment("<h3>Differences</h3>", summary, *tables)
     return interactive_page("Differences", changed + render(models, style="global"))

@@ -677,7 +677,11 @@ class TextCatGraft(TrainablePipe):
         """
         self.require_initialized()
         snapshot = snapshot_of(self.model)
-        return list(compress(self.labels, self.decisions(self._probabilities(snapshot.scores([doc])), snapshot)[0]))
+        return self.labels_from(self._probabilities(snapshot.scores([doc])), snapshot)[0]
+
+    def labels_from(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> list[list[str]]:
+        """The labels that are predicted for each document, given what :meth:`decisions` takes."""
+        return [list(compress(self.labels, row)) for row in self.decisions(probabilities, snapshot)]
 
     def decisions(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> np.ndarray:
         """Which labels are predicted with probabilities, float64 (n_documents, n_labels), of a snapshot: bool."""
