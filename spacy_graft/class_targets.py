@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from .graft.memory import has_many_labels, require_memory_for
 from .matrices import is_missing, is_real_number
 from .messages import listed
 from .model.table import damaged_model
+
+#: Kinds of the types of labels that can be saved: strings, numbers, or strings as objects.
+LABEL_KINDS = "biufUO"
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,9 @@ class ClassTargets:
         Parameters
         ----------
         y : iterable, or matrix
-            A label for each document, or, with ``multilabel``, a collection of labels. A matrix of zeros and ones, or
-            lists of them of one length above 1, has a column for each label, whatever ``multilabel`` is; a matrix of
-            one column only if it is sparse, or with ``multilabel``.
+            A label for each document, or, with ``multilabel``, a collection of labels, or a mapping of labels to zeros
+            and ones. A matrix of zeros and ones, or lists of them of one length above 1, has a column for each label,
+            whatever ``multilabel`` is; a matrix of one column only if it is sparse, or with ``multilabel``.
         multilabel : bool
 
         Raises
@@ -70,7 +74,6 @@ class ClassTargets:
     def of_collections(cls, y: list[Any]) -> ClassTargets:
         """Targets of documents with any number of labels each."""
         rows, labels = sets_and_labels(collections_of(y))
-        check_label_values(labels)
         return cls(as_classes(labels), has_label(rows, labels, False), False)
 
     @classmethod
@@ -85,7 +88,6 @@ class ClassTargets:
             raise ValueError(
                 f"Each document has one label, but y has a {kind}. With multilabel=True it has any number."
             )
-        check_label_values(labels_of)
         rows, labels = sets_and_labels([(label,) for label in labels_of])
         classes = as_classes(labels)
         if array is not None:
@@ -146,7 +148,7 @@ def saved_labels(classes: np.ndarray, exclusive: bool, matrix_dtype: np.dtype[An
         Of the matrix of targets, if they were one.
     """
     labels: list[Any] = classes.tolist()
-    if not all(isinstance(label, str | int | float) for label in labels):
+    if classes.dtype.kind not in LABEL_KINDS or not all(isinstance(label, str | int | float) for label in labels):
         raise ValueError("Only labels that are strings or numbers can be saved: save the model with pickle.")
     matrix = "" if matrix_dtype is None else matrix_dtype.str
     return {"classes": labels, "dtype": classes.dtype.str, "exclusive": exclusive, "matrix": matrix}
@@ -164,7 +166,7 @@ def restored_labels(saved: dict[str, Any]) -> tuple[np.ndarray, bool, np.dtype[A
 def label_dtype(name: str) -> np.dtype[Any]:
     """The type of labels or of a matrix of targets: strings, numbers, or strings as objects."""
     dtype = np.dtype(name)
-    if dtype.kind not in "biufUO":
+    if dtype.kind not in LABEL_KINDS:
         raise ValueError(f"{name!r} is no type of labels")
     return dtype
 
@@ -177,18 +179,36 @@ def require_targets(y: Any) -> None:
         raise ValueError(f"y must have the labels of each document, but is {y!r}.")
 
 
-def collections_of(y: Iterable[Any]) -> list[Any]:
-    """The collections of labels of documents; a ValueError if one is a string, whose letters would be labels."""
-    found = list(y)
-    if any(isinstance(value, str) for value in found):
-        raise ValueError("With multilabel, y has a collection of labels for each document, but one is a string.")
-    return found
+def collections_of(y: Iterable[Any]) -> list[Iterable[Any]]:
+    """The labels of documents, as collections of them or as mappings to zeros and ones; else a ValueError."""
+    return [labels_that_hold(number, value) for number, value in enumerate(y)]
+
+
+def labels_that_hold(number: int, value: Any) -> Iterable[Any]:
+    """The labels of one document. A string is no collection of them: its letters would be labels."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ValueError(
+            f"With multilabel, y has a collection of labels for each document, but that of document {number} is "
+            f"{value!r:.60}."
+        )
+    if not isinstance(value, Mapping):
+        return value
+    if others := [label for label, holds in value.items() if not is_real_number(holds) or holds not in (0, 1)]:
+        raise ValueError(
+            f"Labels hold or do not hold: a mapping has ones and zeros, but that of document {number} has "
+            f"{value[others[0]]!r:.60} for {others[0]!r}. Components of a pipeline learn from numbers between them."
+        )
+    return [label for label, holds in value.items() if holds]
 
 
 def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
-    """The labels of each document, from collections of them or from a matrix with a column for each of the classes."""
+    """The labels of each document, from collections of them or from a matrix with a column for each of the classes.
+
+    Where 0 or 1 is a label, lists of them are collections.
+    """
     require_targets(y)
-    matrix = indicator_of(y, True)
+    are_labels = isinstance(y, list | tuple) and not {0, 1}.isdisjoint(classes)
+    matrix = None if are_labels else indicator_of(y, True)
     if matrix is not None and matrix.shape[1] == len(classes):
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
@@ -249,22 +269,31 @@ def one_column(y: Any) -> Any:
     return values
 
 
-def check_label_values(labels: list[Any]) -> None:
-    """Raise a ValueError if a label is missing, or numbers are not finite, or no labels."""
-    others = [label for label in labels if not isinstance(label, str | int)]
-    if any(label is None or (isinstance(label, Hashable) and is_missing(label)) for label in others):
-        raise ValueError("Input y contains NaN: the label of a document is missing.")
-    numbers = np.array([label for label in others if isinstance(label, float)])
-    if np.isinf(numbers).any():
-        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
-    if (numbers != np.floor(numbers)).any():
-        raise ValueError("Unknown label type: continuous. A classifier needs labels, not the values of a regression.")
+def check_label_values(labels: Iterable[Any], number: int) -> None:
+    """Raise a ValueError if a label of a document is missing, or a number that is not finite, or no label."""
+    for label in labels:
+        if isinstance(label, str | int):
+            continue
+        if label is None or (isinstance(label, Hashable) and is_missing(label)):
+            raise ValueError(f"Input y contains NaN: a label of document {number} is missing.")
+        if isinstance(label, float) and isinf(label):
+            raise ValueError(
+                f"Input y contains infinity or a value too large for dtype('float64'), as a label of document {number}."
+            )
+        if isinstance(label, float) and not label.is_integer():
+            raise ValueError(
+                f"Unknown label type: continuous. Document {number} has {label}, but a classifier needs labels, not "
+                "the values of a regression."
+            )
 
 
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
-    """The labels of each document, and all labels, sorted."""
+    """The labels of each document, and all labels, sorted; a ValueError if there are some that are none."""
+    rows = []
     try:
-        rows = [{plain_label(label) for label in value} for value in y]
+        for number, value in enumerate(y):
+            rows.append({plain_label(label) for label in value})
+            check_label_values(rows[-1], number)
         return rows, sorted(set().union(*rows))
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error

@@ -127,7 +127,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         with one_thread_of("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_ = report
+        self.report_, self._fitted_params = report, self.get_params(deep=False)
         self._space, self._model = space, space.model(solution, documents)
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
@@ -232,8 +232,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         """Return the most probable label of each document: an array.
 
         Where documents can have any number of labels, those whose probability is at least their threshold:
-        ``report_.thresholds`` if held-out documents chose some, else ½. Trained on a matrix of targets, a matrix like
-        it; trained on collections of labels, a list of them for each document.
+        ``report_.thresholds`` if held-out documents chose some, else ½. Trained on a matrix of targets, an array of the
+        same type; trained on collections of labels, a list of them for each document.
         """
         require_fitted(self, "_model")
         if self._exclusive:
@@ -433,8 +433,8 @@ class GraftClassifier(LinearClassifier):
             Values of the items: (n_documents, n_items). Or for each document a collection of names, whose values are
             1, or a mapping of names to values. With combinations, values are in [0, 1].
         y : iterable, or matrix
-            A label for each document; with ``multilabel``, a collection of labels. Or a matrix of zeros and ones
-            (n_documents, n_labels).
+            A label for each document; with ``multilabel``, a collection of labels, or a mapping of labels to zeros and
+            ones. Or a matrix of zeros and ones (n_documents, n_labels).
         names : sequence of str, optional
             Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional

@@ -44,6 +44,8 @@ class SealedEstimator(ABC):
     report_: Report
     _space: SavedSpace
     _model: Any
+    #: Those that the model was fitted with, whatever has been set since.
+    _fitted_params: dict[str, Any]
 
     @abstractmethod
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -76,6 +78,8 @@ class SealedEstimator(ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator into a file, in plain values and with a digest.
 
+        Its parameters are those that it was fitted with.
+
         Raises
         ------
         ValueError
@@ -83,7 +87,7 @@ class SealedEstimator(ABC):
             package.
         """
         require_fitted(self, "_model")
-        params = {name: plain_param(name, value) for name, value in self.get_params(deep=False).items()}
+        params = {name: plain_param(name, value) for name, value in self._fitted_params.items()}
         message = {
             "class": type(self).__name__,
             "params": params,
@@ -111,6 +115,7 @@ class SealedEstimator(ABC):
             if saved.name != cls.__name__:
                 raise ValueError(f"The file holds a {saved.name!r}, but a {cls.__name__!r} is expected.")
             estimator = cls(**saved.params)
+            estimator._fitted_params = saved.params
             estimator._space = estimator._own_space()
             n_labels = estimator._restore_labels(saved.labels)
             estimator._model, estimator.report_ = estimator._space.restored(saved, n_labels)

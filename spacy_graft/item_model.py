@@ -229,6 +229,11 @@ class ItemSpace:
             numbers = {name: number for number, name in enumerate(self.names)}
             items = item_matrix(X, numbers) if columns is None else matrix_by_name(X, columns, numbers)
             return require_numbers(items, list(numbers))
+        if not self.of_matrix:
+            raise ValueError(
+                f"{self.owner} was trained on items by their names, but the columns of X have none: give a DataFrame "
+                f"with such columns, or the items of each document."
+            )
         matrix = as_matrix(X)
         if matrix.shape[1] != len(self.names):
             raise ValueError(

@@ -129,8 +129,11 @@ def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_arr
         if isinstance(document, str) or not isinstance(document, Iterable):
             what = f"a string, {document[:40]!r}" if isinstance(document, str) else repr(document)
             raise ValueError(f"Document {i} is {what}: give a collection of the names of its items.")
-        items = values_by_name(document)
-        check_names(items)
+        try:
+            items = values_by_name(document)
+            check_names(items)
+        except (TypeError, ValueError) as error:  # a name that is not hashable, or another
+            raise ValueError(f"Document {i}: {error}") from error
         for name, value in items.items():
             indices.append(numbers.setdefault(str(name), len(numbers)))
             try:

@@ -175,6 +175,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         own = (self.degree, self.min_df, self.combination_penalty_factor)
         if self.blocks is None:
             return ItemSpace("GraftRanker", *own)
+        if not self.blocks:
+            raise ValueError("GraftRanker: blocks are empty. Give at least one, or None if candidates have items.")
         if own != (1, 1, 1.0):
             raise ValueError(
                 "GraftRanker: with blocks, degree, min_df and combination_penalty_factor are options of the blocks."
@@ -248,7 +250,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
-        self.report_ = fit.report
+        self.report_, self._fitted_params = fit.report, self.get_params(deep=False)
         self._space, self._model = space, space.model(fit.solution(), candidates)
         self._set_input_attributes()
         return self

@@ -222,8 +222,8 @@ class GraftTextClassifier(LinearClassifier):
         X : iterable
             The documents: a list, a column of an array or a DataFrame, or a generator of strings, bytes or sequences.
         y : iterable, or matrix
-            A label for each document; with ``multilabel``, a collection of labels. Or a matrix of zeros and ones
-            (n_documents, n_labels).
+            A label for each document; with ``multilabel``, a collection of labels, or a mapping of labels to zeros and
+            ones. Or a matrix of zeros and ones (n_documents, n_labels).
         sample_weight : sequence of float, optional
             The example weight of each document. Documents of weight 0 are left out.
         vectors : WordVectors or callable, optional

@@ -21,7 +21,7 @@ from .extract.texts import (
     TextWords,
     Words,
     displayed_text,
-    document_batches,
+    in_batches,
     sequence_length,
 )
 from .graft.constraints import FeatureNames
@@ -84,10 +84,14 @@ class TextSpace:
         """Read training documents batch by batch; they are not kept."""
         parts: list[dict[str, Stream]] = []
         lengths: list[int] = []
-        for batch in document_batches(documents_of(X)):
+
+        def read(batch: list[Any]) -> None:
             streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
-            lengths += lengths_of(batch, next(iter(streams.values())))
+            lengths.extend(lengths_of(batch, next(iter(streams.values()))))
             parts.append({name: self.place.kept(stream) for name, stream in streams.items()})
+
+        for _ in in_batches(read, documents_of(X)):
+            pass
         empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
         joined = {
             name: Stream.concatenated([part[name] for part in parts or [empty]], self.place.empty)
@@ -242,9 +246,12 @@ class TextModel:
     def score_parts(self, documents: Iterable[Any]) -> Iterator[np.ndarray]:
         """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
         features = self.compiled()
-        for batch in document_batches(documents):
+
+        def scores(batch: list[Any]) -> np.ndarray:
             streams = self._read(features, batch)
-            yield self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words))
+            return self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words))
+
+        yield from in_batches(scores, documents)
 
     def contributions(self, documents: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""

@@ -378,10 +378,23 @@ def test_labels_stay_what_they_are():
         assert model.score(documents, labels * 5) == 1.0
 
 
+def test_a_matrix_says_nothing_of_items_by_name():
+    model = GraftClassifier(Grafting(l1=0.1)).fit([{"b": 1.0}, {"a": 1.0}] * 10, [0, 1] * 10)
+    with pytest.raises(ValueError, match="trained on items by their names, but the columns of X have none"):
+        model.predict(np.eye(2))
+
+
+def test_items_that_are_no_names_are_refused():
+    with pytest.raises(ValueError, match="Document 1: unhashable type: 'list'"):
+        GraftClassifier().fit([["a"], [["a"]]] * 10, [0, 1] * 10)
+    with pytest.raises(ValueError, match="Document 1: Names of items must be strings"):
+        GraftClassifier().fit([["a"], [3]] * 10, [0, 1] * 10)
+
+
 def test_what_cannot_be_scored():
     model = GraftClassifier(Grafting(l1=0.1), multilabel=True).fit([{"a"}, {"b"}] * 10, [["p"], ["n"]] * 10)
     assert model.score([{"a"}, {"b"}], [["p"], {"n"}]) == model.score([{"a"}, {"b"}], np.array([[0, 1], [1, 0]])) == 1.0
-    with pytest.raises(ValueError, match="one is a string"):
+    with pytest.raises(ValueError, match="that of document 0 is 'p'"):
         model.score([{"a"}, {"b"}], ["p", "n"])
     with pytest.raises(ValueError, match="no documents to score"):
         model.score([], [])

@@ -93,6 +93,28 @@ class Words(TokenNgrams):
     """A block of another package."""
 
 
+def test_files_have_the_parameters_of_the_fit(tmp_path):
+    """What has been set since would read documents in another way, or not go with the model."""
+    path, model = tmp_path / "model.graft", classifier(ITEMS, degree=2)
+    model.set_params(degree=1, learner__l1=9.0).save(path)
+    loaded = GraftClassifier.load(path)
+    np.testing.assert_array_equal(loaded.predict_proba(ITEMS), model.predict_proba(ITEMS))
+    assert (loaded.degree, loaded.learner.l1) == (2, 0.1)
+    loaded.set_params(degree=1).save(path)
+    assert GraftClassifier.load(path).degree == 2
+    ranker = GraftRanker(Grafting(l1=0.1), degree=2).fit(ITEMS, CORRECT, GROUPS)
+    ranker.set_params(degree=1).save(path)
+    np.testing.assert_array_equal(GraftRanker.load(path).decision_function(ITEMS), ranker.decision_function(ITEMS))
+
+
+def test_labels_that_a_file_would_change_are_refused(tmp_path):
+    days = np.array(["2020-01-01", "2021-01-01"] * 20)
+    for kind in ("datetime64[ns]", "datetime64[D]"):
+        model = classifier(ITEMS, y=days.astype(kind))
+        with pytest.raises(ValueError, match="Only labels that are strings or numbers can be saved"):
+            model.save(tmp_path / "model.graft")
+
+
 def test_a_name_that_ends_in_gz_is_a_name(tmp_path):
     model = classifier(ITEMS)
     model.save(tmp_path / "model.gz")

@@ -407,17 +407,17 @@ def test_copies_predict_the_same(copied):
         (b"bytes", ["x"], "Iterable over raw text documents expected"),
         (None, ["x"], "Documents must be a list or a column of texts"),
         (3, ["x"], "Documents must be a list or a column of texts"),
-        ([b"bytes", "text"], ["x", "y"], "Each document must be a string, but one is b'bytes'.*analyzer='byte'"),
-        (["text", float("nan")], ["x", "y"], "Each document must be a string, but one is nan"),
-        (["text", None], ["x", "y"], "Each document must be a string, but one is None"),
-        (pd.Series(["text", pd.NA], dtype="string"), ["x", "y"], "Each document must be a string, but one is <NA>"),
-        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), LABELS, "Each document must be a string"),
+        ([b"bytes", "text"], ["x", "y"], "Document 0 must be a string, but is b'bytes'.*analyzer='byte'"),
+        (["text", float("nan")], ["x", "y"], "Document 1 must be a string, but is nan"),
+        (["text", None], ["x", "y"], "Document 1 must be a string, but is None"),
+        (pd.Series(["text", pd.NA], dtype="string"), ["x", "y"], "Document 1 must be a string, but is <NA>"),
+        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), LABELS, "Document 0 must be a string"),
         ("text", "x", "Iterable over raw text documents expected"),
         (TEXTS, ["x", None] * 30, "Input y contains NaN"),
         (TEXTS, np.array(["x", np.nan] * 30, object), "Input y contains NaN"),
         (TEXTS, pd.Series(["x", pd.NA] * 30, dtype="string"), "Input y contains NaN"),
         (TEXTS, [float("inf")] * 60, "Input y contains infinity"),
-        (np.eye(2), [0, 1], "Each document must be a string"),
+        (np.eye(2), [0, 1], "Document 0 must be a string"),
         (TEXTS, LABELS[1:], "There are 60 documents, but 59 labels"),
         (TEXTS, None, "requires y to be passed, but the target y is None"),
         (TEXTS, [float("nan")] * 60, "Input y contains NaN"),
@@ -434,6 +434,57 @@ def test_copies_predict_the_same(copied):
 def test_what_cannot_be_learnt_from_is_refused(X, y, message):
     with pytest.raises(ValueError, match=message):
         GraftTextClassifier(LEARNER).fit(X, y)
+
+
+@pytest.mark.parametrize("one", [1, True, 1.0, np.int64(1)])
+def test_mappings_of_labels_to_ones_and_zeros_are_collections(one):
+    """As components of a pipeline have them."""
+    sets = [[label] if i % 4 else [] for i, label in enumerate(LABELS)]
+    mappings = [{label: one if label in found else 0 for label in set(LABELS)} for found in sets]
+    models = [GraftTextClassifier(LEARNER, multilabel=True).fit(TEXTS, y) for y in (sets, mappings)]
+    assert models[0].classes_.tolist() == models[1].classes_.tolist() == sorted(set(LABELS))
+    np.testing.assert_array_equal(*(model.predict_proba(TEXTS) for model in models))
+    assert models[1].score(TEXTS, mappings) == models[1].score(TEXTS, sets)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"x": 0.7}, "that of document 1 has 0.7 for 'x'"),
+        ({"x": None}, "that of document 1 has None for 'x'"),
+        ("x", "that of document 1 is 'x'"),
+        (b"x", "that of document 1 is b'x'"),
+        (None, "that of document 1 is None"),
+        (3, "that of document 1 is 3"),
+        ([None], "a label of document 1 is missing"),
+        (["x", float("nan")], "a label of document 1 is missing"),
+        ([0.5], "Document 1 has 0.5"),
+        ([["x"]], "Labels must be hashable"),
+    ],
+)
+def test_what_is_no_collection_of_labels(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        GraftTextClassifier(LEARNER, multilabel=True).fit(TEXTS[:3], [["x"], wrong, ["y"]])
+
+
+def test_a_document_of_another_kind_is_numbered_among_all(monkeypatch):
+    monkeypatch.setattr("spacy_graft.extract.texts.BATCH", 20)
+    with pytest.raises(ValueError, match=r"Document 37 must be a string, but is nan\. Leave it out"):
+        GraftTextClassifier(LEARNER).fit([*TEXTS[:37], float("nan"), *TEXTS[38:]], LABELS)
+    with pytest.raises(ValueError, match="Document 9 must be a string"):
+        fitted().predict([*TEXTS[:9], None])
+    with pytest.raises(ValueError, match="Document 4 must be a sequence of integers"):
+        GraftTextClassifier(LEARNER, analyzer="integer").fit([[1, 2]] * 4 + [["a"]], [0, 1, 0, 1, 0])
+    with pytest.raises(ValueError, match="Document 4 must be bytes or a string"):
+        GraftTextClassifier(LEARNER, analyzer="byte").fit([b"12"] * 4 + [3], [0, 1, 0, 1, 0])
+
+
+def test_lists_of_the_labels_0_and_1_are_scored_as_they_were_trained():
+    sets = [[0, 1] if label == LABELS[0] else [1] for label in LABELS]
+    model = GraftTextClassifier(LEARNER, multilabel=True).fit(TEXTS, sets)
+    both = [i for i, found in enumerate(sets) if len(found) == 2]
+    texts = [TEXTS[i] for i in both]
+    assert model.score(texts, [[0, 1]] * len(both)) == model.score(texts, [{0, 1}] * len(both))
 
 
 def test_a_single_string_is_refused_whatever_the_weights():
@@ -545,7 +596,7 @@ def test_documents_of_another_kind_are_refused_in_a_prediction():
     for model in (fitted(), empty):
         with pytest.raises(ValueError, match="Iterable over raw text documents expected"):
             model.predict("a text")
-        with pytest.raises(ValueError, match="must be a string, but one is None"):
+        with pytest.raises(ValueError, match="must be a string, but is None"):
             model.predict([None])
     assert fitted().predict([]).shape == (0,)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
+
+Result = TypeVar("Result")
 
 #: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
 BATCH = 2**17
@@ -86,7 +88,7 @@ class SequenceReader(ABC):
 
         Raises
         ------
-        ValueError
+        DocumentKindError
             If a document is of another kind than this reader reads.
         """
 
@@ -257,7 +259,7 @@ class TextBytes(SequenceReader):
     feature_kind: ClassVar[str] = "byte n-gram"
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
-        read = list(map(bytes_of, documents))
+        read = [bytes_of(document, place) for place, document in enumerate(documents)]
         # 0 would be a break.
         return Stream(np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1), bounds(map(len, read)))
 
@@ -287,7 +289,8 @@ class IntegerSequences(SequenceReader):
     feature_kind: ClassVar[str] = "integer n-gram"
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
-        return Stream.join([integers_of(document).view(np.uint64) for document in documents], np.uint64)
+        read = [integers_of(document, place) for place, document in enumerate(documents)]
+        return Stream.join([integers.view(np.uint64) for integers in read], np.uint64)
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
         return integer_names(symbols)
@@ -315,31 +318,49 @@ def analysed_words(found: Any) -> list[str]:
     return words
 
 
+class DocumentKindError(ValueError):
+    """A document is of another kind than a reader reads.
+
+    Attributes
+    ----------
+    place : int
+        Its number, from 0, among the documents that were read together.
+    problem : str
+        What it must be, and is.
+    """
+
+    def __init__(self, place: int, problem: str) -> None:
+        super().__init__(f"Document {place} {problem}")
+        self.place = place
+        self.problem = problem
+
+
 def strings_of(documents: Sequence[Any]) -> Sequence[str]:
     """The documents, which must be strings."""
-    for document in documents:
+    for place, document in enumerate(documents):
         if not isinstance(document, str):
-            hint = " Decode it, or use analyzer='byte'." if isinstance(document, bytes | bytearray) else ""
-            raise ValueError(f"Each document must be a string, but one is {document!r:.60}.{hint}")
+            is_bytes = isinstance(document, bytes | bytearray)
+            hint = "Decode it, or use analyzer='byte'." if is_bytes else "Leave it out, or give an empty string."
+            raise DocumentKindError(place, f"must be a string, but is {document!r:.60}. {hint}")
     return documents
 
 
-def bytes_of(document: Any) -> bytes:
+def bytes_of(document: Any, place: int = 0) -> bytes:
     """A document as bytes."""
     if isinstance(document, str):
         return document.encode("utf-8", "surrogatepass")
     if not isinstance(document, bytes | bytearray | memoryview):
-        raise ValueError(f"Each document must be bytes or a string, but one is {document!r:.60}.")
+        raise DocumentKindError(place, f"must be bytes or a string, but is {document!r:.60}.")
     return bytes(document)
 
 
-def integers_of(document: Any) -> np.ndarray:
+def integers_of(document: Any, place: int = 0) -> np.ndarray:
     """A document as integers: int64, 1-D."""
     values = np.asarray(document)
     if values.shape == (0,):
         return np.empty(0, np.int64)
     if values.ndim != 1 or values.dtype.kind not in "iu" or (values.dtype == np.uint64 and values.max() >= 2**63):
-        raise ValueError(f"Each document must be a sequence of integers of 64 bits, but one is {document!r:.60}.")
+        raise DocumentKindError(place, f"must be a sequence of integers of 64 bits, but is {document!r:.60}.")
     return np.ascontiguousarray(values, np.int64)
 
 
@@ -367,6 +388,18 @@ def displayed_text(document: Any) -> str:
     if isinstance(document, bytes | bytearray | memoryview):
         return bytes(document).decode("latin-1")
     return " ".join(map(str, document)) if hasattr(document, "__iter__") else str(document)
+
+
+def in_batches(function: Callable[[list[Any]], Result], documents: Iterable[Any]) -> Iterator[Result]:
+    """What a function gives back for each batch of documents; errors of single ones number them among all."""
+    n_before = 0
+    for batch in document_batches(documents):
+        try:
+            found = function(batch)
+        except DocumentKindError as error:
+            raise DocumentKindError(n_before + error.place, error.problem) from None
+        yield found
+        n_before += len(batch)
 
 
 def document_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
