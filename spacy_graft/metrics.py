@@ -245,8 +245,29 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
     for y, of_label in enumerate(probabilities.T):
         hits = np.sort(of_label)[::-1].cumsum()
         f1 = (2.0 * hits + PRIOR_HITS) / (n_predicted + hits[-1] + PRIOR_DOCUMENTS)
-        thresholds[y] = max(0.5 * f1.max(), min(THRESHOLD, LEAST_LIFT * of_label.mean()))
-    return thresholds
+        thresholds[y] = 0.5 * f1.max()
+    return np.maximum(thresholds, least_thresholds(probabilities.mean(axis=0)))
+
+
+def least_thresholds(means: np.ndarray) -> np.ndarray:
+    """The least threshold of each label, given its mean probability: float64 (n_labels)."""
+    return np.minimum(THRESHOLD, LEAST_LIFT * means)
+
+
+def lifted_thresholds(thresholds: list[float], shares: np.ndarray, temperature: float) -> list[float]:
+    """Thresholds that a model of other documents than those that chose them reaches for no document by its intercepts.
+
+    Parameters
+    ----------
+    thresholds : list of float
+    shares : float64 (n_labels)
+        Of the documents of the model, how many have the label: the probability where texts say nothing about it.
+    temperature : float
+        Of the model.
+    """
+    from scipy.special import logit  # not needed to load a component
+
+    return np.maximum(thresholds, least_thresholds(logistic(logit(shares) / temperature))).tolist()
 
 
 def divided_thresholds(thresholds: list[float] | None, temperature: float) -> list[float] | None:

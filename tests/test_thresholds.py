@@ -19,7 +19,7 @@ import spacy_graft
 from conftest import PATH, TELLING, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
-from spacy_graft.metrics import LEAST_LIFT, PRIOR_DOCUMENTS, PRIOR_HITS, expected_thresholds
+from spacy_graft.metrics import LEAST_LIFT, PRIOR_DOCUMENTS, PRIOR_HITS, expected_thresholds, lifted_thresholds
 
 MULTILABEL = "textcat_graft_multilabel"
 TEXTS = [record["text"] for record in make_records(200, 0)]
@@ -133,6 +133,34 @@ def test_training_on_all_documents_keeps_the_thresholds_of_the_choice() -> None:
         spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=dev)
         found.append(nlp.get_pipe(MULTILABEL).thresholds)  # type: ignore[attr-defined]
     assert found[0] == found[1]
+
+
+def test_a_label_that_is_more_frequent_in_dev_is_not_predicted_for_all() -> None:
+    """The final model, of train and dev, gives it more than the model that dev chose."""
+
+    def records(seed: int, n: int, share: float) -> list[tuple[str, dict[str, float]]]:
+        rng = np.random.default_rng(seed)
+        return [
+            (one["text"], {one["label"]: 1.0, **dict.fromkeys({*TELLING} - {one["label"]}, 0.0)} | {"chance": float(x)})
+            for one, x in zip(make_records(n, seed), rng.random(n) < share, strict=True)
+        ]
+
+    nlp = spacy.blank("en")
+    component: Any = nlp.add_pipe(MULTILABEL)
+    spacy_graft.fit(nlp, records(1, 500, 0.01), dev=records(2, 250, 0.12))
+    texts = [text for text, _ in records(3, 100, 0.0)]
+    assert not any("chance" in component.predicted(nlp(text)) for text in [*texts, ""])
+    assert component.thresholds["chance"] < 0.5
+    assert all(component.predicted(nlp(text)) for text in texts)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5), st.floats(0.05, 20.0))
+def test_lifted_thresholds_are_above_what_intercepts_give(shares: list[float], temperature: float) -> None:
+    lifted = np.array(lifted_thresholds([0.0] * len(shares), np.array(shares), temperature))
+    powers = np.array(shares) ** (1.0 / temperature)
+    given = powers / (powers + (1.0 - np.array(shares)) ** (1.0 / temperature))
+    assert lifted == pytest.approx(np.minimum(0.5, LEAST_LIFT * given))
+    assert lifted_thresholds([0.7] * len(shares), np.array(shares), temperature) == [0.7] * len(shares)
 
 
 def test_without_a_choice_there_are_none() -> None:

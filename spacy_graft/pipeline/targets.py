@@ -146,6 +146,11 @@ class Targets:
             return np.ones(len(self.weights), np.bool_)
         return np.asarray(self.known.any(axis=1))
 
+    def shares(self) -> np.ndarray:
+        """The mean target of each label over the documents of which it is known, 0 if there are none: float64."""
+        known = self.weights.sum() if is_one_number(self.known) else self.weights @ self.known
+        return np.asarray(self.weights @ self.values / np.maximum(known, 1e-300))
+
     def label_sets(self) -> Iterator[bytes]:
         """Yield what documents share for which the same labels hold, or are more likely to than not."""
         values = self.values

@@ -21,7 +21,7 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import OnDisk
-from ..metrics import divided_thresholds
+from ..metrics import divided_thresholds, lifted_thresholds
 from ..model.snapshot import Snapshot
 from .annotation import Examples
 from .block_choice import leave_out
@@ -331,6 +331,10 @@ class Training:
             joined = self.corpus.followed_by(self.held_out.corpus)
             like = self._chosen_of_all(chosen.report, joined, self.held_out)
             self.corpus = joined
+            if like.thresholds is not None:
+                # Labels can be more frequent in dev than in train, and the model then gives them more by its intercepts.
+                shares = joined.documents().targets.shares()
+                like = replace(like, thresholds=lifted_thresholds(like.thresholds, shares, like.temperature))
             model = self._retrained(like, len(self.held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
