@@ -247,12 +247,41 @@ def test_every_door_has_the_same_scores(several: Language) -> None:
     assert several.evaluate(dev)["cats_micro_f"] == others["cats_micro_f"]
 
 
-def test_initialization_forgets_thresholds(several: Language) -> None:
+def test_own_thresholds_stay_in_a_new_training(several: Language) -> None:
     component = component_of(several)
-    component.cfg["thresholds"] = {"food": 0.1}
-    assert component.thresholds["food"] == 0.1
-    several.initialize(lambda: make_examples(several, noisy_records(60, 0)))
-    assert set(component.thresholds.values()) == {0.5}
+    component.set_thresholds([0.2] * 3)
+    component.cfg["thresholds"] = {"food": 0.1, "music": 0.3}
+    examples = make_examples(several, noisy_records(60, 0))
+    for example in examples:
+        del example.reference.cats["music"]
+    component.initialize(lambda: examples)
+    assert component.thresholds == {"food": 0.1, "sport": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"thresholds": {"war": 0.5}}, "There is a threshold for 'war', which is not a label"),
+        ({"thresholds": {"food": None}}, "The threshold of 'food' is None, but it must be an int or a float"),
+        ({"thresholds": [0.5]}, r"The thresholds of labels are \[0\.5\]"),
+        ({"threshold": "0.5"}, "The threshold is '0.5', but it must be a number"),
+    ],
+)
+def test_own_thresholds_are_checked_where_they_are_used(several: Language, own: dict[str, Any], message: str) -> None:
+    component = component_of(several)
+    component.cfg.update(own)
+    for use in (component.predicted, lambda doc: several.evaluate(dev_of(several))):
+        with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] {message}"):
+            use(several("salt and a goal"))
+
+
+@pytest.mark.parametrize("thresholds", [[2.0] * 3, [0.5] * 4, [0.5], [float("nan")] * 3, ["a"] * 3])
+def test_thresholds_that_could_not_be_loaded_are_not_set(several: Language, thresholds: Any) -> None:
+    component = component_of(several)
+    before = component.report
+    with pytest.raises(ValueError, match=rf"\[{MULTILABEL}\] "):
+        component.set_thresholds(thresholds)
+    assert component.report == before
 
 
 def test_predicted_labels(several: Language, fitted: Language) -> None:
@@ -285,7 +314,7 @@ def test_thresholds_are_saved(several: Language, tmp_path: Path) -> None:
         ([0.5], r"The thresholds of labels are \[0.5\], but must be numbers by label"),
         (None, "The thresholds of labels are None"),
         ({"war": 0.5}, r"There is a threshold for 'war', which is not a label\. The labels: 'food', 'music', 'sport'"),
-        ({"food": 1.5}, "The threshold of 'food' is 1.5, but it must be a number from 0 to 1"),
+        ({"food": 1.5}, "The threshold of 'food' is 1.5, but it must be an int or a float from 0 to 1"),
         ({"food": -0.1}, "The threshold of 'food' is -0.1"),
         ({"food": "0.5"}, "The threshold of 'food' is '0.5'"),
         ({"food": True}, "The threshold of 'food' is True"),

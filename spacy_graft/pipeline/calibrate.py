@@ -137,7 +137,9 @@ def calibrate(
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
         component.divide_scores(divisor)
-    if thresholds and not component.exclusive and component.report is not None and component.cfg["threshold"] is None:
+    is_free = component.report is not None and component.cfg["threshold"] is None
+    if thresholds and is_free and isinstance(component, TextCatGraftMultilabel):
+        assert component.report is not None
         component.set_thresholds(fit_thresholds(component, documents, component.report.thresholds or []))
     add_card(nlp)
     return Calibration(

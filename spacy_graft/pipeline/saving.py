@@ -400,7 +400,7 @@ def check_thresholds(name: str, thresholds: Any, labels: Sequence[str]) -> None:
             )
         if not is_probability(threshold):
             raise ValueError(
-                f"[{name}] The threshold of {label!r} is {threshold!r}, but it must be a number from 0 to 1."
+                f"[{name}] The threshold of {label!r} is {threshold!r}, but it must be an int or a float from 0 to 1."
             )
 
 

@@ -645,18 +645,6 @@ class TextCatGraft(TrainablePipe):
         )
         self._recalibrate(snapshot, report)
 
-    def set_thresholds(self, thresholds: list[float]) -> None:
-        """Set the thresholds of independent labels that data chose, in the order of labels.
-
-        Raises
-        ------
-        ValueError
-            If the component is not trained.
-        """
-        if self.report is None:
-            raise ValueError(f"[{self.name}] The component is not trained: there is nothing to set thresholds of.")
-        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=thresholds))
-
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
         if self.training is not None and self.training.concluded:
@@ -949,8 +937,8 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     Labels that are not in ``doc.cats`` of a training document are masked. The parameters are those of
     :class:`TextCatGraft`. The thresholds that data chose are in the report. ``cfg["thresholds"]`` has those of single
-    labels that replace them, and ``cfg["threshold"]`` the one that replaces them for all other labels: yours, which
-    nothing but :meth:`initialize` changes.
+    labels that replace them, and ``cfg["threshold"]`` the one that replaces them for all other labels: yours, of
+    which :meth:`initialize` keeps those of labels that there are.
     """
 
     exclusive: ClassVar[bool] = False
@@ -984,7 +972,23 @@ class TextCatGraftMultilabel(TextCatGraft):
             checkpoints=checkpoints,
             shards=shards,
         )
-        self.cfg["thresholds"] = {}
+        yours = self.cfg["thresholds"]
+        self.cfg["thresholds"] = {label: yours[label] for label in self.labels if label in yours}
+
+    def set_thresholds(self, thresholds: list[float]) -> None:
+        """Set the thresholds that data chose, in the order of labels.
+
+        Raises
+        ------
+        ValueError
+            If the component is not trained, or there is not a number from 0 to 1 for each label.
+        """
+        if self.report is None:
+            raise ValueError(f"[{self.name}] The component is not trained: there is nothing to set thresholds of.")
+        if len(thresholds) != len(self.labels):
+            raise ValueError(f"[{self.name}] There are {len(self.labels)} labels, but {len(thresholds)} thresholds.")
+        saving.check_thresholds(self.name, dict(zip(self.labels, thresholds, strict=True)), self.labels)
+        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=thresholds))
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -998,6 +1002,8 @@ class TextCatGraftMultilabel(TextCatGraft):
     def _in_use(self, chosen: Sequence[float]) -> dict[str, float]:
         """The thresholds, given those that data chose; labels that were added after that have none among these."""
         common, yours = self.cfg["threshold"], self.cfg["thresholds"]
+        saving.check_common_threshold(self.name, common)
+        saving.check_thresholds(self.name, yours, self.labels)
         if common is not None:
             return {label: yours.get(label, common) for label in self.labels}
         by_data = dict(zip(self.labels, chosen, strict=False))

@@ -332,7 +332,7 @@ class Training:
             like = self._chosen_of_all(chosen.report, joined, self.held_out)
             self.corpus = joined
             if like.thresholds is not None:
-                # Labels can be more frequent in dev than in train, and the model then gives them more by its intercepts.
+                # Labels that are more frequent in dev than in train get more of the model by its intercepts.
                 shares = joined.documents().targets.shares()
                 like = replace(like, thresholds=lifted_thresholds(like.thresholds, shares, like.temperature))
             model = self._retrained(like, len(self.held_out.corpus))
