@@ -150,6 +150,16 @@ def test_labels_added_by_hand_and_labels_of_one_document(blank: Language) -> Non
     assert component_of(nlp).labels == ("z", "a", "b", "c")
 
 
+def test_folds_that_lack_what_the_corpus_has_do_not_choose() -> None:
+    """All that is not empty is a copy of one text, which is held out as a whole."""
+    nlp = make_nlp()
+    rows = [*[("", "ab"[i % 2]) for i in range(40)], *[("good film", "a")] * 3]
+    with pytest.warns(UserWarning, match="No document can choose the model.*No block finds a symbol in the 32"):
+        report = spacy_graft.fit(nlp, [make_example(nlp, text, {label: 1.0}) for text, label in rows])
+    assert (report.n_folds, report.n_documents) == (0, 43)
+    assert nlp("good film").cats["a"] > nlp("").cats["a"]
+
+
 @pytest.mark.filterwarnings("ignore:The trained model has no features")
 @pytest.mark.parametrize("n_labels", [2, 15])
 def test_folds_of_one_label_and_labels_of_one_document(n_labels: int) -> None:

@@ -370,6 +370,15 @@ def test_data_are_given_once_and_are_others_for_dev(tmp_path: Path, train_record
     assert "DATA and --dev are both" in train(data, "--dev", data, code=1)
 
 
+def test_labels_of_one_document_each_leave_no_dev(tmp_path: Path, train_records: list[Record]) -> None:
+    records = [record | {"id": str(number)} for number, record in enumerate(train_records)]
+    data, empty = write_jsonl(tmp_path / "train.jsonl", records), write_jsonl(tmp_path / "dev.jsonl", [])
+    said = train(data, "--label-field", "id", "--output", tmp_path / "out", code=1)
+    assert "none of the 120 documents can be held out for dev" in said
+    assert "--label-field" in said
+    assert "dev.jsonl has no documents" in train(data, "--dev", empty, "--output", tmp_path / "out", code=1)
+
+
 def test_several_labels_are_found_before_training(
     tmp_path: Path, train_records: list[Record], dev_records: list[Record]
 ) -> None:

@@ -338,6 +338,12 @@ def without_single_label(corpora: dict[str, JsonlCorpus]) -> WithoutSingleLabel:
                 if others.first_with_several is None and are_several(labels):
                     others.first_with_several = f"{corpus.path}, {place}"
         if not counts[split]:
+            if corpus.part and counts["train"]:
+                raise CommandError(
+                    f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because no "
+                    f"two of them have the same labels. Is another field that of the labels (--label-field)? "
+                    f"Otherwise give --dev."
+                )
             raise CommandError(f"{corpus.path} has no documents.")
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")

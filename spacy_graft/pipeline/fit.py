@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -238,7 +239,16 @@ def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | Non
     if not isinstance(training.learner, GraftingPath):
         return None
     splits = splits_of(training, rows_of_splits(training.corpus.folds()), component.vocab.strings)
-    return cross_validated(training, splits, progress) if splits else None
+    try:
+        return cross_validated(training, splits, progress) if splits else None
+    except ValueError as error:
+        # A fold can lack what the whole corpus has.
+        warnings.warn(
+            f"[{component.name}] No document can choose the model, which is the last point of the path: of those that "
+            f"were left when some were held out, {error}",
+            stacklevel=3,
+        )
+        return None
 
 
 def begun_training(component: TextCatGraft, progress: Progress) -> Training:
