@@ -199,6 +199,9 @@ def test_products_of_denied_items_are_denied():
     component.edit(deny=["b × a"])
     assert "a × b" not in weights_of(component)
     assert "a" in weights_of(component)
+    component.edit(allow=["a × b"])
+    assert "a × b" in weights_of(component)
+    assert (component.constraints.deny, component.constraints.allow) == ((), ())
     component.from_bytes(model)
     component.edit(deny=["words::a"])
     assert not [name for name in weights_of(component) if "a" in name]
@@ -208,6 +211,40 @@ def test_products_of_denied_items_are_denied():
     component.from_bytes(model)
     component.edit(deny=["a"], resolve=False)
     assert not [name for name in weights_of(component) if "a" in name]
+
+
+def test_names_with_wildcards_in_them():
+    documents = [{"what", "?"}, {"what"}, {"?"}, {"*"}] * 20
+    labels = [1, 0, 0, 0] * 20
+
+    def names(**constraints):
+        learner = Grafting(l1=0.5, constraints=Constraints(**constraints))
+        return set(GraftClassifier(learner, degree=2).fit(documents, labels).get_feature_names_out())
+
+    assert "? × what" in names()
+    assert names(deny=["what × [?]"]) == names(deny=["[?] × what"]) == {"?", "what"}
+    assert not any("?" in name for name in names(deny=["[?]"]))
+    with pytest.raises(ValueError, match=r"write \[\?\] and \[\*\] for these characters"):
+        names(deny=["? × what"])
+
+
+def test_locks_and_denials_by_other_names_of_a_feature():
+    texts = ["the raven spoke", "the raven sang", "a cat ran", "a dog ran", "the owl sat", "the raven flew"] * 4
+    labels = ["p", "p", "c", "c", "c", "p"] * 4
+
+    def names(**constraints):
+        learner = Grafting(l1=0.5, constraints=Constraints(**constraints))
+        model = GraftTextClassifier(learner, analyzer="word", min_df=1).fit(texts, labels)
+        return set(model.get_feature_names_out())
+
+    for denied, locked in (("raven", "the raven"), ("the raven", "raven"), ("word::raven", "the raven")):
+        with pytest.raises(ValueError, match=f"the weight of '{locked}' is locked, but it is denied"):
+            names(deny=[denied], locked={locked: {"p": 1.0}})
+    for weights in ((1.0, -1.0), (0.7, 0.7)):
+        with pytest.raises(ValueError, match="'the raven' and 'raven' are locked, but they have the same"):
+            names(locked={"the raven": {"p": weights[0]}, "raven": {"p": weights[1]}})
+    assert "the raven" in names(deny=["raven"], allow=["the raven"], locked={"the raven": {"p": 1.0}})
+    assert "raven" in names(locked={"raven": {"p": 1.0}, "cat": {"p": -1.0}})
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def test_word2vec_and_fasttext_files(tmp_path, ending):
         (["a 1 2", "b 1 2 3"], 2, "a word and 2 numbers are expected, but there are 3"),
         *((["a 1 2", f"b {extra} 4 5"], 2, "there are 3") for extra in (".3", "3E-05", "nan", "-inf", "+1.")),
         (["a 1 2", "b 1"], 2, "a word and 2 numbers are expected, but there are 1"),
+        (["a 1 2", " 1 2"], 2, "a word and 2 numbers are expected, but the word is missing"),
+        (["a 1 2", "  1 2"], 2, "the word is missing"),
         (["a 1 2", "b 1 x"], 2, "could not convert"),
         (["a 1 2", "b 1 nan"], 2, "not finite"),
         (["a 1 2", "b 1 1e99"], 2, "too large"),

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from functools import cached_property
 from typing import Any, TypeVar
@@ -22,6 +22,8 @@ RepeatedT = TypeVar("RepeatedT")
 
 #: Separates the members of a product in its name, and a block from a pattern.
 PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
+#: A wildcard that stands for itself.
+ESCAPED = re.compile(r"\[([*?\[])\]")
 #: The largest weight that can be locked.
 LARGEST_WEIGHT = 1e6
 #: What weights of a label may be; ``any`` takes back an earlier choice.
@@ -52,10 +54,11 @@ class Pattern:
         _, sign, name = self.text.partition(BLOCK_SIGN)
         return name if sign else self.text
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether there is no wildcard."""
-        return not any(character in self.name for character in "*?[")
+    @cached_property
+    def literal(self) -> str | None:
+        """The only name that matches: without wildcards, of which ``[*]``, ``[?]`` and ``[[]`` are none."""
+        has_wildcard = any(character in ESCAPED.sub("", self.name) for character in "*?[")
+        return None if has_wildcard else ESCAPED.sub(r"\1", self.name)
 
     @property
     def is_product(self) -> bool:
@@ -70,15 +73,19 @@ class Pattern:
     @property
     def members(self) -> list[str]:
         """The items of the product that it names, sorted; none if it names no product."""
-        return sorted(self.name.split(PRODUCT_SIGN)) if self.is_product else []
+        return sorted(self.literal.split(PRODUCT_SIGN)) if self.is_product and self.literal is not None else []
+
+    def is_product_of(self, other: Pattern) -> bool:
+        """Whether both name the same product."""
+        return self.is_product and (self.block, self.members) == (other.block, other.members)
 
     def may_overlap(self, other: Pattern) -> bool:
         """Whether a name may match both; certain only if one of them has no wildcard."""
         if None not in (self.block, other.block) and self.block != other.block:
             return False
-        if other.is_exact:
-            return bool(self.matches(other.name))
-        return not self.is_exact or bool(other.matches(self.name))
+        if other.literal is not None:
+            return bool(self.matches(other.literal))
+        return self.literal is None or bool(other.matches(self.literal))
 
     @cached_property
     def matches(self) -> Callable[[str], Any]:
@@ -127,14 +134,12 @@ class Constraints:
         object.__setattr__(self, "signs", checked_signs(self.signs))
         object.__setattr__(self, "locked", checked_locks(self.locked))
         for pattern in self.denied:
-            if pattern.is_product and not pattern.is_exact:
+            if pattern.is_product and pattern.literal is None:
                 raise ValueError(
                     f"Constraints: deny has {pattern.text!r}, but products are searched without being listed: name one "
-                    f"product exactly, deny one of its items, or deny the block of products."
+                    f"product exactly (write [?] and [*] for these characters), deny one of its items, or deny the "
+                    f"block of products."
                 )
-        for pattern in self.allowed:
-            if pattern.is_product:
-                raise ValueError(f"Constraints: allow has the product {pattern.text!r}. Allow its items.")
         if both := [text for text in self.deny if text in self.allow]:
             raise ValueError(f"Constraints: {listed(both)} is denied and allowed. Remove it from one of the lists.")
         self._check_locks()
@@ -195,7 +200,13 @@ class Constraints:
         return None if first(self.allowed) else first(self.denied)
 
     def followed_by(self, later: Constraints) -> Constraints:
-        """Both, where what is said later counts."""
+        """Both, where what is said later counts. A product that is allowed is one that was denied."""
+        products = [pattern for pattern in self.denied if any(map(pattern.is_product_of, later.allowed))]
+        if products:
+            denied = {pattern.text for pattern in products}
+            allow = [one.text for one in later.allowed if not any(map(one.is_product_of, products))]
+            before = replace(self, deny=[text for text in self.deny if text not in denied])
+            return before.followed_by(replace(later, allow=allow))
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
         signs = {**dict(self.signs), **dict(later.signs)}
         deny = [*(text for text in self.deny if text not in later.allow), *later.deny]
@@ -212,7 +223,11 @@ class Constraints:
         )
 
     def check(self, owner: str, labels: Collection[str], blocks: Collection[str]) -> None:
-        """Raise a ValueError if there is no such label or block."""
+        """Raise a ValueError if there is no such label or block, or a product is allowed."""
+        if product := next((pattern.text for pattern in self.allowed if pattern.is_product), None):
+            raise ValueError(
+                f"{owner} The constraints allow the product {product!r}, which they do not deny. Allow its items."
+            )
         for label in [*self.one_sided, *(label for _, label, _ in self.locks)]:
             if label not in labels:
                 raise ValueError(

@@ -153,8 +153,11 @@ class Steering:
             ([pattern for pattern in self.constraints.allowed if pattern.is_of(block)], named.exempt),
         ]
         locks = [lock for name, _, _ in self.constraints.locks if (lock := Pattern(name)).is_of(block)]
-        exact = [(pattern, hits) for patterns, hits in tables for pattern in patterns if pattern.is_exact]
-        own = {pattern.name for pattern, _ in exact} | {lock.name for lock in locks}
+        exact = [
+            (pattern.text, pattern.literal, hits)
+            for patterns, hits in tables for pattern in patterns if pattern.literal is not None
+        ]  # fmt: skip
+        own = {literal for _, literal, _ in exact} | {lock.name for lock in locks}
         products = chain.from_iterable(pattern.members for pattern in self.constraints.denied)
         wanted = own.union(self.names.wanted.get(block, ()), products)
         for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
@@ -166,10 +169,10 @@ class Steering:
                     named.nodes.setdefault(text, []).append((begin + k, length_of(index, begin + k)))
         if isinstance(index, NgramIndex):
             named.nodes.update(self._inside(block, index, own - named.nodes.keys()))
-        for pattern, hits in exact:
-            for node, _ in named.nodes.get(pattern.name, ()):
+        for text, literal, hits in exact:
+            for node, _ in named.nodes.get(literal, ()):
                 hits[node] = True
-                self._matched.add(pattern.text)
+                self._matched.add(text)
         self._matched.update(lock.text for lock in locks if lock.name in named.nodes)
         return named
 
@@ -195,7 +198,7 @@ class Steering:
     def _match(self, patterns: list[Pattern], texts: JoinedTexts, hits: np.ndarray) -> None:
         """Set the hits (bool) of names that match one of the patterns with wildcards."""
         for pattern in patterns:
-            if not pattern.is_exact:
+            if pattern.literal is None:
                 found = [k for k in texts.holding(pattern.longest_literal) if pattern.matches(texts.texts[k])]
                 hits[found] = True
                 if found:
@@ -223,11 +226,19 @@ class Steering:
         """Which nodes have a denied name, whatever the others of their columns: bool (n_nodes)."""
         return self._read(block, index).denied
 
+    def _denies(self, block: str, node: int, keys: np.ndarray) -> bool:
+        """Whether a node is denied, by its name or by another name of its column; ``keys`` are those of the block."""
+        named = self.named[block]
+        if named.exempt[node]:
+            return False
+        denied_here = np.setdiff1d(keys[named.here], keys[named.exempt])
+        return bool(named.denied[node] or np.isin(keys[node], self._denied) or np.isin(keys[node], denied_here))
+
     def lengths(self, name: str) -> dict[int, int]:
         """The lengths of n-grams that are allowed where the shortest of their nodes is not, by node."""
         named, lengths = self.named[name], dict[int, int]()
-        patterns = [pattern for pattern in self.constraints.allowed if pattern.is_of(name) and pattern.is_exact]
-        found = chain.from_iterable(named.nodes.get(pattern.name, ()) for pattern in patterns)
+        literals = [pattern.literal for pattern in self.constraints.allowed if pattern.is_of(name)]
+        found = chain.from_iterable(named.nodes.get(literal, ()) for literal in literals if literal is not None)
         for node, length in sorted(found):
             lengths.setdefault(node, length)
         return {node: length for node, length in lengths.items() if length != length_of(self._indexes[name], node)}
@@ -262,6 +273,8 @@ class Steering:
     def locks(self, problems: Problems, order: list[str]) -> Iterator[Lock]:
         """Yield what is locked; of several blocks that have a name the first in this order."""
         labels = problems.data.labels
+        keys = {block: self._indexes[block].column_keys() for block in order} if self.constraints.locks else {}
+        names: dict[tuple[int, int], str] = {}
         for name, label, weight in self.constraints.locks:
             lock = Pattern(name)
             found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
@@ -269,10 +282,15 @@ class Steering:
             if not found or trained is None:
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
-            if self.named[found[0]].denied[node]:
+            if self._denies(found[0], node, keys[found[0]]):
                 raise ValueError(
-                    f"Constraints: the weight of {name!r} is locked, but its block {found[0]!r} denies it. Add it to "
-                    f"allow, or remove the lock."
+                    f"Constraints: the weight of {name!r} is locked, but it is denied in its block {found[0]!r}, by "
+                    f"this name or by another one of the same training documents. Add it to allow, or remove the lock."
+                )
+            if (other := names.setdefault((int(keys[found[0]][node]), trained[0]), name)) != name:
+                raise ValueError(
+                    f"Constraints: the weights of {other!r} and {name!r} are locked, but they have the same training "
+                    f"documents and are one feature. Lock one of them."
                 )
             yield Lock(found[0], node, length, trained[0], trained[1] * weight)
 

@@ -448,10 +448,10 @@ class Building:
 
 def not_written(folder: Path, error: OSError) -> ValueError:
     """The error of a folder that cannot be written."""
-    return ValueError(
-        f"The index cannot be written in {folder}: {reason_of(error)}. Make room, or give another folder. Then run the "
-        f"same command again: it goes on from the shards that are done."
-    )
+    again = "Then run the same command again: it goes on from the shards that are done."
+    is_no_folder = isinstance(error, FileExistsError | NotADirectoryError)
+    remedy = "Give another folder." if is_no_folder else f"Make room, or give another folder. {again}"
+    return ValueError(f"The index cannot be written in {folder}: {reason_of(error).rstrip('.')}. {remedy}")
 
 
 def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:

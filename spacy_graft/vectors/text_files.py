@@ -73,6 +73,8 @@ def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.
     """The word of a line, which may have spaces, and its vector (float32); or raise a BadLineError."""
     word, *values = line.rstrip(" ").rsplit(" ", n_columns)
     # Words may have spaces, but those whose last part is a number are lines of another width.
+    if line.startswith(" "):
+        raise BadLineError(path, number, f"a word and {n_columns} numbers are expected, but the word is missing.")
     if len(values) != n_columns or not word or (" " in word and is_decimal(word.rpartition(" ")[2])):
         raise BadLineError(
             path, number, f"a word and {n_columns} numbers are expected, but there are {line.count(' ')} numbers."
