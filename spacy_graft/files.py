@@ -57,7 +57,8 @@ def decoded_line(path: str | Path, number: int, line: bytes) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise BadLineError(path, number, f"not UTF-8: {error}. Save it as UTF-8 (a table in Excel as CSV UTF-8).") from error
+        problem = f"not UTF-8: {error}. Save it as UTF-8 (a table in Excel as CSV UTF-8)."
+        raise BadLineError(path, number, problem) from error
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
