@@ -50,6 +50,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "characters across words": (blocks(words=WORDS, characters={**CHARACTERS, "within_words": False}),),
     "characters with penalty factor 1": (blocks(words=WORDS, characters={**CHARACTERS, "penalty_factor": 1.0}),),
     "case kept": (blocks(words={**WORDS, "attr": "ORTH"}, characters={**CHARACTERS, "lowercase": False}),),
+    "case kept in characters": (blocks(words=WORDS, characters={**CHARACTERS, "lowercase": False}),),
+    "case kept in words": (blocks(words={**WORDS, "attr": "ORTH"}, characters=CHARACTERS),),
     "shapes of words as well": (
         blocks(words=WORDS, characters=CHARACTERS, shapes={**WORDS, "attr": "SHAPE", "penalty_factor": 1.5}),
     ),

@@ -85,13 +85,14 @@ class TextSpace:
         parts: list[dict[str, Stream]] = []
         lengths: list[int] = []
 
-        def read(batch: list[Any]) -> None:
+        def read(batch: list[Any]) -> tuple[dict[str, Stream], list[int]]:
             streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
-            lengths.extend(lengths_of(batch, next(iter(streams.values()))))
-            parts.append({name: self.place.kept(stream) for name, stream in streams.items()})
+            kept = {name: self.place.kept(stream) for name, stream in streams.items()}
+            return kept, lengths_of(batch, next(iter(streams.values())))
 
-        for _ in in_batches(read, documents_of(X)):
-            pass
+        for streams, of_batch in in_batches(read, documents_of(X)):
+            parts.append(streams)
+            lengths += of_batch
         empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
         joined = {
             name: Stream.concatenated([part[name] for part in parts or [empty]], self.place.empty)
