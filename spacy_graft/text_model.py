@@ -21,7 +21,7 @@ from .extract.texts import (
     TextWords,
     Words,
     displayed_text,
-    in_batches,
+    results_of_batches,
     sequence_length,
 )
 from .graft.constraints import FeatureNames
@@ -90,7 +90,7 @@ class TextSpace:
             kept = {name: self.place.kept(stream) for name, stream in streams.items()}
             return kept, lengths_of(batch, next(iter(streams.values())))
 
-        for streams, of_batch in in_batches(read, documents_of(X)):
+        for streams, of_batch in results_of_batches(read, documents_of(X)):
             parts.append(streams)
             lengths += of_batch
         empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
@@ -252,7 +252,7 @@ class TextModel:
             streams = self._read(features, batch)
             return self.snapshot.scores_of_streams(streams, self._lengths(batch), cast("Any", self._words))
 
-        yield from in_batches(scores, documents)
+        yield from results_of_batches(scores, documents)
 
     def contributions(self, documents: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the features of each document (int64), and their values times the document weight (float64)."""

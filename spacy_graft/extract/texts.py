@@ -24,7 +24,7 @@ from .letters import code_points, framed_words
 from .options import check_settings
 from .streams import Stream
 
-Result = TypeVar("Result")
+OfBatchT = TypeVar("OfBatchT")
 
 #: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
 BATCH = 2**17
@@ -390,7 +390,7 @@ def displayed_text(document: Any) -> str:
     return " ".join(map(str, document)) if hasattr(document, "__iter__") else str(document)
 
 
-def in_batches(function: Callable[[list[Any]], Result], documents: Iterable[Any]) -> Iterator[Result]:
+def results_of_batches(function: Callable[[list[Any]], OfBatchT], documents: Iterable[Any]) -> Iterator[OfBatchT]:
     """What a function gives back for each batch of documents; errors of single ones number them among all."""
     n_before = 0
     for batch in document_batches(documents):
