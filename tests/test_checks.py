@@ -138,6 +138,19 @@ def test_labels_of_one_split_and_rare_ones_are_warnings(blank: Language, example
     assert "without a dev document, whose scores cannot be measured: 'bakery'" in warnings
 
 
+@pytest.mark.parametrize(
+    ("n_train", "n_dev", "is_shift"), [(2, 20, True), (20, 2, True), (2, 4, False), (30, 50, False)]
+)
+def test_labels_of_other_shares_are_warnings(blank: Language, n_train: int, n_dev: int, is_shift: bool) -> None:
+    """Those of 100 documents each."""
+    train, dev = (
+        [make_example(blank, f"text {i}", {"a": 1.0, "x": float(i < n)}) for i in range(100)] for n in (n_train, n_dev)
+    )
+    found = messages(check_corpus(train, dev, exclusive=False), "warning")
+    expected = f"Labels with other shares of train than of dev: 'x' ({n_train}.0% and {n_dev}.0%)"
+    assert (expected in found) == is_shift
+
+
 def test_exclusive_labels_are_recognised(examples: list[Example]) -> None:
     assert "consider textcat_graft" in messages(check_corpus(examples, examples, exclusive=False), "warning")
 

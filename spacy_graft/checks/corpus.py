@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Literal
 
 from spacy.tokens import Doc
@@ -16,6 +17,8 @@ from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, 
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
+#: Labels are reported whose shares of the splits have this ratio or more, and differ by so many standard errors.
+SHIFT_RATIO, SHIFT_ERRORS = 2.0, 4.0
 #: Number of documents that a message names.
 MAX_NAMES = 5
 
@@ -119,8 +122,8 @@ def check_corpus(
     """Check the documents and labels of two splits.
 
     Reports documents without text or labels, invalid values, exclusive labels that do not sum to 1, duplicates and
-    contradictory labels within and across the splits, rare labels, and labels of one split only. An empty split is an
-    error among the findings, not an exception.
+    contradictory labels within and across the splits, rare labels, labels of one split only, and labels with other
+    shares of train than of dev. An empty split is an error among the findings, not an exception.
 
     Parameters
     ----------
@@ -283,7 +286,7 @@ def given_label_findings(train: SplitReport, labels: Sequence[str]) -> Iterator[
 
 
 def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:
-    """Yield the problems of labels: too few, rare ones, those of one split only."""
+    """Yield the problems of labels: too few, rare ones, those of one split only, shares that differ."""
     if train.exclusive and train.n_documents and len(train.labels) < 2:
         yield Finding(
             "error", f"Exclusive labels must be at least two; the training corpus has {listed(train.labels)}."
@@ -300,5 +303,25 @@ def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:
     ):
         if labels and dev.n_documents:
             yield Finding("warning", f"Labels {problem}: {listed(labels)}.")
+    if shifted := [described for label in train.label_counts if (described := shift_of(label, train, dev))]:
+        yield Finding(
+            "warning",
+            f"Labels with other shares of train than of dev: {', '.join(shifted)}. What dev chooses (size, "
+            f"temperature, thresholds) is for documents like those of dev.",
+        )
     if not train.exclusive and train.single_label and len(train.label_counts) > 1:
         yield Finding("warning", "Each training document has exactly one label: consider textcat_graft.")
+
+
+def shift_of(label: str, train: SplitReport, dev: SplitReport) -> str | None:
+    """Describe the shares of a label in both splits if they differ much, and by more than chance."""
+    counts = train.label_counts[label], dev.label_counts[label]
+    sizes = train.n_documents, dev.n_documents
+    if not all(counts):
+        return None
+    shares = [n / size for n, size in zip(counts, sizes, strict=True)]
+    share = sum(counts) / sum(sizes)
+    error = sqrt(share * (1.0 - share) * (1.0 / sizes[0] + 1.0 / sizes[1]))
+    if max(shares) < SHIFT_RATIO * min(shares) or max(shares) - min(shares) <= SHIFT_ERRORS * error:
+        return None
+    return f"{label!r} ({shares[0]:.1%} and {shares[1]:.1%})"
