@@ -94,7 +94,7 @@ def calibrate(
         A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
         the documents.
     examples : iterable of Example, or of (text, labels)
-        Documents with ``doc.cats`` that were not trained on, such as the dev set.
+        Documents with ``doc.cats`` that were not trained on. Dev is such a set only under ``retrain = false``.
     temperature : bool
         Whether to divide weights and intercepts by the temperature that minimises the log-loss. This moves all
         probabilities towards 0 and 1 or away from them. It changes no ranking of documents and, if labels are
