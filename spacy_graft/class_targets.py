@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isinf
@@ -83,7 +83,7 @@ class ClassTargets:
         # NumPy's strings of any length become Python's, whose type can be saved.
         array = values if isinstance(values, np.ndarray) and values.dtype.kind != "T" else None
         labels_of = values.tolist() if array is not None else list(map(plain_label, values))
-        kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set)), None)
+        kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set | Mapping)), None)
         if kind is not None:
             raise ValueError(
                 f"Each document has one label, but y has a {kind}. With multilabel=True it has any number."
@@ -186,7 +186,7 @@ def collections_of(y: Iterable[Any]) -> list[Iterable[Any]]:
 
 def labels_that_hold(number: int, value: Any) -> Iterable[Any]:
     """The labels of one document. A string is no collection of them: its letters would be labels."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable) or getattr(value, "shape", None) == ():
         raise ValueError(
             f"With multilabel, y has a collection of labels for each document, but that of document {number} is "
             f"{value!r:.60}."
@@ -269,32 +269,31 @@ def one_column(y: Any) -> Any:
     return values
 
 
-def check_label_values(labels: Iterable[Any], number: int) -> None:
-    """Raise a ValueError if a label of a document is missing, or a number that is not finite, or no label."""
-    for label in labels:
-        if isinstance(label, str | int):
-            continue
-        if label is None or (isinstance(label, Hashable) and is_missing(label)):
-            raise ValueError(f"Input y contains NaN: a label of document {number} is missing.")
-        if isinstance(label, float) and isinf(label):
-            raise ValueError(
-                f"Input y contains infinity or a value too large for dtype('float64'), as a label of document {number}."
-            )
-        if isinstance(label, float) and not label.is_integer():
-            raise ValueError(
-                f"Unknown label type: continuous. Document {number} has {label}, but a classifier needs labels, not "
-                "the values of a regression."
-            )
+def problem_of_label(label: Any) -> str | None:
+    """What is wrong with a label: it is missing, or a number that is not finite, or no label."""
+    if isinstance(label, str | int):
+        return None
+    if label is None or is_missing(label):
+        return "Input y contains NaN: a label of document {number} is missing."
+    if isinstance(label, float) and isinf(label):
+        return "Input y contains infinity or a value too large for dtype('float64'), as a label of document {number}."
+    if isinstance(label, float) and not label.is_integer():
+        return (
+            f"Unknown label type: continuous. Document {{number}} has {label}, but a classifier needs labels, not the "
+            "values of a regression."
+        )
+    return None
 
 
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
     """The labels of each document, and all labels, sorted; a ValueError if there are some that are none."""
-    rows = []
     try:
-        for number, value in enumerate(y):
-            rows.append({plain_label(label) for label in value})
-            check_label_values(rows[-1], number)
-        return rows, sorted(set().union(*rows))
+        rows = [{plain_label(label) for label in value} for value in y]
+        labels = set().union(*rows)
+        for label in labels:
+            if problem := problem_of_label(label):
+                raise ValueError(problem.format(number=next(i for i, row in enumerate(rows) if label in row)))
+        return rows, sorted(labels)
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
 

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse
 
 from .class_targets import ClassTargets, label_sets, require_targets, restored_labels, saved_labels
-from .estimator_files import SealedEstimator
+from .estimator_files import SealedEstimator, kept_params
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
+from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
 from .graft.emptiness import too_little_weight
@@ -114,12 +115,16 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         warn_of_unused_options(owner, learner, stacklevel=3)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
-        if len(rows := np.flatnonzero(weights)) < len(weights):
+        rows = np.flatnonzero(weights)
+        if len(rows) < len(weights):
             # Documents without weight are as if they were not there.
             X = X if hasattr(X, "shape") else list(X)
             require_as_many(n_documents(X), len(targets))
             X, targets, weights = documents_at(X, rows), targets.some(rows), weights[rows]
-        documents = space.learn(X, names)
+        try:
+            documents = space.learn(X, names)
+        except DocumentKindError as error:
+            raise DocumentKindError(int(rows[error.number]), error.problem) from error.__cause__
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
         if problem := too_little_weight(weights):
@@ -127,7 +132,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         with one_thread_of("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_, self._fitted_params = report, self.get_params(deep=False)
+        self.report_, self._fitted_params = report, kept_params(self.get_params(deep=False))
         self._space, self._model = space, space.model(solution, documents)
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:

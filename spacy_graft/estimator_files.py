@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -115,7 +116,7 @@ class SealedEstimator(ABC):
             if saved.name != cls.__name__:
                 raise ValueError(f"The file holds a {saved.name!r}, but a {cls.__name__!r} is expected.")
             estimator = cls(**saved.params)
-            estimator._fitted_params = saved.params
+            estimator._fitted_params = kept_params(saved.params)
             estimator._space = estimator._own_space()
             n_labels = estimator._restore_labels(saved.labels)
             estimator._model, estimator.report_ = estimator._space.restored(saved, n_labels)
@@ -208,6 +209,11 @@ def report_of(snapshot: Snapshot) -> Report:
     if not isinstance(saved, dict):
         raise damaged_model("it has no report")
     return Report.of_saved(saved)
+
+
+def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they are now: lists and mappings that may be changed later are copied."""
+    return {name: copy(value) if isinstance(value, list | dict) else value for name, value in params.items()}
 
 
 def plain_param(name: str, value: Any) -> Any:

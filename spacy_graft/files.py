@@ -32,7 +32,11 @@ class BadLineError(ValueError):
     """A malformed line of a file, or another part of it; the message names the file and the line."""
 
     def __init__(self, path: str | Path, number: int, problem: str, unit: str = "line") -> None:
-        super().__init__(f"{path}, {unit} {number}: {problem}")
+        super().__init__(path, number, problem, unit)  # what it is made of again in another process
+
+    def __str__(self) -> str:
+        path, number, problem, unit = self.args
+        return f"{path}, {unit} {number}: {problem}"
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:

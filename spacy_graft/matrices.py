@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from .extract.bags import Bags
+from .extract.texts import DocumentKindError
 from .options import LARGEST_VALUE
 
 #: A matrix of values (n_documents, n_items), or for each document its items or their values by name.
@@ -128,19 +129,19 @@ def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_arr
     for i, document in enumerate(documents):
         if isinstance(document, str) or not isinstance(document, Iterable):
             what = f"a string, {document[:40]!r}" if isinstance(document, str) else repr(document)
-            raise ValueError(f"Document {i} is {what}: give a collection of the names of its items.")
+            raise DocumentKindError(i, f"is {what}: give a collection of the names of its items.")
         try:
             items = values_by_name(document)
             check_names(items)
         except (TypeError, ValueError) as error:  # a name that is not hashable, or another
-            raise ValueError(f"Document {i}: {error}") from error
+            raise DocumentKindError(i, f"has items that cannot be read. {error}") from error
         for name, value in items.items():
             indices.append(numbers.setdefault(str(name), len(numbers)))
             try:
                 values.append(float(value))
             except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"The value of an item must be a number, but that of {name!r} in document {i} is {value!r}."
+                raise DocumentKindError(
+                    i, f"has {value!r} as the value of {name!r}, but values of items must be numbers."
                 ) from error
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(numbers))

@@ -37,6 +37,8 @@ PRIOR_HITS, PRIOR_DOCUMENTS = 0.2, 1.0
 #: From a probability below 0.5, a label is only predicted for documents that are so many times as likely to have it as
 #: the mean document.
 LEAST_LIFT = 1.5
+#: Thresholds follow a probability that has become more than so many times as large.
+LEAST_RISE = 1.25
 
 
 @dataclass(frozen=True)
@@ -246,28 +248,30 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
         hits = np.sort(of_label)[::-1].cumsum()
         f1 = (2.0 * hits + PRIOR_HITS) / (n_predicted + hits[-1] + PRIOR_DOCUMENTS)
         thresholds[y] = 0.5 * f1.max()
-    return np.maximum(thresholds, least_thresholds(probabilities.mean(axis=0)))
+    return np.maximum(thresholds, np.minimum(THRESHOLD, LEAST_LIFT * probabilities.mean(axis=0)))
 
 
-def least_thresholds(means: np.ndarray) -> np.ndarray:
-    """The least threshold of each label, given its mean probability: float64 (n_labels)."""
-    return np.minimum(THRESHOLD, LEAST_LIFT * means)
+def lifted_thresholds(
+    thresholds: list[float], before: np.ndarray, after: np.ndarray, temperature: float
+) -> list[float]:
+    """Thresholds, raised where a model of other documents gives a label much more by its intercept.
 
-
-def lifted_thresholds(thresholds: list[float], shares: np.ndarray, temperature: float) -> list[float]:
-    """Thresholds that a model of other documents than those that chose them reaches for no document by its intercepts.
+    They keep the ratio, up to :data:`LEAST_LIFT`, to the probability in texts that say nothing about the label.
 
     Parameters
     ----------
     thresholds : list of float
-    shares : float64 (n_labels)
-        Of the documents of the model, how many have the label: the probability where texts say nothing about it.
+    before, after : float64 (n_labels)
+        Shares with the label: of the documents of the model that the thresholds were chosen for, and of those now.
     temperature : float
         Of the model.
     """
     from scipy.special import logit  # not needed to load a component
 
-    return np.maximum(thresholds, least_thresholds(logistic(logit(shares) / temperature))).tolist()
+    silent, now = (logistic(logit(np.clip(shares, 0.0, 1.0)) / temperature) for shares in (before, after))
+    ratios = np.minimum(LEAST_LIFT, np.array(thresholds) / np.maximum(silent, 1e-300))
+    lifted = np.maximum(thresholds, np.minimum(THRESHOLD, ratios * now))
+    return np.where(now > LEAST_RISE * silent, lifted, thresholds).tolist()
 
 
 def divided_thresholds(thresholds: list[float] | None, temperature: float) -> list[float] | None:

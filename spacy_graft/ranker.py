@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from .class_targets import require_targets
-from .estimator_files import SealedEstimator, checked_values
+from .estimator_files import SealedEstimator, checked_values, kept_params
 from .estimators import LearnerEstimator, require_fitted
 from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
@@ -250,7 +250,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
-        self.report_, self._fitted_params = fit.report, self.get_params(deep=False)
+        self.report_, self._fitted_params = fit.report, kept_params(self.get_params(deep=False))
         self._space, self._model = space, space.model(fit.solution(), candidates)
         self._set_input_attributes()
         return self

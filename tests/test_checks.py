@@ -139,16 +139,25 @@ def test_labels_of_one_split_and_rare_ones_are_warnings(blank: Language, example
 
 
 @pytest.mark.parametrize(
-    ("n_train", "n_dev", "is_shift"), [(2, 20, True), (20, 2, True), (2, 4, False), (30, 50, False)]
+    ("n_train", "n_dev", "is_shift"), [(2, 20, True), (20, 2, True), (2, 4, False), (40, 75, False)]
 )
 def test_labels_of_other_shares_are_warnings(blank: Language, n_train: int, n_dev: int, is_shift: bool) -> None:
-    """Those of 100 documents each."""
+    """Those of 100 documents each: 2 and 4 may be by chance, 40 and 75 are less than twice as many."""
     train, dev = (
         [make_example(blank, f"text {i}", {"a": 1.0, "x": float(i < n)}) for i in range(100)] for n in (n_train, n_dev)
     )
     found = messages(check_corpus(train, dev, exclusive=False), "warning")
     expected = f"Labels with other shares of train than of dev: 'x' ({n_train}.0% and {n_dev}.0%)"
     assert (expected in found) == is_shift
+
+
+def test_shares_are_those_of_documents_that_say_something(blank: Language) -> None:
+    train = [make_example(blank, f"text {i}", {"a": 1.0, "x": float(i % 20 == 0)}) for i in range(200)]
+    for i, example in enumerate(train):
+        if i % 10:
+            del example.reference.cats["x"]
+    dev = [make_example(blank, f"dev {i}", {"a": 1.0, "x": float(i % 2)}) for i in range(200)]
+    assert "other shares" not in messages(check_corpus(train, dev, exclusive=False), "warning")
 
 
 def test_exclusive_labels_are_recognised(examples: list[Example]) -> None:

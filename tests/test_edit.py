@@ -199,7 +199,13 @@ def test_products_of_denied_items_are_denied():
     component.edit(deny=["b × a"])
     assert "a × b" not in weights_of(component)
     assert "a" in weights_of(component)
-    component.edit(allow=["a × b"])
+    component.edit(deny=["c"])
+    component.edit(allow=["a × b", "c"])
+    assert "a × b" in weights_of(component)
+    assert (component.constraints.deny, component.constraints.allow) == ((), ())
+    component.edit(deny=["pairs::a × b"])
+    assert "a × b" not in weights_of(component)
+    component.edit(allow=["b × a"])
     assert "a × b" in weights_of(component)
     assert (component.constraints.deny, component.constraints.allow) == ((), ())
     component.from_bytes(model)
@@ -229,8 +235,8 @@ def test_names_with_wildcards_in_them():
 
 
 def test_locks_and_denials_by_other_names_of_a_feature():
-    texts = ["the raven spoke", "the raven sang", "a cat ran", "a dog ran", "the owl sat", "the raven flew"] * 4
-    labels = ["p", "p", "c", "c", "c", "p"] * 4
+    texts = ["the raven spoke", "the raven sang", "a cat ran", "a dog ran", "the owl sat", "the raven flew", "x"] * 4
+    labels = ["p", "p", "c", "c", "c", "p", "x"] * 4
 
     def names(**constraints):
         learner = Grafting(l1=0.5, constraints=Constraints(**constraints))
@@ -240,10 +246,12 @@ def test_locks_and_denials_by_other_names_of_a_feature():
     for denied, locked in (("raven", "the raven"), ("the raven", "raven"), ("word::raven", "the raven")):
         with pytest.raises(ValueError, match=f"the weight of '{locked}' is locked, but it is denied"):
             names(deny=[denied], locked={locked: {"p": 1.0}})
-    for weights in ((1.0, -1.0), (0.7, 0.7)):
+    for by_label in ({"p": -1.0}, {"p": 1.0}, {"c": 1.0}, {"x": 0.5}):
         with pytest.raises(ValueError, match="'the raven' and 'raven' are locked, but they have the same"):
-            names(locked={"the raven": {"p": weights[0]}, "raven": {"p": weights[1]}})
+            names(locked={"the raven": {"p": 1.0}, "raven": by_label})
     assert "the raven" in names(deny=["raven"], allow=["the raven"], locked={"the raven": {"p": 1.0}})
+    assert "raven" in names(deny=["word::raven"], allow=["word::raven spoke", "raven"], locked={"raven": {"p": 1.0}})
+    assert "raven" in names(locked={"raven": {"p": 1.0}, "word::raven": {"x": -1.0}})
     assert "raven" in names(locked={"raven": {"p": 1.0}, "cat": {"p": -1.0}})
 
 
@@ -269,6 +277,7 @@ def test_locks_and_denials_by_other_names_of_a_feature():
         ({"deny": ["goal"], "allow": ["goal"]}, "'goal' is denied and allowed"),
         ({"deny": ["go* × *"]}, "products are searched without being listed"),
         ({"allow": ["goal × salt"]}, "Allow its items"),
+        ({"deny": ["a × b"], "allow": ["words::b × a"]}, "'words::b × a' is denied and allowed"),
         ({"lock": {"goal × salt": {"sport": 1.0}}}, "is a product, whose weight cannot be locked"),
         ({"deny": "goal"}, "deny must be a list of names"),
         ({"signs": [("sport", "positive"), ("food", "any"), ("sport", "any")]}, "a label twice: 'sport'. Give it one"),

@@ -102,6 +102,11 @@ def test_files_have_the_parameters_of_the_fit(tmp_path):
     assert (loaded.degree, loaded.learner.l1) == (2, 0.1)
     loaded.set_params(degree=1).save(path)
     assert GraftClassifier.load(path).degree == 2
+    blocks = dict(BLOCKS)
+    of_texts = GraftRanker(Grafting(l1=0.1), blocks=blocks).fit(TEXTS, CORRECT, GROUPS)
+    blocks["more"] = CharacterNgrams(max_length=2)
+    of_texts.save(path)
+    assert set(GraftRanker.load(path).blocks) == set(BLOCKS)
     ranker = GraftRanker(Grafting(l1=0.1), degree=2).fit(ITEMS, CORRECT, GROUPS)
     ranker.set_params(degree=1).save(path)
     np.testing.assert_array_equal(GraftRanker.load(path).decision_function(ITEMS), ranker.decision_function(ITEMS))

@@ -275,6 +275,22 @@ def test_own_thresholds_are_checked_where_they_are_used(several: Language, own: 
             use(several("salt and a goal"))
 
 
+def test_bad_thresholds_end_an_initialization_before_it_begins(several: Language) -> None:
+    component = component_of(several)
+    for wrong in (None, [0.5]):
+        component.cfg["thresholds"] = wrong
+        with pytest.raises(ValueError, match="The thresholds of labels are"):
+            several.initialize(lambda: make_examples(several, noisy_records(60, 0)))
+        assert component.is_trained
+
+
+def test_numbers_of_numpy_are_thresholds(several: Language) -> None:
+    component = component_of(several)
+    component.set_thresholds([np.float32(0.25)] * 3)
+    assert component.report.thresholds == [0.25] * 3
+    assert component_of(make_nlp(MULTILABEL)).from_bytes(component.to_bytes()).report.thresholds == [0.25] * 3
+
+
 @pytest.mark.parametrize("thresholds", [[2.0] * 3, [0.5] * 4, [0.5], [float("nan")] * 3, ["a"] * 3])
 def test_thresholds_that_could_not_be_loaded_are_not_set(several: Language, thresholds: Any) -> None:
     component = component_of(several)

@@ -154,10 +154,20 @@ def test_folds_that_lack_what_the_corpus_has_do_not_choose() -> None:
     """All that is not empty is a copy of one text, which is held out as a whole."""
     nlp = make_nlp()
     rows = [*[("", "ab"[i % 2]) for i in range(40)], *[("good film", "a")] * 3]
-    with pytest.warns(UserWarning, match="No document can choose the model.*No block finds a symbol in the 32"):
+    with pytest.warns(UserWarning, match="No held-out document chooses the model.*No block finds a symbol in the 32"):
         report = spacy_graft.fit(nlp, [make_example(nlp, text, {label: 1.0}) for text, label in rows])
     assert (report.n_folds, report.n_documents) == (0, 43)
     assert nlp("good film").cats["a"] > nlp("").cats["a"]
+
+
+def test_other_errors_in_folds_end_the_training(monkeypatch: pytest.MonkeyPatch, train_records: list[Record]) -> None:
+    def failing(*_: Any) -> None:
+        raise ValueError("a damaged file")
+
+    monkeypatch.setattr("spacy_graft.pipeline.fit.cross_validated", failing)
+    nlp = make_nlp()
+    with pytest.raises(ValueError, match="a damaged file"):
+        spacy_graft.fit(nlp, make_examples(nlp, train_records))
 
 
 @pytest.mark.filterwarnings("ignore:The trained model has no features")

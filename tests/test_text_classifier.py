@@ -460,11 +460,17 @@ def test_mappings_of_labels_to_ones_and_zeros_are_collections(one):
         (["x", float("nan")], "a label of document 1 is missing"),
         ([0.5], "Document 1 has 0.5"),
         ([["x"]], "Labels must be hashable"),
+        (np.array("x"), "that of document 1 is array"),
     ],
 )
 def test_what_is_no_collection_of_labels(wrong, message):
     with pytest.raises(ValueError, match=message):
         GraftTextClassifier(LEARNER, multilabel=True).fit(TEXTS[:3], [["x"], wrong, ["y"]])
+
+
+def test_mappings_are_for_several_labels():
+    with pytest.raises(ValueError, match="y has a dict. With multilabel=True it has any number"):
+        GraftTextClassifier(LEARNER).fit(TEXTS[:2], [{"x": 1, "y": 0}, {"x": 0, "y": 1}])
 
 
 def test_a_document_of_another_kind_is_numbered_among_all(monkeypatch):
@@ -473,6 +479,10 @@ def test_a_document_of_another_kind_is_numbered_among_all(monkeypatch):
         GraftTextClassifier(LEARNER).fit([*TEXTS[:37], float("nan"), *TEXTS[38:]], LABELS)
     with pytest.raises(ValueError, match="Document 9 must be a string"):
         fitted().predict([*TEXTS[:9], None])
+    weights = np.arange(len(TEXTS)) % 2
+    with pytest.raises(ValueError, match="Document 37 must be a string") as caught:
+        GraftTextClassifier(LEARNER).fit([*TEXTS[:37], None, *TEXTS[38:]], LABELS, sample_weight=weights)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # as from other processes
     with pytest.raises(ValueError, match="Document 4 must be a sequence of integers"):
         GraftTextClassifier(LEARNER, analyzer="integer").fit([[1, 2]] * 4 + [["a"]], [0, 1, 0, 1, 0])
     with pytest.raises(ValueError, match="Document 4 must be bytes or a string"):

@@ -19,7 +19,14 @@ import spacy_graft
 from conftest import PATH, TELLING, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
-from spacy_graft.metrics import LEAST_LIFT, PRIOR_DOCUMENTS, PRIOR_HITS, expected_thresholds, lifted_thresholds
+from spacy_graft.metrics import (
+    LEAST_LIFT,
+    LEAST_RISE,
+    PRIOR_DOCUMENTS,
+    PRIOR_HITS,
+    expected_thresholds,
+    lifted_thresholds,
+)
 
 MULTILABEL = "textcat_graft_multilabel"
 TEXTS = [record["text"] for record in make_records(200, 0)]
@@ -132,7 +139,7 @@ def test_training_on_all_documents_keeps_the_thresholds_of_the_choice() -> None:
         dev = make_examples(nlp, make_records(250, 2))
         spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=dev)
         found.append(nlp.get_pipe(MULTILABEL).thresholds)  # type: ignore[attr-defined]
-    assert found[0] == found[1]
+    assert found[0] == found[1]  # labels are no more frequent in dev than in train
 
 
 def test_a_label_that_is_more_frequent_in_dev_is_not_predicted_for_all() -> None:
@@ -154,13 +161,53 @@ def test_a_label_that_is_more_frequent_in_dev_is_not_predicted_for_all() -> None
     assert all(component.predicted(nlp(text)) for text in texts)
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5), st.floats(0.05, 20.0))
-def test_lifted_thresholds_are_above_what_intercepts_give(shares: list[float], temperature: float) -> None:
-    lifted = np.array(lifted_thresholds([0.0] * len(shares), np.array(shares), temperature))
-    powers = np.array(shares) ** (1.0 / temperature)
-    given = powers / (powers + (1.0 - np.array(shares)) ** (1.0 / temperature))
-    assert lifted == pytest.approx(np.minimum(0.5, LEAST_LIFT * given))
-    assert lifted_thresholds([0.7] * len(shares), np.array(shares), temperature) == [0.7] * len(shares)
+@given(
+    st.lists(st.tuples(st.floats(0.001, 0.999), st.floats(0.0, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=5),
+    st.floats(0.05, 20.0),
+)
+def test_lifted_thresholds_keep_their_ratio_to_what_intercepts_give(
+    labels: list[tuple[float, float, float]], temperature: float
+) -> None:
+    before, after, thresholds = map(np.array, zip(*labels, strict=True))
+    lifted = np.array(lifted_thresholds(thresholds.tolist(), before, after, temperature))
+    assert (lifted >= thresholds).all()
+    assert (lifted <= np.maximum(thresholds, 0.5)).all()
+
+    def silent(shares: np.ndarray) -> np.ndarray:
+        powers = shares ** (1.0 / temperature)
+        return np.asarray(powers / (powers + (1.0 - shares) ** (1.0 / temperature)))
+
+    with np.errstate(divide="ignore"):
+        ratios = np.minimum(thresholds / silent(before), LEAST_LIFT)
+    expected = np.maximum(thresholds, np.minimum(0.5, ratios * silent(after)))
+    has_risen = silent(after) > LEAST_RISE * silent(before)
+    assert lifted == pytest.approx(np.where(has_risen, expected, thresholds), rel=1e-9)
+    assert lifted_thresholds(thresholds.tolist(), before, before, temperature) == thresholds.tolist()
+    assert not np.isnan(lifted_thresholds([0.3], np.array([0.5]), np.array([1.0 + 1e-15]), temperature)).any()
+
+
+def test_a_label_that_becomes_more_frequent_is_not_predicted_for_all(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def records(n: int, seed: int, share: float) -> list[tuple[str, dict[str, float]]]:
+        return [
+            (f"{one['text']} {i}", {label: float(label == one["label"]) for label in TELLING} | {"chance": float(x)})
+            for i, (one, x) in enumerate(zip(make_records(n, seed), rng.random(n) < share, strict=True))
+        ]
+
+    nlp = make_nlp(MULTILABEL, keep_corpus=True)
+    spacy_graft.fit(nlp, records(300, 1, 0.03), dev=records(250, 2, 0.03))
+    nlp.to_disk(tmp_path)
+    more = records(300, 3, 0.4)
+    for each in (nlp, spacy.load(tmp_path)):
+        component: Any = each.get_pipe(MULTILABEL)
+        before = component.thresholds
+        each.update([spacy.training.Example.from_dict(each.make_doc(text), {"cats": cats}) for text, cats in more])
+        assert component.report.n_documents > 800
+        assert "chance" not in component.predicted(each(""))
+        assert sum("chance" in component.predicted(each(text)) for text, _ in more) < 100
+        assert before["chance"] < component.thresholds["chance"] < 0.5
+        assert all(component.thresholds[label] == before[label] for label in TELLING)
 
 
 def test_without_a_choice_there_are_none() -> None:

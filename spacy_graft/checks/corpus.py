@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import count, listed
-from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, positive_labels
+from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, is_complete, positive_labels
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -41,6 +41,8 @@ class SplitReport:
         All labels of the annotation, in the order of their first appearance.
     label_counts : Counter
         For each label, the number of its documents (value of at least 0.5).
+    known_counts : Counter
+        For each label, the number of documents that say whether it holds.
     single_label : bool
         Whether each document has exactly one label.
     without_text, without_labels, bad_values, bad_sums : list of str
@@ -57,6 +59,7 @@ class SplitReport:
     n_documents: int = 0
     labels: list[str] = field(default_factory=list)
     label_counts: Counter[str] = field(default_factory=Counter)
+    known_counts: Counter[str] = field(default_factory=Counter)
     single_label: bool = True
     without_text: list[str] = field(default_factory=list)
     without_labels: list[str] = field(default_factory=list)
@@ -166,12 +169,15 @@ class SplitReader:
         Name and labels of the first document of each text, by the hash of the text.
     label_sets : dict of frozenset to itself
         One object for each set of labels, to save memory.
+    n_complete : int
+        Documents that say of all labels whether they hold.
     """
 
     report: SplitReport
     earlier: SplitReader | None = None
     first_documents: dict[int, tuple[str, frozenset[str]]] = field(default_factory=dict)
     label_sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    n_complete: int = 0
 
     def read(self, examples: Iterable[Example]) -> SplitReport:
         labels: dict[str, None] = {}
@@ -179,6 +185,8 @@ class SplitReader:
             labels.update(dict.fromkeys(example.reference.cats))
             self._add(example.reference, number, f"{self.report.name} {example_name(example, number)}")
         self.report.labels = list(labels)
+        for label in labels:
+            self.report.known_counts[label] += self.n_complete
         self.report.single_label = all(len(labels) == 1 for labels in self.label_sets)
         return self.report
 
@@ -189,6 +197,10 @@ class SplitReader:
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)
+        if report.exclusive or is_complete(doc):
+            self.n_complete += 1
+        else:
+            report.known_counts.update(doc.cats.keys())
         text = document_text(doc).strip()
         if not text:
             report.without_text.append(name)
@@ -316,7 +328,7 @@ def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:
 def shift_of(label: str, train: SplitReport, dev: SplitReport) -> str | None:
     """Describe the shares of a label in both splits if they differ much, and by more than chance."""
     counts = train.label_counts[label], dev.label_counts[label]
-    sizes = train.n_documents, dev.n_documents
+    sizes = train.known_counts[label], dev.known_counts[label]
     if not all(counts):
         return None
     shares = [n / size for n, size in zip(counts, sizes, strict=True)]

@@ -340,8 +340,8 @@ def without_single_label(corpora: dict[str, JsonlCorpus]) -> WithoutSingleLabel:
         if not counts[split]:
             if corpus.part and counts["train"]:
                 raise CommandError(
-                    f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because no "
-                    f"two of them have the same labels. Is another field that of the labels (--label-field)? "
+                    f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because each "
+                    f"set of labels has one text only. Is another field that of the labels (--label-field)? "
                     f"Otherwise give --dev."
                 )
             raise CommandError(f"{corpus.path} has no documents.")

@@ -259,7 +259,7 @@ class TextBytes(SequenceReader):
     feature_kind: ClassVar[str] = "byte n-gram"
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
-        read = [bytes_of(document, place) for place, document in enumerate(documents)]
+        read = [bytes_of(document, number) for number, document in enumerate(documents)]
         # 0 would be a break.
         return Stream(np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1), bounds(map(len, read)))
 
@@ -289,7 +289,7 @@ class IntegerSequences(SequenceReader):
     feature_kind: ClassVar[str] = "integer n-gram"
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
-        read = [integers_of(document, place) for place, document in enumerate(documents)]
+        read = [integers_of(document, number) for number, document in enumerate(documents)]
         return Stream.join([integers.view(np.uint64) for integers in read], np.uint64)
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
@@ -323,44 +323,47 @@ class DocumentKindError(ValueError):
 
     Attributes
     ----------
-    place : int
-        Its number, from 0, among the documents that were read together.
+    number : int
+        From 0, among the documents that were read together.
     problem : str
         What it must be, and is.
     """
 
-    def __init__(self, place: int, problem: str) -> None:
-        super().__init__(f"Document {place} {problem}")
-        self.place = place
+    def __init__(self, number: int, problem: str) -> None:
+        super().__init__(number, problem)  # what it is made of again in another process
+        self.number = number
         self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Document {self.number} {self.problem}"
 
 
 def strings_of(documents: Sequence[Any]) -> Sequence[str]:
     """The documents, which must be strings."""
-    for place, document in enumerate(documents):
+    for number, document in enumerate(documents):
         if not isinstance(document, str):
             is_bytes = isinstance(document, bytes | bytearray)
             hint = "Decode it, or use analyzer='byte'." if is_bytes else "Leave it out, or give an empty string."
-            raise DocumentKindError(place, f"must be a string, but is {document!r:.60}. {hint}")
+            raise DocumentKindError(number, f"must be a string, but is {document!r:.60}. {hint}")
     return documents
 
 
-def bytes_of(document: Any, place: int = 0) -> bytes:
+def bytes_of(document: Any, number: int = 0) -> bytes:
     """A document as bytes."""
     if isinstance(document, str):
         return document.encode("utf-8", "surrogatepass")
     if not isinstance(document, bytes | bytearray | memoryview):
-        raise DocumentKindError(place, f"must be bytes or a string, but is {document!r:.60}.")
+        raise DocumentKindError(number, f"must be bytes or a string, but is {document!r:.60}.")
     return bytes(document)
 
 
-def integers_of(document: Any, place: int = 0) -> np.ndarray:
+def integers_of(document: Any, number: int = 0) -> np.ndarray:
     """A document as integers: int64, 1-D."""
     values = np.asarray(document)
     if values.shape == (0,):
         return np.empty(0, np.int64)
     if values.ndim != 1 or values.dtype.kind not in "iu" or (values.dtype == np.uint64 and values.max() >= 2**63):
-        raise DocumentKindError(place, f"must be a sequence of integers of 64 bits, but is {document!r:.60}.")
+        raise DocumentKindError(number, f"must be a sequence of integers of 64 bits, but is {document!r:.60}.")
     return np.ascontiguousarray(values, np.int64)
 
 
@@ -397,7 +400,7 @@ def results_of_batches(function: Callable[[list[Any]], OfBatchT], documents: Ite
         try:
             found = function(batch)
         except DocumentKindError as error:
-            raise DocumentKindError(n_before + error.place, error.problem) from None
+            raise DocumentKindError(n_before + error.number, error.problem) from None
         yield found
         n_before += len(batch)
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
 from typing import Any, TypeVar
@@ -66,7 +66,7 @@ class Pattern:
         return PRODUCT_SIGN in self.name
 
     @cached_property
-    def longest_literal(self) -> str:
+    def longest_part(self) -> str:
         """The longest string without a wildcard that a name must have to match."""
         return max(re.split(r"[*?]|\[!?\]?[^\]]*\]", self.name), key=len)
 
@@ -76,8 +76,8 @@ class Pattern:
         return sorted(self.literal.split(PRODUCT_SIGN)) if self.is_product and self.literal is not None else []
 
     def is_product_of(self, other: Pattern) -> bool:
-        """Whether both name the same product."""
-        return self.is_product and (self.block, self.members) == (other.block, other.members)
+        """Whether both name the same product; their block is that of all products."""
+        return self.is_product and self.members == other.members
 
     def may_overlap(self, other: Pattern) -> bool:
         """Whether a name may match both; certain only if one of them has no wildcard."""
@@ -140,7 +140,9 @@ class Constraints:
                     f"product exactly (write [?] and [*] for these characters), deny one of its items, or deny the "
                     f"block of products."
                 )
-        if both := [text for text in self.deny if text in self.allow]:
+        if both := [
+            one.text for one in self.allowed if one.text in self.deny or any(map(one.is_product_of, self.denied))
+        ]:
             raise ValueError(f"Constraints: {listed(both)} is denied and allowed. Remove it from one of the lists.")
         self._check_locks()
 
@@ -201,19 +203,15 @@ class Constraints:
 
     def followed_by(self, later: Constraints) -> Constraints:
         """Both, where what is said later counts. A product that is allowed is one that was denied."""
-        products = [pattern for pattern in self.denied if any(map(pattern.is_product_of, later.allowed))]
-        if products:
-            denied = {pattern.text for pattern in products}
-            allow = [one.text for one in later.allowed if not any(map(one.is_product_of, products))]
-            before = replace(self, deny=[text for text in self.deny if text not in denied])
-            return before.followed_by(replace(later, allow=allow))
+        deny_before = [one.text for one in self.denied if not any(map(one.is_product_of, later.allowed))]
+        allow_later = [one.text for one in later.allowed if not any(map(one.is_product_of, self.denied))]
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
         signs = {**dict(self.signs), **dict(later.signs)}
-        deny = [*(text for text in self.deny if text not in later.allow), *later.deny]
+        deny = [*(text for text in deny_before if text not in later.allow), *later.deny]
         # What takes a denial back is an exception only from others that may deny the same: later ones count in full.
         others = [*map(Pattern, deny)]
         exceptions = (
-            text for text in later.allow if text not in self.deny or any(map(Pattern(text).may_overlap, others))
+            text for text in allow_later if text not in self.deny or any(map(Pattern(text).may_overlap, others))
         )
         return Constraints(
             deny=deny,

@@ -21,6 +21,7 @@ from ..solve.dense import DenseColumns
 from ..threads import one_thread_of
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
+from .emptiness import NothingToLearnError
 
 #: Norm of document vectors, in units of that of word vectors, under which nothing but rounding is left of them.
 NEGLIGIBLE_SPREAD = 1e-6
@@ -98,7 +99,7 @@ class DocumentVectors:
         found = found_rows(symbols, slots_of(signed(given_symbols)), given_symbols)
         has_vector = found >= 0
         if not has_vector.any():
-            raise ValueError(
+            raise NothingToLearnError(
                 f"{given.source}: none of its {len(given):,} words is in the training documents, whose words in block "
                 f"{block!r} are others. Check the language, and whether words are in lower case."
             )
@@ -148,7 +149,9 @@ def document_columns(
     means[filled] -= mean
     spread = float(np.sqrt((means**2).sum() / filled.sum()))
     if not spread > NEGLIGIBLE_SPREAD * float(np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1).mean())):
-        raise ValueError(f"{source}: all training documents have the same vector, which distinguishes none of them.")
+        raise NothingToLearnError(
+            f"{source}: all training documents have the same vector, which distinguishes none of them."
+        )
     _, axes = np.linalg.eigh(means.T @ means)
     axes = np.ascontiguousarray(axes[:, ::-1]) / spread
     return mean, axes, np.ascontiguousarray((means @ axes).T)

@@ -9,6 +9,10 @@ import numpy as np
 from .report import Report
 
 
+class NothingToLearnError(ValueError):
+    """Documents that no model can be trained on, whatever it is; those of a fold may be such when others are not."""
+
+
 def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     """Return why the model of a finished fit has no features and what to change, or None if it has some.
 

@@ -199,7 +199,7 @@ class Steering:
         """Set the hits (bool) of names that match one of the patterns with wildcards."""
         for pattern in patterns:
             if pattern.literal is None:
-                found = [k for k in texts.holding(pattern.longest_literal) if pattern.matches(texts.texts[k])]
+                found = [k for k in texts.holding(pattern.longest_part) if pattern.matches(texts.texts[k])]
                 hits[found] = True
                 if found:
                     self._matched.add(pattern.text)
@@ -213,26 +213,22 @@ class Steering:
     def _features(self, name: str, index: Index, keys: np.ndarray) -> np.ndarray:
         """Which nodes of an index are features by their names, of equal columns one: bool (n_nodes)."""
         named = self.named[name]
-        admitted_here = keys[named.exempt]
-        denied_here = np.setdiff1d(keys[named.here], admitted_here)
-        features = index.distinct & ~named.denied & ~np.isin(keys, self._denied) & ~np.isin(keys, denied_here)
+        features = index.distinct & ~self._denied_nodes(name, keys)
         # A column by whose name it is not admitted goes by one by which it is: the shortest.
         other = np.flatnonzero(named.exempt & ~np.isin(keys, keys[features]))
         order = other[np.lexsort((other, index.shortest[other]))] if isinstance(index, NgramIndex) else other
         features[order[np.unique(keys[order], return_index=True)[1]]] = True
         return features
 
+    def _denied_nodes(self, name: str, keys: np.ndarray) -> np.ndarray:
+        """Which nodes of an index are denied, by their own name or by another of their column: bool (n_nodes)."""
+        named = self.named[name]
+        denied_here = np.setdiff1d(keys[named.here], keys[named.exempt])
+        return np.asarray(named.denied | np.isin(keys, self._denied) | np.isin(keys, denied_here))
+
     def denied_names(self, block: str, index: ItemIndex) -> np.ndarray:
         """Which nodes have a denied name, whatever the others of their columns: bool (n_nodes)."""
         return self._read(block, index).denied
-
-    def _denies(self, block: str, node: int, keys: np.ndarray) -> bool:
-        """Whether a node is denied, by its name or by another name of its column; ``keys`` are those of the block."""
-        named = self.named[block]
-        if named.exempt[node]:
-            return False
-        denied_here = np.setdiff1d(keys[named.here], keys[named.exempt])
-        return bool(named.denied[node] or np.isin(keys[node], self._denied) or np.isin(keys[node], denied_here))
 
     def lengths(self, name: str) -> dict[int, int]:
         """The lengths of n-grams that are allowed where the shortest of their nodes is not, by node."""
@@ -274,7 +270,8 @@ class Steering:
         """Yield what is locked; of several blocks that have a name the first in this order."""
         labels = problems.data.labels
         keys = {block: self._indexes[block].column_keys() for block in order} if self.constraints.locks else {}
-        names: dict[tuple[int, int], str] = {}
+        denied = {block: self._denied_nodes(block, of_block) for block, of_block in keys.items()}
+        names: dict[int, tuple[str, int, str]] = {}
         for name, label, weight in self.constraints.locks:
             lock = Pattern(name)
             found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
@@ -282,15 +279,16 @@ class Steering:
             if not found or trained is None:
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
-            if self._denies(found[0], node, keys[found[0]]):
+            if denied[found[0]][node]:
                 raise ValueError(
                     f"Constraints: the weight of {name!r} is locked, but it is denied in its block {found[0]!r}, by "
                     f"this name or by another one of the same training documents. Add it to allow, or remove the lock."
                 )
-            if (other := names.setdefault((int(keys[found[0]][node]), trained[0]), name)) != name:
+            first = names.setdefault(int(keys[found[0]][node]), (found[0], node, name))
+            if first[:2] != (found[0], node):
                 raise ValueError(
-                    f"Constraints: the weights of {other!r} and {name!r} are locked, but they have the same training "
-                    f"documents and are one feature. Lock one of them."
+                    f"Constraints: weights of {first[2]!r} and {name!r} are locked, but they have the same training "
+                    f"documents and are one feature. Lock them by one of these names."
                 )
             yield Lock(found[0], node, length, trained[0], trained[1] * weight)
 

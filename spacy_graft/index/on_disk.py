@@ -25,7 +25,7 @@ from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
 from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard
-from .storage import OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
+from .storage import GOES_ON, OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
@@ -448,9 +448,8 @@ class Building:
 
 def not_written(folder: Path, error: OSError) -> ValueError:
     """The error of a folder that cannot be written."""
-    again = "Then run the same command again: it goes on from the shards that are done."
     is_no_folder = isinstance(error, FileExistsError | NotADirectoryError)
-    remedy = "Give another folder." if is_no_folder else f"Make room, or give another folder. {again}"
+    remedy = "Give another folder." if is_no_folder else f"Make room, or give another folder. {GOES_ON}"
     return ValueError(f"The index cannot be written in {folder}: {reason_of(error).rstrip('.')}. {remedy}")
 
 

@@ -137,10 +137,9 @@ def calibrate(
     divisor = fit_temperature(component, documents) if temperature else 1.0
     if divisor != 1.0:
         component.divide_scores(divisor)
-    is_free = component.report is not None and component.cfg["threshold"] is None
-    if thresholds and is_free and isinstance(component, TextCatGraftMultilabel):
-        assert component.report is not None
-        component.set_thresholds(fit_thresholds(component, documents, component.report.thresholds or []))
+    report, is_free = component.report, component.cfg["threshold"] is None
+    if thresholds and is_free and report is not None and isinstance(component, TextCatGraftMultilabel):
+        component.set_thresholds(fit_thresholds(component, documents, report.thresholds or []))
     add_card(nlp)
     return Calibration(
         temperature=divisor,

@@ -28,7 +28,7 @@ from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_wo
 from ..extract.streams import Stream, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
-from ..graft.emptiness import too_little_weight
+from ..graft.emptiness import NothingToLearnError, too_little_weight
 from ..graft.memory import has_many_labels
 from ..held_out import fold_count, numbers_of_folds
 from ..index.places import IndexPlace, InMemory
@@ -274,7 +274,7 @@ class ExtractedCorpus:
 
     def _check_symbols(self) -> None:
         if not any(len(stream.symbols) for stream in self.streams().values()):
-            raise ValueError(
+            raise NothingToLearnError(
                 f"[{self.reader.component}] No block finds a symbol in the {len(self)} training documents: there is "
                 f"nothing to learn from. The blocks: {listed(self.reading)}."
             )

@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
+from ..graft.emptiness import NothingToLearnError
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
@@ -241,11 +242,10 @@ def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | Non
     splits = splits_of(training, rows_of_splits(training.corpus.folds()), component.vocab.strings)
     try:
         return cross_validated(training, splits, progress) if splits else None
-    except ValueError as error:
-        # A fold can lack what the whole corpus has.
+    except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
         warnings.warn(
-            f"[{component.name}] No document can choose the model, which is the last point of the path: of those that "
-            f"were left when some were held out, {error}",
+            f"[{component.name}] No held-out document chooses the model, which is the last point of the path. "
+            f"Cross-validation failed: {error}",
             stacklevel=3,
         )
         return None

@@ -393,8 +393,9 @@ def check_thresholds(name: str, thresholds: Any, labels: Sequence[str]) -> None:
     """Raise a ValueError if these are not valid thresholds of these labels."""
     if not isinstance(thresholds, dict):
         raise ValueError(f"[{name}] The thresholds of labels are {thresholds!r}, but must be numbers by label.")
+    known = set(labels)
     for label, threshold in thresholds.items():
-        if label not in labels:
+        if label not in known:
             raise ValueError(
                 f"[{name}] There is a threshold for {label!r}, which is not a label. The labels: {listed(labels)}."
             )

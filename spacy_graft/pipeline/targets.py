@@ -148,7 +148,10 @@ class Targets:
 
     def shares(self) -> np.ndarray:
         """The mean target of each label over the documents of which it is known, 0 if there are none: float64."""
-        known = self.weights.sum() if is_one_number(self.known) else self.weights @ self.known
+        if is_one_number(self.known):
+            known = self.weights.sum()
+        else:  # label by label, since a product would make numbers of all
+            known = np.array([self.weights[of_label].sum() for of_label in self.known.T])
         return np.asarray(self.weights @ self.values / np.maximum(known, 1e-300))
 
     def label_sets(self) -> Iterator[bytes]:

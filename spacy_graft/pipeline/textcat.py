@@ -961,6 +961,8 @@ class TextCatGraftMultilabel(TextCatGraft):
         shards: Callable[..., Any] | None = None,
     ) -> None:
         """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
+        yours = self.cfg["thresholds"]
+        saving.check_thresholds(self.name, yours, yours)  # of any labels
         super().initialize(
             get_examples,
             nlp=nlp,
@@ -972,7 +974,6 @@ class TextCatGraftMultilabel(TextCatGraft):
             checkpoints=checkpoints,
             shards=shards,
         )
-        yours = self.cfg["thresholds"]
         self.cfg["thresholds"] = {label: yours[label] for label in self.labels if label in yours}
 
     def set_thresholds(self, thresholds: list[float]) -> None:
@@ -987,8 +988,9 @@ class TextCatGraftMultilabel(TextCatGraft):
             raise ValueError(f"[{self.name}] The component is not trained: there is nothing to set thresholds of.")
         if len(thresholds) != len(self.labels):
             raise ValueError(f"[{self.name}] There are {len(self.labels)} labels, but {len(thresholds)} thresholds.")
-        saving.check_thresholds(self.name, dict(zip(self.labels, thresholds, strict=True)), self.labels)
-        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=thresholds))
+        plain = [each.item() if isinstance(each, np.generic) else each for each in thresholds]
+        saving.check_thresholds(self.name, dict(zip(self.labels, plain, strict=True)), self.labels)
+        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=plain))
 
     @property
     def thresholds(self) -> dict[str, float]:

@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+import numpy as np
 from spacy.tokens import Doc
 
 from ..graft.constraints import FeatureNames
-from ..graft.emptiness import why_empty
+from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
@@ -247,7 +248,7 @@ class Training:
             last = self.reports[-1] if self.concluded else None
             if last is not None and last.n_held_out:
                 # All documents, at the point that was chosen before some of them came.
-                return self._concluded(self._retrained(last, last.n_held_out))
+                return self._concluded(self._retrained(self._lifted(last, self._n_fitted), last.n_held_out))
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
                 self.left_out, self.strengths = (), self._first_strengths()
@@ -330,12 +331,9 @@ class Training:
             assert self.held_out is not None
             joined = self.corpus.followed_by(self.held_out.corpus)
             like = self._chosen_of_all(chosen.report, joined, self.held_out)
+            n_before = len(joined) if like.n_folds else len(self.corpus)
             self.corpus = joined
-            if like.thresholds is not None:
-                # Labels that are more frequent in dev than in train get more of the model by its intercepts.
-                shares = joined.documents().targets.shares()
-                like = replace(like, thresholds=lifted_thresholds(like.thresholds, shares, like.temperature))
-            model = self._retrained(like, len(self.held_out.corpus))
+            model = self._retrained(self._lifted(like, n_before), len(self.held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
@@ -354,10 +352,12 @@ class Training:
         try:
             with self._progress_bar() as progress:
                 found = cross_validated(training, splits_of(training, numbers, held_out.strings), progress)
-        except ValueError as error:
-            # A fold can lack what the whole corpus has.
+        except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
             name = corpus.reader.component
-            warnings.warn(f"[{name}] The few documents of dev choose the model alone: {error}", stacklevel=5)
+            warnings.warn(
+                f"[{name}] The few documents of dev choose the model alone. Cross-validation failed: {error}",
+                stacklevel=5,
+            )
             return chosen
         self.begin_like(found)
         return replace(found, held_out_digest=chosen.held_out_digest)
@@ -434,6 +434,14 @@ class Training:
         self.path_to(chosen)
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen, n_held_out)
+
+    def _lifted(self, like: Report, n_before: int) -> Report:
+        """A report with thresholds for a model of all documents; it has those for one of the first ``n_before``."""
+        if like.thresholds is None:
+            return like
+        targets, n_labels = self.corpus.documents().targets, len(like.thresholds)
+        before, after = targets.some(np.arange(n_before)).shares()[:n_labels], targets.shares()[:n_labels]
+        return replace(like, thresholds=lifted_thresholds(like.thresholds, before, after, like.temperature))
 
     def path_to(self, like: Report) -> PointFit:
         """A new fit, of the present documents, network strength and blocks, at the point of a report.
@@ -593,6 +601,7 @@ class ResumedTraining(Training):
     def step(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
+        self._report = self._lifted(self._report, self._n_fitted)
         for _ in self.steps_like(self._report):
             pass
         self.concluded = True
