@@ -16,10 +16,18 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from conftest import TELLING, WORDS, Record, make_example, make_examples, make_nlp, make_records, train_fully
 from spacy_graft.messages import percentage
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
-from spacy_graft.pipeline.card import SHOWN_FEATURES, add_card, code, model_card, package_readme
+from spacy_graft.pipeline.card import (
+    SHOWN_FEATURES,
+    SHOWN_LABELS,
+    add_card,
+    code,
+    markdown_table,
+    model_card,
+    package_readme,
+)
 from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
@@ -164,10 +172,39 @@ def test_spacy_package_keeps_a_card_with_scores(own: Language, tmp_path: Path, d
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a|b", "`a\\|b`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" the", "`␣the`"), ("a\nb", "`a\\nb`")],
+    [("a|b", "`a|b`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" the", "`␣the`"), ("a\nb", "`a\\nb`")],
 )
 def test_names_in_markdown(text: str, expected: str) -> None:
     assert code(text) == expected
+
+
+def test_tables_escape_what_separates_cells() -> None:
+    assert markdown_table(["x"], [[code("a|b")]]).splitlines()[2] == "| `a\\|b` |"
+
+
+def test_a_card_says_how_many_labels_it_leaves_out(own: Language) -> None:
+    component = component_of(own)
+    snapshot = snapshot_of(component.model)
+    many = [f"label{k}" for k in range(SHOWN_LABELS + 2)]
+    weights = np.repeat(snapshot.weights[:, :1], len(many), axis=1)
+    component.cfg["labels"] = many
+    component.model.attrs[SNAPSHOT] = replace(snapshot, weights=weights, intercepts=np.zeros(len(many)))
+    card = model_card(component)
+    assert f"with weights (of the first {SHOWN_LABELS} of {len(many)} labels):" in card
+    assert f"label{SHOWN_LABELS - 1}` |" in card
+    assert f"`label{SHOWN_LABELS}`" not in card
+
+
+def test_a_card_names_word_vectors(tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("salt 1 0\nsoup 1 0\ngoal 0 1\nmatch 0 1\npepper 1 0\n")
+    features = {"words": WORDS["words"], "vectors": {"@graft_features": "spacy_graft.Vectors.v1"}}
+    nlp = make_nlp(features=features, learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    source = spacy_graft.registry.graft_vectors.get("spacy_graft.TextVectors.v1")(str(vectors))
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), vectors=source)
+    card = model_card(component_of(nlp))
+    assert "give scores to 5 words; those that can move a score most: `" in card
+    assert "what its features and word vectors do not name" in card
 
 
 # scores

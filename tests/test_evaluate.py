@@ -16,7 +16,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_examples, make_nlp, make_records, train_fully, write_jsonl
 from spacy_graft.checks.evaluation import calibration_metrics, confusion_matrix, evaluate
-from spacy_graft.cli.evaluate import bar, reliability_diagram, write_metrics
+from spacy_graft.cli.evaluate import bar, reliability_diagram, write_diagram
 from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import dataset_scores
 from spacy_graft.pipeline.scorer import LabelColumns
@@ -99,8 +99,16 @@ def test_evaluate_takes_several_labels(several: Language, tmp_path: Path) -> Non
 def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert reliability_diagram({"reliability": []}) is None
-    write_metrics({"reliability": []}, tmp_path / "metrics.json")
-    assert [path.name for path in tmp_path.iterdir()] == ["metrics.json"]
+    write_diagram({"reliability": []}, tmp_path / "reliability.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_written_is_said_before_the_work(
+    saved: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy_graft.checks.evaluation.evaluate", lambda *_: pytest.fail("has begun"))
+    result = call("evaluate", saved, corpus / "dev.jsonl", "--output", tmp_path, code=1)
+    assert "cannot be written" in result.stderr
 
 
 @pytest.fixture(scope="module")

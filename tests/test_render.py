@@ -373,7 +373,7 @@ def test_the_model(fitted: Language) -> None:
     for label in TELLING:
         assert f"<h4><bdi>{label}</bdi></h4>" in html
         best = max(component.features(), key=lambda feature: feature.weights[label])
-        assert f"{signed_number(best.weights[label])}{best.text}" in elements.text
+        assert f"{signed_number(best.weights[label])}{best.effects[label]:.4f}{best.text}" in elements.text
         assert f"token n-gramwords{best.df}" in elements.text
     assert re.search(r"<mark>salt</mark>", html)
     longest = next(feature for feature in component.features() if feature.longest != feature.text)
@@ -519,8 +519,8 @@ def test_two_labels_have_one_side(syntax: Language) -> None:
     assert f"{first} against {second}" in elements.text
     best = max(component.features(), key=lambda feature: feature.effects[first])
     weight = best.weights[first] - best.weights[second]
-    assert f"{signed_number(weight)}{best.text}" in elements.text
-    assert f"{signed_number(-weight)}{best.text}" in checked(component.overview(second)).text
+    assert f"{signed_number(weight)}{best.effects[first]:.4f}{best.text}" in elements.text
+    assert f"{signed_number(-weight)}{best.effects[first]:.4f}{best.text}" in checked(component.overview(second)).text
 
 
 def test_rare_features_are_not_at_the_head(fitted: Language) -> None:

@@ -469,7 +469,7 @@ def test_what_is_no_collection_of_labels(wrong, message):
 
 
 def test_mappings_are_for_several_labels():
-    with pytest.raises(ValueError, match="y has a dict. With multilabel=True it has any number"):
+    with pytest.raises(ValueError, match=r"y has a dict\. With multilabel=True it has any number"):
         GraftTextClassifier(LEARNER).fit(TEXTS[:2], [{"x": 1, "y": 0}, {"x": 0, "y": 1}])
 
 

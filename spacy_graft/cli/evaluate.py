@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -72,29 +73,31 @@ def evaluate_command(
     refuse_own_input(output, data)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
-    with status_line("Reading and predicting the documents") as update:
-        examples = with_count(reader(nlp), update, "documents read")
-        first = next(examples, None)
-        if first is None:
-            raise CommandError(f"{data} has no documents.")
-        metrics = evaluate(nlp, graft, chain([first], examples))
+    # Opened first, so that what cannot be written is said before the work.
+    with writing(output) if output else nullcontext() as file:
+        with status_line("Reading and predicting the documents") as update:
+            examples = with_count(reader(nlp), update, "documents read")
+            first = next(examples, None)
+            if first is None:
+                raise CommandError(f"{data} has no documents.")
+            metrics = evaluate(nlp, graft, chain([first], examples))
+        if file is not None:
+            file.write(f"{json_text(metrics, indent=2)}\n".encode())
     if output is not None:
-        write_metrics(metrics, output)
+        write_diagram(metrics, output.with_name(DIAGRAM))
     if wants_table(format):
         print_tables(*metric_tables(metrics))
     else:
         print_json(metrics, indent=2)
 
 
-def write_metrics(metrics: dict[str, Any], output: Path) -> None:
-    """Write the metrics as JSON, and the reliability diagram to the same folder if matplotlib is installed."""
-    with writing(output) as file:
-        file.write(f"{json_text(metrics, indent=2)}\n".encode())
+def write_diagram(metrics: dict[str, Any], path: Path) -> None:
+    """Write the reliability diagram, if matplotlib is installed."""
     image = reliability_diagram(metrics)
     if image is None:
         print_message(f'{DIAGRAM} is not written: it needs matplotlib. python -m pip install "spacy-graft[plots]"')
         return
-    with writing(output.with_name(DIAGRAM)) as file:
+    with writing(path) as file:
         file.write(image)
 
 

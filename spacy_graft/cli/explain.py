@@ -173,7 +173,9 @@ def add_label(table: Table, label: LabelExplanation, top: int, fragments: bool) 
     """Add the rows of one label."""
     from rich.text import Text
 
-    add_row(table, Text(label.label, "bold"), Text(f"{label.probability:.3f}", "bold"), "(probability)", "", "")
+    add_row(
+        table, Text(printable(label.label), "bold"), Text(f"{label.probability:.3f}", "bold"), "(probability)", "", ""
+    )
     against = "" if label.against is None else f" against {label.against}"
     add_row(table, "", f"{label.score:+.3f}", f"(log-odds{against})", "", "")
     add_row(table, "", f"{label.intercept:+.3f}", "(intercept)", "", "")

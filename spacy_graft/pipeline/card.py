@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
 from spacy.language import Language
 
-from ..explain.features import effects_of, feature_text, n_documents_of
+from ..explain.features import effects_of, feature_text, n_documents_of, strongest_words
 from ..messages import count, percentage, printable
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_column
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 SHOWN_LABELS, SHOWN_FEATURES = 30, 5
 FOR_TEXTS_LIKE_THESE = """\
 It is meant for texts like those that it was trained on, in their language. Its probabilities say little about other
-texts: score it on a sample of your own before you use it. It does not see what its features do not name, such as the
-order of words beyond its n-grams, and what a text means is not known to it. Features can be proxies of what must not
-decide, such as names of people: read the list below, and deny those (`spacy-graft edit`). A decision about people
-should not rest on it alone."""
+texts: score it on a sample of your own before you use it. It does not see what its features{and_vectors} do not name,
+such as the order of words beyond its n-grams, and what a text means is not known to it. Features can be proxies of what
+must not decide, such as names of people: read the list below, and deny those (`spacy-graft edit`). A decision about
+people should not rest on it alone."""
 
 
 def add_card(nlp: Language) -> None:
@@ -79,8 +79,10 @@ def model_card(component: TextCatGraft) -> str:
 def intended_use(component: TextCatGraft) -> str:
     """What the component says of a text."""
     labels, n_labels = listed_first(component.labels), len(component.labels)
+    has_vectors = snapshot_of(component.model).word_scores is not None
+    for_texts = FOR_TEXTS_LIKE_THESE.format(and_vectors=" and word vectors" if has_vectors else "")
     says = f"one of {n_labels} labels" if component.exclusive else f"any number of {n_labels} labels"
-    return f"A sparse linear classifier that gives each text {says}: {labels}.\n\n{FOR_TEXTS_LIKE_THESE}"
+    return f"A sparse linear classifier that gives each text {says}: {labels}.\n\n{for_texts}"
 
 
 def training_section(component: TextCatGraft) -> str:
@@ -101,7 +103,7 @@ def features_section(component: TextCatGraft) -> str:
     snapshot, report = snapshot_of(component.model), component.report
     blocks, table, weights = snapshot.blocks, snapshot.features, snapshot.weights
     if not table.blocks:
-        return "The model has no features: it predicts the same for all texts."
+        return vectors_sentence(component) or "The model has no features: it predicts the same for all texts."
     kinds = Counter(blocks[name].feature_kind for name in table.blocks).most_common()
     by_kind = ", ".join(count(n, kind) for kind, n in kinds)
     of = f" of {report.n_columns:,} different columns" if report is not None and report.n_columns else ""
@@ -115,9 +117,32 @@ def features_section(component: TextCatGraft) -> str:
         rows.append((code(label), *(named(snapshot, side, of_label) for side in sides)))
     shown = markdown_table(("Label", "Features for it", "Features against it"), rows)
     return (
-        f"{len(table.blocks):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights:\n\n"
-        f"{shown}"
+        f"{len(table.blocks):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights"
+        f"{first_labels(component.labels)}:\n\n{shown}{paragraph(vectors_sentence(component))}"
     )
+
+
+def vectors_sentence(component: TextCatGraft) -> str:
+    """What the model knows from word vectors; empty if it has none."""
+    snapshot = snapshot_of(component.model)
+    if snapshot.word_scores is None:
+        return ""
+    words = strongest_words(snapshot, component.labels, SHOWN_FEATURES)
+    n_words = len(snapshot.word_scores.lexicon)
+    return (
+        f"Word vectors, which come from outside the training texts, give scores to {count(n_words, 'word')}; those "
+        f"that can move a score most: {', '.join(code(word.text) for word in words)}."
+    )
+
+
+def paragraph(text: str) -> str:
+    """A paragraph after others, if there is a text."""
+    return f"\n\n{text}" if text else ""
+
+
+def first_labels(labels: Collection[str]) -> str:
+    """Says that only the first labels are shown, where that is so."""
+    return f" (of the first {SHOWN_LABELS} of {len(labels):,} labels)" if len(labels) > SHOWN_LABELS else ""
 
 
 def strongest(features: np.ndarray, effects: np.ndarray) -> np.ndarray:
@@ -157,7 +182,7 @@ def calibration(component: TextCatGraft) -> str:
     if isinstance(component, TextCatGraftMultilabel):
         shown = list(component.thresholds.items())[:SHOWN_LABELS]
         thresholds = ", ".join(f"{code(label)} {threshold:.2f}" for label, threshold in shown)
-        parts.append(f"A label is predicted from its threshold: {thresholds}.")
+        parts.append(f"A label is predicted from its threshold{first_labels(component.labels)}: {thresholds}.")
     return " ".join(parts) or "Not known: no documents were held out."
 
 
@@ -182,7 +207,8 @@ def scores_section(scores: DatasetScores, source: str) -> str:
         ],
     )
     documents = count(scores.n_documents, "document")
-    return f"#### Scores on {code(source)}, {documents}\n\n{total}\n\n{by_label}"
+    heading = f"#### Scores on {code(source)}, {documents}{first_labels(scores.labels)}"
+    return f"{heading}\n\n{total}\n\n{by_label}"
 
 
 def percentages(estimate: Estimate | None) -> tuple[str, str]:
@@ -199,7 +225,8 @@ def interval(estimate: Estimate, shown: Callable[[float], str]) -> str:
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of cells that are Markdown."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in [columns, ["---"] * len(columns), *rows])
+    escaped = ([cell.replace("|", "\\|") for cell in row] for row in [columns, ["---"] * len(columns), *rows])
+    return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
 def listed_first(names: Sequence[str]) -> str:
@@ -209,8 +236,8 @@ def listed_first(names: Sequence[str]) -> str:
 
 
 def code(text: str) -> str:
-    """A name as Markdown that shows every character of it, also in a table."""
-    shown = printable(text).replace("|", "\\|")
+    """A name as Markdown that shows every character of it."""
+    shown = printable(text)
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{space}{shown}{space}{fence}"

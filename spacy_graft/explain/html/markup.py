@@ -52,9 +52,10 @@ def meter(value: float, largest: float) -> str:
     return f'<span class="meter"><i class="{"neg" if value < 0.0 else "pos"}" style="width:{share:.1f}%"></i></span>'
 
 
-def bar_cell(value: float, largest: float) -> str:
-    """A table cell with a bar."""
-    return f'<td class="bar">{meter(value, largest)}</td>'
+def bar_cell(value: float, largest: float, number: str = "") -> str:
+    """A table cell with a bar; a number that no other cell has is read aloud and sorted by, but not seen."""
+    unseen = f'<span class="unseen">{number}</span>' if number else ""
+    return f'<td class="bar">{unseen}{meter(value, largest)}</td>'
 
 
 def strength_cells(value: float, largest: float) -> str:

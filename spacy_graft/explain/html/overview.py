@@ -113,7 +113,11 @@ def overview(
         for side in sides
     ]
     contexts = in_context(snapshot, {row for top, _ in found for row in top}, examples)
-    prefix = anchor_prefix(title, *(f"{side.label} {side.of(intercepts)!r}" for side in sides))
+    shown = (
+        f"{side.label} {side.of(intercepts)!r} {[(features[k].text, features[k].effects[side.label]) for k in top]}"
+        for side, (top, _) in zip(sides, found, strict=True)
+    )
+    prefix = anchor_prefix(title, *shown)
     links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
     explained = STABILITY_NOTE if have_stability(features) else ""
@@ -225,7 +229,7 @@ def feature_row(feature: Feature, side: ShownLabel, largest: float, context: lis
     )
     lines = "".join(f"<div>{line}</div>" for line in context or [])
     last = "" if context is None else f'<td class="context">{lines}</td>'
-    bar = bar_cell(effect if weight > 0.0 else -effect, largest)
+    bar = bar_cell(effect if weight > 0.0 else -effect, largest, f"{effect:.4f}")
     cells = number_cell(signed_number(weight)) + bar + feature_cells(feature.text, feature.kind, feature.block, below)
     documents = number_cell(format(feature.df, ","))
     return f"<tr>{cells}{documents}{stability_cells(feature, side)}{last}</tr>"

@@ -3,7 +3,8 @@
   const FILTERED_FROM = 15;
   const key = (row, column) => {
     const text = (row.cells[column]?.textContent ?? "").trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
-    return /^[+-]?[\d.]+$/.test(text) ? Number(text) : text.toLowerCase();
+    const number = /^[+-]?\d+(\.\d+)?(?=%?$| to )/.exec(text);  // an interval is sorted by its lower limit
+    return number ? Number(number[0]) : text.toLowerCase();
   };
   const compare = (a, b) =>
     typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
