@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +368,13 @@ def test_a_folder_that_is_none_of_texts_is_named(tmp_path: Path, blank: Language
     (tmp_path / "a" / "x.txt").write_bytes(b"ab\xff")
     with pytest.raises(ValueError, match=r"x\.txt is not UTF-8: byte 2 is 0xff"):
         list(JsonlCorpus(tmp_path)(blank))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_can_be_read_only_once_is_refused(tmp_path: Path, blank: Language) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(ValueError, match=r"pipe\.jsonl is a pipe or a device.*Write it to a file first"):
+        list(JsonlCorpus(tmp_path / "pipe.jsonl")(blank))
 
 
 def test_documents_and_texts_are_named_by_what_they_are(tmp_path: Path, blank: Language) -> None:
