@@ -203,7 +203,7 @@ def test_files_and_standard_input_are_one_text(pipeline: Path, tmp_path: Path) -
 
 def test_explain_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
     lines = tmp_path / "texts.jsonl"
-    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in (TEXT, "<b>goal</b>")))
+    lines.write_text("".join(json.dumps({"text": text, "id": "<i>"}) + "\n" for text in (TEXT, "<b>goal</b>")))
     for source, texts in ((TEXT, 1), (lines, 2)):
         call("explain", pipeline, source, "--label", "sport", "--html", tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
@@ -211,6 +211,8 @@ def test_explain_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
         assert page.count("<!doctype html>") == 1
         assert page.count('<div class="graft">') == texts
         assert "<b>goal" not in page
+        assert page.count(' lang="xx"') == texts
+        assert ("line 2, id &lt;i&gt;" in page) == (texts == 2)
 
 
 def test_large_pages_are_told(pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ def explain_command(
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
     if html is not None:
-        write_page(html, (explanation for _, explanation in explanations), fragments)
+        write_page(html, explanations, nlp.lang or "", id_field, fragments)
     elif wants_table(format):
         for source, explanation in explanations:
             print_tables(explanation_table(explanation, source, id_field, top or MAX_CONTRIBUTIONS, fragments))
@@ -128,13 +128,18 @@ def explain_shown(graft: TextCatGraft, doc: Doc, label: str | None, against: str
     return explain(doc, label, against=against)
 
 
-def write_page(path: Path, explanations: Iterator[Explanation], fragments: bool) -> None:
-    """Write an HTML page with all documents."""
+def write_page(
+    path: Path, explanations: Iterator[tuple[InputText, Explanation]], lang: str, id_field: str, fragments: bool
+) -> None:
+    """Write an HTML page with all documents, which are in a language."""
     from ..explain.html.markup import interactive_page
-    from ..pipeline.render import render
+    from ..explain.html.page import label_view
 
+    documents = []
     with writing(path) as file:
-        documents = [render(explanation, fragments=fragments) for explanation in explanations]
+        for source, explanation in explanations:
+            best, by_label, title = explanation.best, explanation.probabilities, title_of(source, id_field)
+            documents.append(label_view(best, by_label, lang, fragments=fragments, title=title))
         content = interactive_page("Explanations", "\n".join(documents)).encode()
         file.write(content)
     print_message(f"Wrote {path}.")
@@ -154,9 +159,14 @@ def limited_explanation(explanation: Explanation, top: int | None) -> dict[str, 
     return value
 
 
+def title_of(source: InputText, id_field: str) -> str:
+    """Line and id of a text, as far as they are known."""
+    return ", ".join(f"{key} {value}" for key, value in source.identity(id_field).items())
+
+
 def explanation_table(explanation: Explanation, source: InputText, id_field: str, top: int, fragments: bool) -> Table:
     """Make a table of the most probable labels with the largest contributions to each."""
-    title = ", ".join(f"{key} {value}" for key, value in source.identity(id_field).items())
+    title = title_of(source, id_field)
     columns = ("label", "contribution", *(("feature", "kind") if fragments else ("word or phrase", "features")))
     table = make_table(title or shortened_text(explanation.text), *columns, "occurrence", numbers=["contribution"])
     shown = sorted(explanation.labels, key=lambda label: -label.probability)[:MAX_LABELS_SHOWN]

@@ -117,7 +117,9 @@ def content_of(path: Path, text_field: str) -> Content:
     if path.is_dir():
         return Content(Form.texts)
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is a pipe or a device, but a corpus is read more than once. Write it to a file first.")
+        raise ValueError(
+            f"{path} is a pipe or a device, but a corpus is read more than once. Write it to a file first."
+        )
     number, line = first_line(path)
     if line.startswith(DOCBIN_START):
         return Content(Form.docs)
