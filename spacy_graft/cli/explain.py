@@ -187,14 +187,14 @@ def add_label(table: Table, label: LabelExplanation, top: int, fragments: bool) 
         table, Text(printable(label.label), "bold"), Text(f"{label.probability:.3f}", "bold"), "(probability)", "", ""
     )
     against = "" if label.against is None else f" against {label.against}"
-    add_row(table, "", f"{label.score:+.3f}", f"(log-odds{against})", "", "")
-    add_row(table, "", f"{label.intercept:+.3f}", "(intercept)", "", "")
+    add_row(table, "", f"{label.score:+z.3f}", f"(log-odds{against})", "", "")
+    add_row(table, "", f"{label.intercept:+z.3f}", "(intercept)", "", "")
     rows = feature_rows(label) if fragments else word_rows(label)
     for value, name, about, places in rows[:top]:
-        add_row(table, "", f"{value:+.3f}", name, about, first_occurrence(places, label.source.text))
+        add_row(table, "", f"{value:+z.3f}", name, about, first_occurrence(places, label.source.text))
     hidden = rows[top:]
     if hidden:
-        add_row(table, "", f"{fsum(value for value, *_ in hidden):+.3f}", f"({len(hidden)} more)", "", "")
+        add_row(table, "", f"{fsum(value for value, *_ in hidden):+z.3f}", f"({len(hidden)} more)", "", "")
     table.add_section()
 
 

@@ -106,10 +106,10 @@ def feature_table(found: list[Feature], label: str | None, title: str | None = N
     for feature in found:
         shown = label or label_of_largest_weight(feature)
         cells = [feature.text, *([] if stable else [feature.kind]), f"{feature.df:,}", shown]
-        cells += [f"{feature.weights[shown]:+.4f}", f"{feature.effects[shown]:.4g}"]
+        cells += [f"{feature.weights[shown]:+z.4f}", f"{feature.effects[shown]:.4g}"]
         if feature.intervals is not None:
             low, high = feature.intervals[shown]
-            cells += [f"{feature.stability:.2f}", f"{low:+.2f} to {high:+.2f}"]
+            cells += [f"{feature.stability:.2f}", f"{low:+z.2f} to {high:+z.2f}"]
         add_row(table, *cells)
     return table
 

@@ -153,7 +153,7 @@ def strongest(features: np.ndarray, effects: np.ndarray) -> np.ndarray:
 def named(snapshot: Snapshot, features: np.ndarray, weights: np.ndarray) -> str:
     """Features with their weights."""
     terms = snapshot.features.terms
-    return ", ".join(f"{code(feature_text(snapshot.blocks, terms(k)))} {weights[k]:+.2f}" for k in features.tolist())
+    return ", ".join(f"{code(feature_text(snapshot.blocks, terms(k)))} {weights[k]:+z.2f}" for k in features.tolist())
 
 
 def certificate(component: TextCatGraft) -> str:
