@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
@@ -93,3 +94,17 @@ def test_some_targets_and_sets_of_labels(n_labels: int) -> None:
     sets = [tuple(np.flatnonzero(row >= 0.5)) for row in dense.values]
     found = list(targets.label_sets())
     assert [[one == other for other in found] for one in found] == [[one == other for other in sets] for one in sets]
+
+
+@pytest.mark.parametrize("all_known", [False, True])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_shares_are_means_over_documents_of_which_a_label_is_known(all_known: bool, is_sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    known = np.ones((40, 3), np.bool_) if all_known else rng.random((40, 3)) < 0.6
+    known[:, 2] = all_known
+    values, weights = rng.random((40, 3)) * known, rng.random(40)
+    given = np.broadcast_to(np.True_, known.shape) if all_known else known
+    of_labels = zip(values.T, known.T, strict=True)
+    expected = [np.average(of[some], weights=weights[some]) if some.any() else 0.0 for of, some in of_labels]
+    targets = Targets(csr_array(values) if is_sparse else values, given, weights)
+    assert targets.shares() == pytest.approx(expected)
