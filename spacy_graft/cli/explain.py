@@ -138,7 +138,7 @@ def write_page(
     documents = []
     with writing(path) as file:
         for source, explanation in explanations:
-            best, by_label, title = explanation.best, explanation.probabilities, title_of(source, id_field)
+            best, by_label, title = explanation.best, explanation.probabilities, name_of_text(source, id_field)
             documents.append(label_view(best, by_label, lang, fragments=fragments, title=title))
         content = interactive_page("Explanations", "\n".join(documents)).encode()
         file.write(content)
@@ -159,14 +159,14 @@ def limited_explanation(explanation: Explanation, top: int | None) -> dict[str, 
     return value
 
 
-def title_of(source: InputText, id_field: str) -> str:
+def name_of_text(source: InputText, id_field: str) -> str:
     """Line and id of a text, as far as they are known."""
     return ", ".join(f"{key} {value}" for key, value in source.identity(id_field).items())
 
 
 def explanation_table(explanation: Explanation, source: InputText, id_field: str, top: int, fragments: bool) -> Table:
     """Make a table of the most probable labels with the largest contributions to each."""
-    title = title_of(source, id_field)
+    title = name_of_text(source, id_field)
     columns = ("label", "contribution", *(("feature", "kind") if fragments else ("word or phrase", "features")))
     table = make_table(title or shortened_text(explanation.text), *columns, "occurrence", numbers=["contribution"])
     shown = sorted(explanation.labels, key=lambda label: -label.probability)[:MAX_LABELS_SHOWN]
