@@ -18,6 +18,7 @@ from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
+from .graft.emptiness import NothingToLearnError
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
@@ -270,7 +271,15 @@ class GraftTextClassifier(LinearClassifier):
         With word vectors, a path goes to its end.
         """
         chooses = isinstance(learner, GraftingPath) and VECTORS_READER not in cast("TextSpace", documents.space).readers
-        chosen = report_of_folds(learner, documents) if chooses else None
+        chosen = None
+        try:
+            chosen = report_of_folds(learner, documents) if chooses else None
+        except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
+            warnings.warn(
+                f"{type(self).__name__}: No held-out document chooses the model, which is the last point of the path. "
+                f"Cross-validation failed: {error}",
+                stacklevel=4,
+            )
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))

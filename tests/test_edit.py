@@ -10,7 +10,7 @@ import spacy
 
 import spacy_graft
 from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
-from spacy_graft import GraftClassifier, Grafting, GraftTextClassifier
+from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.edit import edit_tables, edit_values, scores_of
 from spacy_graft.graft.constraints import Constraints
 from test_cli import call, refused
@@ -321,6 +321,31 @@ def test_two_exclusive_labels_share_their_weights():
         with pytest.raises(ValueError, match=message):
             component.edit(**edit)
     assert component.to_bytes() == before
+
+
+def test_components_without_constraints_learn_more_documents(tmp_path):
+    nlp, _ = trained({"@graft_learners": "spacy_graft.CoordinateAscent.v1"})
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    loaded.update(make_examples(loaded, make_records(30, 5)))
+    assert loaded.get_pipe("textcat_graft").report.n_documents == 120
+
+
+@pytest.mark.parametrize("constraints", [{"deny": ["spoke"]}, {"locked": [["spoke", "pos", 0.5]]}])
+def test_names_that_are_one_feature_in_a_fold_alone_do_not_end_a_training(constraints):
+    rows = [(f"{of} film w{i}", label) for i in range(12) for of, label in (("good", "pos"), ("dull", "neg"))]
+    rows += [*[(f"a raven spoke x{i}", "pos") for i in range(3)], ("a raven sat y", "pos")]
+    locked = [["raven", "pos", 1.0], *constraints.get("locked", [])]
+    learner = with_constraints({"@graft_learners": "spacy_graft.GraftingPath.v1"}, **{**constraints, "locked": locked})
+    nlp = make_nlp(learner=learner, features={"words": {**WORDS["words"], "max_length": 1}})
+    with pytest.warns(UserWarning, match="Cross-validation failed: Constraints: "):
+        assert spacy_graft.fit(nlp, rows).n_folds == 0
+    assert nlp.get_pipe("textcat_graft").report.converged
+    model = GraftTextClassifier(
+        GraftingPath(constraints=Constraints(**{**constraints, "locked": locked})), analyzer="word", max_length=1
+    )
+    with pytest.warns(UserWarning, match="GraftTextClassifier: No held-out document chooses the model"):
+        assert "raven" in model.fit(*zip(*rows, strict=True)).get_feature_names_out()
 
 
 def test_learners_without_constraints_and_untrained_components_are_refused():

@@ -210,6 +210,35 @@ def test_a_label_that_becomes_more_frequent_is_not_predicted_for_all(tmp_path: P
         assert all(component.thresholds[label] == before[label] for label in TELLING)
 
 
+def test_a_new_label_does_not_raise_those_of_others(tmp_path: Path) -> None:
+    nlp = make_nlp(MULTILABEL, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=make_examples(nlp, make_records(250, 2)))
+    component: Any = nlp.get_pipe(MULTILABEL)
+    component.set_thresholds([0.2] * 3)
+    nlp.to_disk(tmp_path)
+    for each in (nlp, spacy.load(tmp_path)):
+        changed: Any = each.get_pipe(MULTILABEL)
+        changed.add_label("news")
+        docs = [each.make_doc(f"{text} news") for text in TEXTS[:5]]
+        each.update([spacy.training.Example.from_dict(doc, {"cats": {"news": 1.0}}) for doc in docs])
+        assert changed.thresholds == {**dict.fromkeys(TELLING, 0.2), "news": 0.5}
+        assert changed.report.finished
+
+
+def test_a_calibration_between_two_updates_stays(tmp_path: Path) -> None:
+    nlp = make_nlp(MULTILABEL, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), dev=make_examples(nlp, make_records(60, 2)))
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    component: Any = loaded.get_pipe(MULTILABEL)
+    loaded.update(make_examples(loaded, make_records(9, 3)))
+    component.divide_scores(2.0)
+    component.set_thresholds([0.21, 0.22, 0.23])
+    temperature = component.report.temperature
+    loaded.update(make_examples(loaded, make_records(9, 4)))
+    assert (component.report.temperature, component.report.thresholds) == (temperature, [0.21, 0.22, 0.23])
+
+
 def test_without_a_choice_there_are_none() -> None:
     nlp = make_nlp(MULTILABEL, learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
     dev = make_examples(nlp, make_records(60, 2))

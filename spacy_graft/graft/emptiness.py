@@ -10,7 +10,10 @@ from .report import Report
 
 
 class NothingToLearnError(ValueError):
-    """Documents that no model can be trained on, whatever it is; those of a fold may be such when others are not."""
+    """Documents that no model can be trained on, or none under its constraints.
+
+    Those of a fold may be such when all documents are not: features that differ can be equal there.
+    """
 
 
 def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:

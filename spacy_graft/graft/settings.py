@@ -396,6 +396,7 @@ class GraftingPath(PenaltySettings):
         self._require(isinstance(metric, str) and metric != "", "metric", "'log_loss' or the name of a score")
         if self.parsimony not in PARSIMONY:
             self._require_count("parsimony", "'best', 'one_se', or a number of features, at least 1")
+            self._require(self.penalty == "l1", "parsimony", "no number with penalty = 'l2', which selects no features")
         for option, most in (("network_choices", LARGEST_NETWORK_STRENGTH), ("vectors_choices", LARGEST_STRENGTH)):
             object.__setattr__(self, option, self._strengths(option, most))
         first = self.network_alpha > 0.0 or not self.network_choices

@@ -21,6 +21,7 @@ from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
 from .constraints import Constraints, FeatureNames, Pattern
+from .emptiness import NothingToLearnError
 from .problems import Problems
 
 Index = NgramIndex | ItemIndex
@@ -280,13 +281,13 @@ class Steering:
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
             if denied[found[0]][node]:
-                raise ValueError(
+                raise NothingToLearnError(
                     f"Constraints: the weight of {name!r} is locked, but it is denied in its block {found[0]!r}, by "
                     f"this name or by another one of the same training documents. Add it to allow, or remove the lock."
                 )
             first = names.setdefault(int(keys[found[0]][node]), (found[0], node, name))
             if first[:2] != (found[0], node):
-                raise ValueError(
+                raise NothingToLearnError(
                     f"Constraints: weights of {first[2]!r} and {name!r} are locked, but they have the same training "
                     f"documents and are one feature. Lock them by one of these names."
                 )

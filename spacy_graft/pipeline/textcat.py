@@ -647,8 +647,8 @@ class TextCatGraft(TrainablePipe):
 
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
-        if self.training is not None and self.training.concluded:
-            self.training.reports[-1] = report
+        if self.training is not None:
+            self.training.recalibrate(report)
         self.set_snapshot(snapshot, report)
 
     def predicted(self, doc: Doc) -> list[str]:

@@ -162,6 +162,8 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
+        #: Documents of the model that has been concluded.
+        self._n_concluded = 0
 
     def _forget_steps(self) -> None:
         """Be as before the first step of a fit."""
@@ -248,7 +250,7 @@ class Training:
             last = self.reports[-1] if self.concluded else None
             if last is not None and last.n_held_out:
                 # All documents, at the point that was chosen before some of them came.
-                return self._concluded(self._retrained(self._lifted(last, self._n_fitted), last.n_held_out))
+                return self._concluded(self._retrained(self._lifted(last, self._n_concluded), last.n_held_out))
             self.fit = None  # frees its memory before the next fit allocates
             if self.concluded:
                 self.left_out, self.strengths = (), self._first_strengths()
@@ -369,9 +371,15 @@ class Training:
     def _concluded(self, model: Model) -> Model:
         """A model after which nothing changes, as long as there are no more documents."""
         model.report.finished = self.concluded = True
+        self._n_concluded = len(self.corpus)
         self.n_scored = 0  # this model may be one of more documents than the last
         self.reports.append(model.report)
         return model
+
+    def recalibrate(self, report: Report) -> None:
+        """Go on from another calibration of the model, if there are more documents."""
+        if self.concluded:
+            self.reports[-1] = report
 
     def _first_strengths(self) -> dict[str, float]:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
@@ -596,18 +604,23 @@ class ResumedTraining(Training):
         self._report = report
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
-        self._n_fitted = len(corpus)
+        self._n_fitted = self._n_concluded = len(corpus)
+
+    def recalibrate(self, report: Report) -> None:
+        super().recalibrate(report)
+        self._report = report
 
     def step(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
-        self._report = self._lifted(self._report, self._n_fitted)
+        self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)
         for _ in self.steps_like(self._report):
             pass
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
             return self._calibrated_as_before()
         model = self.refitted(self._report, self._report.n_held_out)
+        model.report.finished = True
         # None if the fit had finished before its first step.
         self.reports[-1:] = [model.report]
         return model
@@ -628,9 +641,12 @@ class ResumedTraining(Training):
         self.names = replace(self.names, required=required, wanted=wanted)
         self.fit = None
         fit = self.fit = self._begun_fit()
-        if (resolve := getattr(fit, "resolve", None)) is not None and self._report.l1 > 0.0:
+        last = 0
+        if (resolve := getattr(fit, "resolve", None)) is None:
+            last = self._report.points
+        elif self._report.l1 > 0.0:
             resolve(self._report, weights)
-        while not fit.finished:
+        while not fit.finished and (not last or fit.report.points < last):
             fit.step()
         self.concluded = True
         if isinstance(self.learner, GraftingPath):
@@ -641,7 +657,8 @@ class ResumedTraining(Training):
         """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
         assert self.fit is not None
         snapshot = self.named(self._final_solution(self.fit))
-        report = with_calibration_of(self._report, self.fit.report, self.learner.locks_weights)
+        locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
+        report = with_calibration_of(self._report, self.fit.report, locked)
         return Model(snapshot.divided(report.temperature), report)
 
 
