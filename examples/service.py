@@ -53,9 +53,13 @@ class Contribution(BaseModel):
 
 
 class Answer(BaseModel):
-    """Probabilities, and the strongest reasons for the most probable label if they were asked for."""
+    """Probabilities, and the strongest reasons for the most probable label if they were asked for.
+
+    Of independent labels, all that are predicted are in ``predicted``, perhaps none.
+    """
 
     label: str
+    predicted: list[str]
     probabilities: dict[str, float]
     against: str | None = None
     reasons: list[Contribution] | None = None
@@ -70,11 +74,12 @@ class Problem(BaseModel):
 
 def answers(nlp: Language, questions: list[Question]) -> list[Answer]:
     """Classify texts together."""
-    found = []
+    found, component = [], graft_component(nlp)
     for doc, question in zip(nlp.pipe([question.text for question in questions]), questions, strict=True):
-        answer = Answer(label=max(doc.cats, key=doc.cats.__getitem__), probabilities=doc.cats)
+        label, predicted = max(doc.cats, key=doc.cats.__getitem__), component.predicted(doc)
+        answer = Answer(label=label, predicted=predicted, probabilities=doc.cats)
         if question.explain:
-            best = graft_component(nlp).explain(doc).best
+            best = component.explain(doc).best
             answer.against = best.against
             answer.reasons = [
                 Contribution(text=word.text, contribution=word.contribution) for word in islice(best.words, TOP)

@@ -38,6 +38,9 @@ class BadLineError(ValueError):
         path, number, problem, unit = self.args
         return f"{path}, {unit} {number}: {problem}"
 
+    def __repr__(self) -> str:  # spaCy prints it
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file with their numbers, from 1; the file is decompressed if its name ends in ``.gz``.

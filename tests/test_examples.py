@@ -135,7 +135,7 @@ def test_the_service_classifies_and_explains(service: Service, fitted: Language)
     assert service.json("GET", "/health") == (200, {"labels": ["food", "music", "sport"]})
     status, answer = service.json("POST", "/classify", {"text": TEXT})
     assert status == 200
-    assert answer == {"label": "food", "probabilities": fitted(TEXT).cats}
+    assert answer == {"label": "food", "predicted": ["food"], "probabilities": fitted(TEXT).cats}
     _, answer = service.json("POST", "/classify", {"text": TEXT, "explain": True})
     assert answer["against"] in ("music", "sport")
     assert answer["reasons"][0]["contribution"] > 0.0

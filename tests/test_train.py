@@ -379,6 +379,22 @@ def test_labels_of_one_document_each_leave_no_dev(tmp_path: Path, train_records:
     assert "dev.jsonl has no documents" in train(data, "--dev", empty, "--output", tmp_path / "out", code=1)
 
 
+def test_labels_are_counted_and_those_that_may_be_the_same_are_named(
+    tmp_path: Path, train_records: list[Record]
+) -> None:
+    labels = {5: "food ", 8: "Food", 11: "1", 14: "1.0", 17: ["food", "sport"], 119: ""}
+    records = [{**record, "label": labels.get(i, record["label"])} for i, record in enumerate(train_records)]
+    records[119]["label"] = []
+    said = train(
+        write_jsonl(tmp_path / "train.jsonl", records), "--training.max_steps", 1, "--output", tmp_path / "out"
+    )
+    assert re.search(r"Labels: \w+ \d+, \w+ \d+, \w+ \d+, ", said)
+    assert "food␣ 1" in said
+    assert "Are these labels the same? 'food', 'food␣', 'Food'" in said or "'food', 'food ', 'Food'" in said
+    assert "'1', '1.0'. If so, write them alike" in said
+    assert "2 of the documents do not have exactly one label, the first of them line 18." in said
+
+
 def test_several_labels_are_found_before_training(
     tmp_path: Path, train_records: list[Record], dev_records: list[Record]
 ) -> None:

@@ -6,16 +6,17 @@ import configparser
 import os
 import secrets
 import shutil
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..files import writing
-from ..messages import did_you_mean, listed
+from ..messages import did_you_mean, listed, printable
 from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, quoted, refuse_options
 from .component_options import check_options
 from .distil import check_output
@@ -45,6 +46,10 @@ OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
+#: Labels that are listed.
+MOST_LABELS = 20
+#: Those of a document: one, several, or targets.
+Labels = str | list[str] | dict[str, float]
 
 
 def train_command(
@@ -119,9 +124,9 @@ def train_command(
         check_options(name, settings.interpolate()["components"][name])
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
-    others = without_single_label(opened_corpora(settings))
+    found = labels_found(opened_corpora(settings))
     if is_shipped:
-        set_kind(settings["components"][component], others, exclusive)
+        set_kind(settings["components"][component], found, exclusive)
         settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
     with replacing(output):
@@ -305,38 +310,60 @@ def opened_corpora(config: Config) -> dict[str, JsonlCorpus]:
 
 
 @dataclass
-class WithoutSingleLabel:
-    """Documents that do not have exactly one label.
+class LabelsFound:
+    """The labels of the documents that are trained on; of those held out of them as well.
 
     Attributes
     ----------
-    n_train : int
-        How many of the training documents.
-    first : str
-        The first of these.
+    counts : Counter
+        The documents of each label.
+    n_others : int
+        Documents that do not have exactly one label.
+    first_other : tuple of (int, str), optional
+        Number and name of the first of these.
     first_with_several : str, optional
         Where the first document is that has several labels, of train or dev.
     """
 
-    n_train: int = 0
-    first: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    n_others: int = 0
+    first_other: tuple[int, str] | None = None
     first_with_several: str | None = None
 
+    def add(self, labels: Labels, number: int, name: str) -> None:
+        """Count the labels of a document."""
+        self.counts.update(positive_of(labels))
+        if not is_single(labels):
+            self.n_others += 1
+            # Those that are held out come last.
+            self.first_other = min(self.first_other or (number, name), (number, name))
 
-def without_single_label(corpora: dict[str, JsonlCorpus]) -> WithoutSingleLabel:
+    def lines(self) -> Iterator[str]:
+        """Say which labels there are, and which of them may be the same."""
+        shown = ", ".join(f"{printable(label)} {n:,}" for label, n in self.counts.most_common(MOST_LABELS))
+        n_more = len(self.counts) - MOST_LABELS
+        yield f"Labels: {shown}{f' and {n_more:,} more' if n_more > 0 else ''}."
+        alike = defaultdict(list)
+        for label in self.counts:
+            alike[label.strip().casefold().removesuffix(".0")].append(label)
+        for labels in alike.values():
+            if len(labels) > 1:
+                yield f"Are these labels the same? {listed(labels)}. If so, write them alike."
+
+
+def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
     """Read and check the corpora."""
-    counts, others = {}, WithoutSingleLabel()
+    counts, found = {}, LabelsFound()
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
             for number, labels in with_count(label_values(corpus), update, "documents checked"):
                 counts[split] += 1
-                place = f"{corpus.content.unit} {number:,}"
-                if split == "train" and not is_single(labels):
-                    others.n_train += 1
-                    others.first = others.first or place
-                if others.first_with_several is None and are_several(labels):
-                    others.first_with_several = f"{corpus.path}, {place}"
+                name = f"{corpus.content.unit} {number:,}"
+                if split == "train" or corpus.part:
+                    found.add(labels, number, name)
+                if found.first_with_several is None and are_several(labels):
+                    found.first_with_several = f"{corpus.path}, {name}"
         if not counts[split]:
             if corpus.part and counts["train"]:
                 raise CommandError(
@@ -347,7 +374,9 @@ def without_single_label(corpora: dict[str, JsonlCorpus]) -> WithoutSingleLabel:
             raise CommandError(f"{corpus.path} has no documents.")
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    return others
+    for line in found.lines():
+        print_message(line)
+    return found
 
 
 def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
@@ -356,7 +385,16 @@ def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
     return ((number, [] if key is None else record[key]) for number, record in corpus.records())
 
 
-def are_several(labels: str | list[str] | dict[str, float]) -> bool:
+def positive_of(labels: Labels) -> set[str]:
+    """The labels that hold."""
+    from ..metrics import LEAST_RIGHT
+
+    if isinstance(labels, dict):
+        return {label for label, value in labels.items() if value >= LEAST_RIGHT}
+    return {labels} if isinstance(labels, str) else set(labels)
+
+
+def are_several(labels: Labels) -> bool:
     """Whether labels are more than one, or targets that sum to more than 1."""
     from ..pipeline.targets import SUM_TOLERANCE
 
@@ -365,7 +403,7 @@ def are_several(labels: str | list[str] | dict[str, float]) -> bool:
     return not isinstance(labels, str) and len(set(labels)) > 1
 
 
-def is_single(labels: str | list[str] | dict[str, float]) -> bool:
+def is_single(labels: Labels) -> bool:
     """Whether labels are one, or targets that sum to 1."""
     from ..pipeline.targets import SUM_TOLERANCE
 
@@ -374,19 +412,19 @@ def is_single(labels: str | list[str] | dict[str, float]) -> bool:
     return isinstance(labels, str) or len(labels) == 1
 
 
-def set_kind(section: dict[str, Any], others: WithoutSingleLabel, exclusive: bool | None) -> None:
+def set_kind(section: dict[str, Any], found: LabelsFound, exclusive: bool | None) -> None:
     """Make a component one of exclusive or of independent labels, as asked for, or else as the labels are."""
-    is_exclusive = not others.n_train if exclusive is None else exclusive
-    if is_exclusive and others.first_with_several is not None:
+    is_exclusive = not found.n_others if exclusive is None else exclusive
+    if is_exclusive and found.first_with_several is not None:
         raise CommandError(
-            f"{others.first_with_several}: the document has several labels. Correct it, or train with --multilabel, "
+            f"{found.first_with_several}: the document has several labels. Correct it, or train with --multilabel, "
             f"where each text has any number of labels."
         )
     print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
-    if exclusive is None and others.n_train:
+    if exclusive is None and found.first_other is not None:
         print_message(
-            f"{others.n_train:,} of the documents do not have exactly one label, the first of them {others.first}. If "
-            f"they should have one, correct them."
+            f"{found.n_others:,} of the documents do not have exactly one label, the first of them "
+            f"{found.first_other[1]}. If they should have one, correct them."
         )
     factory, scorer = EXCLUSIVE if is_exclusive else MULTILABEL
     section["factory"] = factory
