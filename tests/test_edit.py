@@ -323,6 +323,17 @@ def test_two_exclusive_labels_share_their_weights():
     assert component.to_bytes() == before
 
 
+def test_constraints_that_a_config_cannot_hold_are_kept_with_the_component(tmp_path):
+    records = [{**record, "text": f"{record['text']} $5"} for record in RECORDS]
+    nlp, component = trained(records=records)
+    before = nlp.config.to_str()
+    with pytest.warns(UserWarning, match=r"not in the config of the pipeline, which cannot hold the '\$'"):
+        component.edit(deny=["*$*"], nlp=nlp)
+    assert nlp.config.to_str() == before
+    nlp.to_disk(tmp_path)
+    assert spacy.load(tmp_path).get_pipe("textcat_graft").constraints.deny == ("*$*",)
+
+
 def test_components_without_constraints_learn_more_documents(tmp_path):
     nlp, _ = trained({"@graft_learners": "spacy_graft.CoordinateAscent.v1"})
     nlp.to_disk(tmp_path)

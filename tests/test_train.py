@@ -370,6 +370,12 @@ def test_data_are_given_once_and_are_others_for_dev(tmp_path: Path, train_record
     assert "DATA and --dev are both" in train(data, "--dev", data, code=1)
 
 
+def test_what_a_config_cannot_hold_is_refused(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "a$.jsonl", train_records)
+    assert "a$.jsonl: configs of spaCy cannot hold names with '$'" in train(data, code=1)
+    assert "text$: configs" in train(write_jsonl(tmp_path / "a.jsonl", []), "--text-field", "text$", code=1)
+
+
 def test_labels_of_one_document_each_leave_no_dev(tmp_path: Path, train_records: list[Record]) -> None:
     records = [record | {"id": str(number)} for number, record in enumerate(train_records)]
     data, empty = write_jsonl(tmp_path / "train.jsonl", records), write_jsonl(tmp_path / "dev.jsonl", [])

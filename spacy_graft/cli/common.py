@@ -267,6 +267,13 @@ def refuse_options(context: typer.Context, *names: str, why: str) -> None:
             raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} has no effect {why}.")
 
 
+def refuse_dollars(*values: str | None) -> None:
+    """Raise a CommandError for what a config cannot hold: spaCy reads ``$`` as a reference, or doubles it."""
+    for value in values:
+        if value is not None and "$" in value:
+            raise CommandError(f"{value}: configs of spaCy cannot hold names with '$'. Give another name, or a copy.")
+
+
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:
     """Return the graft component of that name, or the only one; a CommandError if it is not trained."""
     from ..pipeline.components import graft_component

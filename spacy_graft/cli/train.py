@@ -17,7 +17,16 @@ import typer
 
 from ..files import writing
 from ..messages import did_you_mean, listed, printable
-from .common import CommandError, blank_pipeline, check_overrides, is_pipeline, print_message, quoted, refuse_options
+from .common import (
+    CommandError,
+    blank_pipeline,
+    check_overrides,
+    is_pipeline,
+    print_message,
+    quoted,
+    refuse_dollars,
+    refuse_options,
+)
 from .component_options import check_options
 from .distil import check_output
 from .init_config import reader_settings
@@ -49,7 +58,7 @@ MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer
 #: Labels that are listed.
 MOST_LABELS = 20
 #: Those of a document: one, several, or targets.
-Labels = str | list[str] | dict[str, float]
+LabelValues = str | list[str] | dict[str, float]
 
 
 def train_command(
@@ -108,6 +117,7 @@ def train_command(
     from spacy.cli.train import train
 
     check_overrides(context, data)
+    refuse_dollars(data, dev, text_field, label_field)
     check_data_options(context.args, data, dev)
     check_output(output)
     check_no_pipeline(output)
@@ -330,7 +340,7 @@ class LabelsFound:
     first_other: tuple[int, str] | None = None
     first_with_several: str | None = None
 
-    def add(self, labels: Labels, number: int, name: str) -> None:
+    def add(self, labels: LabelValues, number: int, name: str) -> None:
         """Count the labels of a document."""
         self.counts.update(positive_of(labels))
         if not is_single(labels):
@@ -385,7 +395,7 @@ def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
     return ((number, [] if key is None else record[key]) for number, record in corpus.records())
 
 
-def positive_of(labels: Labels) -> set[str]:
+def positive_of(labels: LabelValues) -> set[str]:
     """The labels that hold."""
     from ..metrics import LEAST_RIGHT
 
@@ -394,7 +404,7 @@ def positive_of(labels: Labels) -> set[str]:
     return {labels} if isinstance(labels, str) else set(labels)
 
 
-def are_several(labels: Labels) -> bool:
+def are_several(labels: LabelValues) -> bool:
     """Whether labels are more than one, or targets that sum to more than 1."""
     from ..pipeline.targets import SUM_TOLERANCE
 
@@ -403,7 +413,7 @@ def are_several(labels: Labels) -> bool:
     return not isinstance(labels, str) and len(set(labels)) > 1
 
 
-def is_single(labels: Labels) -> bool:
+def is_single(labels: LabelValues) -> bool:
     """Whether labels are one, or targets that sum to 1."""
     from ..pipeline.targets import SUM_TOLERANCE
 

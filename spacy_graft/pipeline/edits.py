@@ -215,9 +215,18 @@ def some_features(snapshot: Snapshot, kept: np.ndarray) -> Snapshot:
 
 
 def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constraints) -> None:
-    """Put the constraints into the config of the pipeline, so that a training from it obeys them."""
+    """Put the constraints into the config of the pipeline, so that a training from it obeys them.
+
+    Those with ``$`` would be others when the config is read, or none that can be read.
+    """
     name = next((name for name, pipe in nlp.components if pipe is component), None)
-    if name is not None:
+    if "$" in repr(constraints):
+        warnings.warn(
+            f"[{component.name}] The constraints are saved with the component, but not in the config of the pipeline, "
+            f"which cannot hold the '$' in them: a training from this config alone does not obey them.",
+            stacklevel=5,
+        )
+    elif name is not None:
         learner = nlp.get_pipe_config(name)["learner"]
         learner["constraints"] = {"@graft_constraints": "spacy_graft.Constraints.v1", **constraints.to_dict()}
 
