@@ -182,8 +182,25 @@ def test_columns_of_bits_are_those_of_lists(seed):
     for found, expected in zip(columns.reordered(order).lists(), reordered(lists, order), strict=True):
         np.testing.assert_array_equal(found, expected)
     chosen = rng.random(len(order)) < 0.5
-    for found, expected in zip(columns.some(chosen).lists(), reordered(lists, np.flatnonzero(chosen)), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    *found, values = columns.some(chosen).lists()
+    *expected, all_values = reordered(lists, np.flatnonzero(chosen))
+    for of_found, of_expected in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(of_found, of_expected)
+    # None where all are 1.
+    np.testing.assert_array_equal(values if len(values) else np.ones(len(all_values)), all_values)
+
+
+def test_columns_that_are_gone_leave_no_values_behind():
+    """Sums with values have other last digits than those without: a training that goes on from a file has none."""
+    n, ones = 40, (np.array([0, 3, 33]), np.concatenate([[1, 5, 9], np.arange(30)]).astype(np.int32), np.empty(0))
+    valued = np.array([0, 2]), np.array([3, 4], np.int32), np.array([0.5, 2.0])
+    alone = packed_columns(ones, n)
+    kept = joined_columns([alone, packed_columns(valued, n)]).some(np.array([True, True, False]))
+    of_ones = joined_columns([alone, packed_columns((*valued[:2], np.ones(2)), n)])
+    for columns in (kept, of_ones):
+        assert not len(columns.values)
+    for part, expected in zip(kept, alone, strict=True):
+        np.testing.assert_array_equal(part, expected)
 
 
 @given(seeds, st.integers(1, 3))

@@ -74,7 +74,7 @@ class PackedColumns(NamedTuple):
         """Some of the columns (bool)."""
         lengths = np.diff(self.starts)
         starts, entries = np.concatenate([[0], np.cumsum(lengths[chosen])]), np.repeat(chosen, lengths)
-        values = self.values[entries] if len(self.values) else self.values
+        values = needed_values(self.values[entries] if len(self.values) else self.values)
         return PackedColumns(starts, self.entries[entries], values, self.are_bits[chosen])
 
     def reordered(self, order: np.ndarray) -> PackedColumns:
@@ -103,4 +103,10 @@ def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
 def joined_columns(parts: Sequence[PackedColumns]) -> PackedColumns:
     """Columns one after the other."""
     are_bits = [np.empty(0, np.bool_), *(part.are_bits for part in parts)]
-    return PackedColumns(*concatenated([part[:3] for part in parts]), np.concatenate(are_bits))
+    starts, entries, values = concatenated([part[:3] for part in parts])
+    return PackedColumns(starts, entries, needed_values(values), np.concatenate(are_bits))
+
+
+def needed_values(values: np.ndarray) -> np.ndarray:
+    """Values, or none where all are 1: sums with values have other last digits, and must not depend on columns gone."""
+    return values if len(values) and (values != 1.0).any() else np.empty(0)
