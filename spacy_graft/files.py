@@ -230,7 +230,8 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
             ) from error
         raise BadLineError(path, number, f"not JSON: {error}.") from error
     if not isinstance(record, dict):
-        raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.")
+        hint = " Write one object on each line." if isinstance(record, list) else ""
+        raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.{hint}")
     return record
 
 

@@ -370,6 +370,14 @@ def test_data_are_given_once_and_are_others_for_dev(tmp_path: Path, train_record
     assert "DATA and --dev are both" in train(data, "--dev", data, code=1)
 
 
+def test_labels_of_dev_that_are_others_are_said_before_training(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    dev = write_jsonl(tmp_path / "dev.jsonl", [{**record, "label": "1"} for record in train_records[:9]])
+    said = train(data, "--dev", dev, "--output", tmp_path / "out", code=1)
+    assert "dev.jsonl: no document has a label of those that are trained. Its labels: '1'. Those of" in said
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_a_config_cannot_hold_is_refused(tmp_path: Path, train_records: list[Record]) -> None:
     data = write_jsonl(tmp_path / "a$.jsonl", train_records)
     assert "a$.jsonl: configs of spaCy cannot hold names with '$'" in train(data, code=1)

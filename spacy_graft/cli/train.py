@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from ..messages import did_you_mean, listed, printable
+from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
     blank_pipeline,
@@ -363,7 +363,7 @@ class LabelsFound:
 
 def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
     """Read and check the corpora."""
-    counts, found = {}, LabelsFound()
+    counts, found, of_dev = {}, LabelsFound(), Counter[str]()
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
@@ -372,6 +372,8 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
                 name = f"{corpus.content.unit} {number:,}"
                 if split == "train" or corpus.part:
                     found.add(labels, number, name)
+                if split == "dev":
+                    of_dev.update(positive_of(labels))
                 if found.first_with_several is None and are_several(labels):
                     found.first_with_several = f"{corpus.path}, {name}"
         if not counts[split]:
@@ -382,6 +384,11 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
                     f"Otherwise give --dev."
                 )
             raise CommandError(f"{corpus.path} has no documents.")
+    if found.counts and of_dev and found.counts.keys().isdisjoint(of_dev):
+        raise CommandError(
+            f"{corpora['dev'].path}: no document has a label of those that are trained. Its labels: "
+            f"{listed_in_part([*of_dev])}. Those of {corpora['train'].path}: {listed_in_part([*found.counts])}."
+        )
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
     for line in found.lines():
