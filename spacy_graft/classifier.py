@@ -116,7 +116,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
         rows = np.flatnonzero(weights)
-        if len(rows) < len(weights):
+        are_some = len(rows) < len(weights)
+        if are_some:
             # Documents without weight are as if they were not there.
             X = X if hasattr(X, "shape") else list(X)
             require_as_many(n_documents(X), len(targets))
@@ -124,6 +125,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         try:
             documents = space.learn(X, names)
         except DocumentKindError as error:
+            if not are_some:
+                raise
             raise DocumentKindError(int(rows[error.number]), error.problem) from error.__cause__
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()

@@ -482,6 +482,8 @@ def test_a_document_of_another_kind_is_numbered_among_all(monkeypatch):
     weights = np.arange(len(TEXTS)) % 2
     with pytest.raises(ValueError, match="Document 37 must be a string") as caught:
         GraftTextClassifier(LEARNER).fit([*TEXTS[:37], None, *TEXTS[38:]], LABELS, sample_weight=weights)
+    with pytest.raises(ValueError, match="Document 60 must be a string"):
+        GraftTextClassifier(LEARNER).fit([*TEXTS, None], LABELS)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # as from other processes
     with pytest.raises(ValueError, match="Document 4 must be a sequence of integers"):
         GraftTextClassifier(LEARNER, analyzer="integer").fit([[1, 2]] * 4 + [["a"]], [0, 1, 0, 1, 0])
