@@ -334,6 +334,19 @@ def test_constraints_that_a_config_cannot_hold_are_kept_with_the_component(tmp_p
     assert spacy.load(tmp_path).get_pipe("textcat_graft").constraints.deny == ("*$*",)
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_weights_are_counted_as_in_training(n_labels):
+    labels = sorted({record["label"] for record in RECORDS})[:n_labels]
+    nlp = make_nlp(learner=L1)
+    spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in RECORDS if record["label"] in labels])
+    component = nlp.get_pipe("textcat_graft")
+    gone, before = component.features()[0], component.report
+    component.edit(deny=[gone.text], resolve=False)
+    assert component.report.n_active == before.n_active - 1
+    of_gone = 1 if n_labels == 2 else sum(weight != 0.0 for weight in gone.weights.values())
+    assert component.report.n_pairs == before.n_pairs - of_gone
+
+
 def test_components_without_constraints_learn_more_documents(tmp_path):
     nlp, _ = trained({"@graft_learners": "spacy_graft.CoordinateAscent.v1"})
     nlp.to_disk(tmp_path)

@@ -168,6 +168,7 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
     kept = np.array([not is_denied(snapshot, k, constraints) for k in range(len(features))], np.bool_)
     if kept.all():
         raise ValueError(f"[{component.name}] No feature is denied by {listed(later.names)}: nothing is removed.")
+    n_pairs = sum(map(len, entries(snapshot.weights[kept])))
     new = replace(
         report.copy(),
         duality_gap=inf,
@@ -177,7 +178,8 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         difference_error=None,
         converged=False,
         n_active=int(kept.sum()),
-        n_pairs=sum(map(len, entries(snapshot.weights[kept]))),
+        # Two labels that exclude each other share one weight.
+        n_pairs=n_pairs // 2 if component.exclusive and snapshot.n_labels == 2 else n_pairs,
         constraints=constraints.to_dict(),
     )
     return Model(some_features(snapshot, kept), new)
