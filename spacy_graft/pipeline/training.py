@@ -649,9 +649,11 @@ class ResumedTraining(Training):
         while not fit.finished and (not last or fit.report.points < last):
             fit.step()
         self.concluded = True
-        if isinstance(self.learner, GraftingPath):
-            return self.refitted(self._report, self._report.n_held_out)
-        return self._calibrated_as_before()
+        if not isinstance(self.learner, GraftingPath):
+            return self._calibrated_as_before()
+        model = self.refitted(self._report, self._report.n_held_out)
+        model.report.finished = True
+        return model
 
     def _calibrated_as_before(self) -> Model:
         """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
