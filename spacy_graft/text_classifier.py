@@ -18,7 +18,7 @@ from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
-from .graft.emptiness import NothingToLearnError
+from .graft.emptiness import NothingToLearnError, without_choice
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
@@ -275,11 +275,7 @@ class GraftTextClassifier(LinearClassifier):
         try:
             chosen = report_of_folds(learner, documents) if chooses else None
         except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-            warnings.warn(
-                f"{type(self).__name__}: No held-out document chooses the model, which is the last point of the path. "
-                f"Cross-validation failed: {error}",
-                stacklevel=4,
-            )
+            warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))

@@ -352,7 +352,7 @@ class LabelsFound:
         """Say which labels there are, and which of them may be the same."""
         shown = ", ".join(f"{printable(label)} {n:,}" for label, n in self.counts.most_common(MOST_LABELS))
         n_more = len(self.counts) - MOST_LABELS
-        yield f"Labels: {shown}{f' and {n_more:,} more' if n_more > 0 else ''}."
+        yield f"Labels: {shown or 'none'}{f' and {n_more:,} more' if n_more > 0 else ''}."
         alike = defaultdict(list)
         for label in self.counts:
             alike[label.strip().casefold().removesuffix(".0")].append(label)

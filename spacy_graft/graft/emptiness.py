@@ -16,6 +16,13 @@ class NothingToLearnError(ValueError):
     """
 
 
+def without_choice(error: NothingToLearnError) -> str:
+    """Say that a path has gone to its end, because folds cannot be trained on."""
+    return (
+        f"No held-out document chooses the model, which is the last point of the path. Cross-validation failed: {error}"
+    )
+
+
 def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     """Return why the model of a finished fit has no features and what to change, or None if it has some.
 

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry
 
-from ..graft.emptiness import NothingToLearnError
+from ..graft.emptiness import NothingToLearnError, without_choice
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
@@ -243,11 +243,7 @@ def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | Non
     try:
         return cross_validated(training, splits, progress) if splits else None
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-        warnings.warn(
-            f"[{component.name}] No held-out document chooses the model, which is the last point of the path. "
-            f"Cross-validation failed: {error}",
-            stacklevel=3,
-        )
+        warnings.warn(f"[{component.name}] {without_choice(error)}", stacklevel=3)
         return None
 
 

@@ -641,11 +641,11 @@ class ResumedTraining(Training):
         self.names = replace(self.names, required=required, wanted=wanted)
         self.fit = None
         fit = self.fit = self._begun_fit()
-        last = 0
-        if (resolve := getattr(fit, "resolve", None)) is None:
-            last = self._report.points
-        elif self._report.l1 > 0.0:
+        resolve = getattr(fit, "resolve", None)
+        if resolve is not None and self._report.l1 > 0.0:
             resolve(self._report, weights)
+        # Labels in batches are not resolved: their path is followed to the point again.
+        last = self._report.points if resolve is None else 0
         while not fit.finished and (not last or fit.report.points < last):
             fit.step()
         self.concluded = True
