@@ -52,7 +52,7 @@ def one_strength(data: Path, degree: int, l1: float) -> Iterator[dict[str, Any]]
     """Grafting at one L1 strength."""
     from spacy_graft.graft.settings import Grafting
 
-    yield from fitted(data, degree, Grafting(l1=l1, n_best=None, tol=TOL))
+    yield from fitted(data, degree, Grafting(l1=l1, tol=TOL))
 
 
 def path(data: Path, degree: int, ratio: float) -> Iterator[dict[str, Any]]:

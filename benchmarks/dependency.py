@@ -584,7 +584,7 @@ def ours(degree: int) -> Callable[[Part, float], Model]:
     def fit(train: Part, l1: float) -> Model:
         from spacy_graft import GraftClassifier, Grafting
 
-        model = GraftClassifier(Grafting(l1=l1, n_best=None), degree=degree, min_df=MIN_DF)
+        model = GraftClassifier(Grafting(l1=l1), degree=degree, min_df=MIN_DF)
         model.fit(train.matrix, train.answers.tolist())
         features = model.features()
         by_size = Counter(str(len(feature.names)) for feature in features)

@@ -81,7 +81,7 @@ def trained(data: Path, megabytes: int, l1: float, place: str, folder: Path, thr
     """Fit at an L1 strength in proportion to the documents; two labels (computers or not)."""
 
     def fitted(l1: float, texts: Iterable[str], labels: list[str], name: str) -> GraftTextClassifier:
-        model = GraftTextClassifier(Grafting(l1=l1, n_best=None, tol=1e-3), min_df=1, lowercase=False)
+        model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), min_df=1, lowercase=False)
         return model.fit(texts, labels, shards=place_of(place, str(folder / name), threads))
 
     labels = [str(label.startswith("comp")) for _, label in grown(data, megabytes)]

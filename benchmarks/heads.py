@@ -162,7 +162,7 @@ def choice(degree: int) -> Callable[[Part, float], tuple[Scorer, int]]:
     def fit(train: Part, l1: float) -> tuple[Scorer, int]:
         from spacy_graft import Grafting, GraftRanker
 
-        model = GraftRanker(Grafting(l1=l1, n_best=None), degree=degree, min_df=MIN_DF)
+        model = GraftRanker(Grafting(l1=l1), degree=degree, min_df=MIN_DF)
         model.fit(train.matrix, train.correct, train.groups)
         return model.decision_function, len(model.features())
 
@@ -173,7 +173,7 @@ def independent(train: Part, l1: float) -> tuple[Scorer, int]:
     """Is this candidate the head? One binary decision for each; the one that says so most is taken."""
     from spacy_graft import GraftClassifier, Grafting
 
-    model = GraftClassifier(Grafting(l1=l1, n_best=None), degree=2, min_df=MIN_DF)
+    model = GraftClassifier(Grafting(l1=l1), degree=2, min_df=MIN_DF)
     model.fit(train.matrix, np.where(train.correct, "yes", "no").tolist())
     yes = model.labels.index("yes")
     return lambda matrix: model.decision_function(matrix)[:, yes], len(model.features())

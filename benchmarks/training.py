@@ -29,7 +29,7 @@ def ours(data: Path, name: str, unit: str, l1: float) -> Iterator[dict[str, Any]
     words = word_stream(texts) if unit == "words" else None
     yield {}
     streams = {unit: words or character_stream(texts)}
-    fit = to_the_end(Grafting(l1=l1, n_best=None, tol=TOL), training_data(streams, targets))
+    fit = to_the_end(Grafting(l1=l1, tol=TOL), training_data(streams, targets))
     report = fit.report
     yield {
         "objective": report.objective,

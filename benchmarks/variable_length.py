@@ -383,7 +383,7 @@ def grafting(text: Text, first: bool) -> Result:
     targets = text.targets
     n_problems = targets.shape[1]
     clock = Clock()
-    fit = start(Grafting(l1=L1, n_best=None), text.data(text.train))
+    fit = start(Grafting(l1=L1), text.data(text.train))
     index = clock()
     while not fit.finished:
         fit.step()
@@ -400,7 +400,7 @@ def grafting(text: Text, first: bool) -> Result:
             text.data(text.train), targets=np.tile(targets, len(kept)), known=known,
             labels=tuple(map(str, range(known.shape[1]))), exclusive=False,
         )  # fmt: skip
-        models[l1] = l1_models(text, to_the_end(Grafting(l1=l1, n_best=None), data).solution(), known)
+        models[l1] = l1_models(text, to_the_end(Grafting(l1=l1), data).solution(), known)
         wrong = (models[l1].train > 0.0) != (np.tile(targets, len(kept)) > 0.5)
         errors[:, k] = (wrong & ~known).sum(axis=0).reshape(len(kept), n_problems).sum(axis=0)
     chosen = [L1_GRID[k] for k in np.argmin(errors, axis=1)]

@@ -24,7 +24,7 @@ from .space import SpaceViolations
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
 #: support that the next round changes.
 ROUND_ACCURACY = 0.3
-#: Pairs that a round adds at the least if no number is given; otherwise it doubles the active set.
+#: Pairs that a round adds if no number is given; under L1 at the least, where it doubles a larger active set.
 FEWEST_ADDED = 100
 #: How many times as many a round adds that is the only one at its L1 strength.
 AT_ONCE = 4
@@ -93,7 +93,7 @@ class Rounds:
         l1 : float
             L1 strength; it must have been started with (:meth:`start_at`).
         n_best : int, optional
-            Pairs to add; by default as many as are active.
+            Pairs to add; by default as many as are active, or :data:`FEWEST_ADDED` if these are more.
         """
         assert self._found is not None
         before, gap_before = self.report.objective, self._certificate.relative_gap
@@ -157,7 +157,7 @@ class Rounds:
 
     def _n_added(self, n_best: int | None) -> int:
         """Pairs that the next round adds."""
-        return n_added(n_best, self.state)
+        return max(FEWEST_ADDED, len(self.state.active)) if n_best is None else n_best
 
     def _enter_found(self, l1: float) -> None:
         """Add the violations that the last search found, and optimise."""
@@ -274,8 +274,3 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     # There the empty model is the optimum.
     report.l1 = report.l1_max
     return state
-
-
-def n_added(n_best: int | None, state: ModelState) -> int:
-    """Pairs that a round adds: a number, or as many as are active."""
-    return max(FEWEST_ADDED, len(state.active)) if n_best is None else n_best

@@ -14,7 +14,7 @@ from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
 from .problems import Problem
-from .rounds import NO_GRADIENT, indexed, n_added
+from .rounds import FEWEST_ADDED, NO_GRADIENT, indexed
 from .settings import Grafting
 from .solution import Solution
 from .space import SpaceViolations
@@ -92,7 +92,7 @@ class SelectionFit:
                     SearchRequest(
                         residuals=state.weighted_residuals,
                         min_gradient=self.min_gradient,
-                        n_best=n_added(self.learner.n_best, state),
+                        n_best=FEWEST_ADDED if self.learner.n_best is None else self.learner.n_best,
                         active=state.active_labels(),
                         degree=self._degree,
                         count_all=False,

@@ -238,13 +238,14 @@ class Grafting(PenaltySettings):
     min_gradient : float, optional
         Without L1: a feature enters only if ``|v| > min_gradient λ``. None selects nothing: all features enter at once.
     n_best : int, optional
-        Pairs of feature and label that a round adds; None doubles the active set (100 at the least).
+        Pairs of feature and label that a round adds. None means 100, and under L1 at least as many as are active: a
+        pair that should not have entered leaves again there, and fewer rounds take less time.
     """
 
     penalty: PenaltyKind = "l1"
     l1: float | None = None
     min_gradient: float | None = None
-    n_best: int | None = 100
+    n_best: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
