@@ -34,7 +34,6 @@ def page(model: dict[str, Any]) -> str:
 
 FORM = """
 <noscript><p>This page needs JavaScript.</p></noscript>
-<main>
 <label for="graft-text">Text</label>
 <textarea id="graft-text" rows="5" dir="auto" spellcheck="false" autocomplete="off"
   placeholder="Type or paste a text"></textarea>
@@ -46,7 +45,6 @@ FORM = """
 <p class="choice"><label for="graft-label">Contributions to the log-odds of</label>
 <select id="graft-label"></select></p>
 <div id="graft-found"></div></section>
-</main>
 """
 
 

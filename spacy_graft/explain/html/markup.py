@@ -123,7 +123,7 @@ def whole_page(title: str, body: str, head: str = "") -> str:
         '<!doctype html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
-        f"{head}</head>\n<body>\n{body}</body>\n</html>\n"
+        f"{head}</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
     )
 
 
