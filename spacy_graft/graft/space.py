@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..extract.hashing import EMPTY
+from ..extract.kernels import rows_of_keys, slots_of
 from ..extract.terms import SymbolTerm
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
@@ -230,6 +232,7 @@ def distinct_columns(
     seen = taken
     for b in sorted(range(len(indexes)), key=lambda b: penalty_factors[b]):
         keys = indexes[b].column_keys()
-        distinct[b] = distinct[b] & ~np.isin(keys, seen)
+        # Several times faster than np.isin.
+        distinct[b] = distinct[b] & (rows_of_keys(keys, slots_of(seen), seen) == EMPTY)
         seen = np.concatenate([seen, keys[distinct[b]]])
     return distinct
