@@ -15,6 +15,7 @@ from typing import Any
 import numba
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -87,7 +88,8 @@ class KernelCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What has been compiled for these types, or None."""
-        target_context.refresh()
+        # What machine code calls, without all that compiling needs: 26 MB and a tenth of a second in each process.
+        rtsys.initialize(target_context)
         name = self.file_name(sig, target_context.codegen())
         for folder in self.folders():
             payload = folder.read(name)

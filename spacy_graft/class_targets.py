@@ -18,6 +18,7 @@ from .graft.memory import has_many_labels, require_memory_for
 from .matrices import is_missing, is_real_number
 from .messages import listed
 from .model.table import damaged_model
+from .options import as_python
 
 #: Kinds of the types of labels that can be saved: strings, numbers, or strings as objects.
 LABEL_KINDS = "biufUO"
@@ -82,7 +83,7 @@ class ClassTargets:
         values = one_column(y)
         # NumPy's strings of any length become Python's, whose type can be saved.
         array = values if isinstance(values, np.ndarray) and values.dtype.kind != "T" else None
-        labels_of = values.tolist() if array is not None else list(map(plain_label, values))
+        labels_of = values.tolist() if array is not None else list(map(as_python, values))
         kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set | Mapping)), None)
         if kind is not None:
             raise ValueError(
@@ -212,7 +213,7 @@ def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
     if matrix is not None and matrix.shape[1] == len(classes):
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
-    return [{plain_label(label) for label in labels} for labels in collections_of(y)]
+    return [{as_python(label) for label in labels} for labels in collections_of(y)]
 
 
 def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:
@@ -288,7 +289,7 @@ def problem_of_label(label: Any) -> str | None:
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
     """The labels of each document, and all labels, sorted; a ValueError if there are some that are none."""
     try:
-        rows = [{plain_label(label) for label in value} for value in y]
+        rows = [{as_python(label) for label in value} for value in y]
         labels = set().union(*rows)
         for label in labels:
             if problem := problem_of_label(label):
@@ -296,11 +297,6 @@ def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
         return rows, sorted(labels)
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
-
-
-def plain_label(label: Any) -> Any:
-    """A label as Python has it."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray | scipy.sparse.csr_array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,11 @@ def digest_of(value: Any) -> str:
     for piece in pieces_of(value):
         digest.update(piece)
     return digest.hexdigest()
+
+
+def text_key(text: str, before: bytes = b"") -> int:
+    """A 64-bit digest of a text, or of bytes and the text after them, the same in every process."""
+    return int.from_bytes(blake2b(before + text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def pieces_of(value: Any) -> Iterable[Any]:

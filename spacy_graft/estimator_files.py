@@ -11,8 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
-import numpy as np
-
 from .estimators import require_fitted
 from .files import writing
 from .graft.constraints import Constraints
@@ -22,6 +20,7 @@ from .model.sealing import seal, unseal
 from .model.snapshot import Snapshot
 from .model.table import damaged_model, pack_message, unpack_message
 from .model.weights import saved_weights
+from .options import as_python
 
 #: Parts of a sealed file: parameters and labels, and the model.
 ESTIMATOR_PART, MODEL_PART = "estimator", "model"
@@ -230,7 +229,7 @@ def plain_param(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain_param(f"{name}[{key!r}]", its) for key, its in value.items()}
     values = list(value) if isinstance(value, list | tuple) else [value]
-    values = [one.item() if isinstance(one, np.generic) else one for one in values]
+    values = list(map(as_python, values))
     if not all(one is None or isinstance(one, str | int | float) for one in values):
         raise ValueError(
             f"{name} = {value!r:.60} cannot be saved: only plain values are written, so that nothing is executed when "

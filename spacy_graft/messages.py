@@ -7,6 +7,8 @@ from difflib import get_close_matches
 
 #: Names of a list that may be long.
 FIRST_NAMES = 5
+#: Characters of a text that names its document.
+LONGEST_TEXT = 40
 #: Of a percentage, after the point.
 MOST_DIGITS = 6
 #: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
@@ -23,6 +25,11 @@ def percentage(share: float) -> str:
     while 0.0 < share < 1.0 and digits < MOST_DIGITS and float(f"{100.0 * share:.{digits}f}") in (0.0, 100.0):
         digits += 1
     return f"{share:.{digits}%}"
+
+
+def text_beginning(text: str) -> str:
+    """The beginning of a text, and three dots if there is more."""
+    return text[:LONGEST_TEXT] + "…" if len(text) > LONGEST_TEXT else text
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which values of options are allowed: numbers and counts with limits beyond which there is nothing to compute."""
+"""Values of options: those of NumPy as Python's, and which are allowed, since beyond limits nothing can be computed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ SMALLEST_WEIGHT = 1e-300
 SMALLEST_FACTOR, LARGEST_FACTOR = 1e-6, 1e6
 #: The exponent of the length of an n-gram, for the same reason.
 LARGEST_NGRAM_POWER = 2.0
+
+
+def as_python(value: Any) -> Any:
+    """A scalar of NumPy as one of Python, anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_number_in(value: Any, least: float, most: float) -> bool:

@@ -225,6 +225,22 @@ def test_the_weight_of_an_example_does_not_change_its_loss(factory: str, train_r
     assert found == expected
 
 
+def test_label_errors_where_a_fold_cannot_be_trained() -> None:
+    nlp = make_nlp()
+    records = [{"text": "good", "label": "food"}, *({"text": "", "label": "sport"} for _ in range(3))]
+    with pytest.warns(UserWarning, match="among 3 of 4 examples. No model can be trained without the others: "):
+        issues = label_errors(nlp, make_examples(nlp, records))
+    assert "#1" not in [issue.document for issue in issues]
+
+
+def test_label_errors_does_not_warn_of_what_a_fold_lacks(train_records: list[Record]) -> None:
+    nlp = make_nlp(
+        learner={**PATH, "constraints": {"@graft_constraints": "spacy_graft.Constraints.v1", "deny": ["zebra"]}}
+    )
+    # Warnings are errors in tests.
+    label_errors(nlp, make_examples(nlp, [{"text": "a zebra", "label": "food"}, *train_records[:40]]))
+
+
 def test_label_errors_uses_given_names(nlp: Language, train_records: list[Record]) -> None:
     examples = make_examples(nlp, flipped(train_records, 4, "food"))
     (worst,) = label_errors(nlp, examples, top=1, names=[f"document {number}" for number in range(120)])

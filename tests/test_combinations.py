@@ -17,7 +17,7 @@ from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.search.combinations import CombinationSearch, LabelPenaltyWeights, members
 from spacy_graft.search.request import SearchRequest
-from spacy_graft.search.weighting import Weighting, scaled_bound_below
+from spacy_graft.search.weighting import ROUNDING, Weighting, scaled_bound_below
 
 #: Keys wrap around; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
@@ -209,8 +209,9 @@ def test_search_finds_what_enumeration_finds(
     # Never less than it is: the certificate would promise too much.
     assert (found.squared_excess >= excess * (1.0 - 1e-9)).all()
     if complete and search_type is CombinationSearch:
-        np.testing.assert_allclose(found.squared_excess, excess, rtol=1e-9)
-        np.testing.assert_allclose(found.peaks, peaks, rtol=1e-12)
+        # Under "standard", what cannot be among the best has its bound, which is larger by a rounding.
+        np.testing.assert_allclose(found.squared_excess, excess, rtol=3 * ROUNDING)
+        np.testing.assert_allclose(found.peaks, peaks, rtol=2 * ROUNDING if kind == "standard" else 1e-12)
     np.testing.assert_array_equal(found_keys, search.of_codes(found.nodes)[3])
 
 

@@ -20,7 +20,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_records, write_jsonl
-from spacy_graft.digests import digest_of
+from spacy_graft.digests import digest_of, text_key
 from spacy_graft.metrics import clopper_pearson, document_losses
 from spacy_graft.pipeline.components import graft_component
 from spacy_graft.pipeline.reader import JsonlCorpus
@@ -30,7 +30,7 @@ from spacy_graft.teachers.distil import Pool, margins
 from spacy_graft.teachers.encoder import EncoderTeacher
 from spacy_graft.teachers.regression import RIDGES, Regression, ridge_fits, ridge_path
 from spacy_graft.teachers.report import DistilReport
-from spacy_graft.teachers.store import Store, text_key
+from spacy_graft.teachers.store import Store
 from spacy_graft.teachers.teacher import Gold, Labels, function_teacher, pipeline_teacher
 from test_cli import call, refused
 

@@ -101,6 +101,20 @@ def test_nothing_is_kept_of_code_that_is_edited_meanwhile(copy: Path, tmp_path: 
     assert not compiled(tmp_path / "cache")
 
 
+@pytest.mark.slow
+def test_code_that_is_kept_is_loaded_without_what_compiling_needs(copy: Path, tmp_path: Path) -> None:
+    guard = """
+from numba.core.base import BaseContext
+
+def refresh(self):
+    raise AssertionError("Something is compiled.")
+
+BaseContext.refresh = refresh
+"""
+    called(copy, tmp_path)
+    assert called(copy, tmp_path, guard)[1] == 1
+
+
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_inner_kernels_are_called_by_kernels_only() -> None:
     @inner

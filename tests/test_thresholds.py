@@ -232,6 +232,8 @@ def test_a_calibration_between_two_updates_stays(tmp_path: Path) -> None:
     loaded = spacy.load(tmp_path)
     component: Any = loaded.get_pipe(MULTILABEL)
     loaded.update(make_examples(loaded, make_records(9, 3)))
+    with pytest.raises(ValueError, match=r"divided by a number above 0, not by 0\.0"):
+        component.divide_scores(0.0)
     component.divide_scores(2.0)
     component.set_thresholds([0.21, 0.22, 0.23])
     temperature = component.report.temperature

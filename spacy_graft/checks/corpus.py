@@ -193,7 +193,7 @@ class SplitReader:
     def _add(self, doc: Doc, number: int, name: str) -> None:
         report = self.report
         is_taken = is_usable(doc, report.exclusive)
-        positive = positive_labels(doc) if is_taken or has_valid_annotation(doc) else frozenset()
+        positive = positive_labels(doc.cats) if is_taken or has_valid_annotation(doc) else frozenset()
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)

@@ -14,6 +14,7 @@ from spacy.training import Example
 
 from ..extract.blocks import is_vectors_block
 from ..extract.unread import document_text
+from ..graft.emptiness import NothingToLearnError
 from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..metrics import LEAST_RIGHT, document_losses
@@ -21,7 +22,7 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import ignore_rare_labels
+from ..pipeline.corpus import warnings_of_all_documents
 from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
@@ -74,7 +75,7 @@ def label_errors(
 
     The examples are divided into five folds. Copies of a text are in the same fold, so that no wrong label is learned
     from a copy; a text of more than a tenth of the examples is spread over all folds. Each fold is predicted by a model
-    of the others, with the blocks of the component and a shorter path, without word vectors if it has other blocks.
+    of the others, with the blocks of the component and a shorter path, without word vectors.
     Independent labels are predicted from 0.5, or the ``threshold`` of the component. The pipeline is not changed.
 
     Parameters
@@ -125,7 +126,7 @@ def component_label_errors(
         raise ValueError(f"[{component.name}] top must be an integer of at least 1, but is {top!r}.")
     copy = untrained_copy(component)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
-    probabilities = held_out_probabilities(copy, examples, labels)
+    probabilities, judged = held_out_probabilities(copy, examples, labels)
     losses = unweighted_losses(copy, examples, probabilities)
     if names is None:
         names = [example_name(example, number) for number, example in enumerate(examples, start=1)]
@@ -133,15 +134,14 @@ def component_label_errors(
     worst = [
         i
         for i in np.argsort(-losses, kind="stable").tolist()
-        if is_contradicted(copy, examples[i].reference, predicted[i])
+        if judged[i] and is_contradicted(copy, examples[i].reference, predicted[i])
     ]
     return [label_issue(examples[i], names[i], predicted[i], losses[i]) for i in worst[:top]]
 
 
 def untrained_copy(component: TextCatGraft) -> TextCatGraft:
     """Return a component with the same settings, but without weights and word vectors and with a shorter path."""
-    others = {name: block for name, block in component.blocks.items() if not is_vectors_block(block)}
-    blocks = others or component.blocks
+    blocks = {name: block for name, block in component.blocks.items() if not is_vectors_block(block)}
     copy = type(component)(
         component.vocab,
         SparseLinear(blocks),
@@ -156,25 +156,38 @@ def untrained_copy(component: TextCatGraft) -> TextCatGraft:
     return copy
 
 
-def held_out_probabilities(component: TextCatGraft, examples: list[Example], labels: list[str]) -> np.ndarray:
-    """Return the probabilities of each example by a model of the other folds: float64 (examples, labels)."""
+def held_out_probabilities(
+    component: TextCatGraft, examples: list[Example], labels: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of each example by a model of the other folds, and which examples have some.
+
+    float64 (examples, labels) and bool (examples).
+    """
     component.initialize(lambda: examples, labels=labels)
     training = component.training
     assert training is not None
     training.add_examples([])
     fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
-    probabilities = np.zeros((len(examples), len(labels)))
-    with one_thread_of("blas"), progress_bar(component.name) as progress, warnings.catch_warnings():
-        # All documents of a rare label may be held out.
-        ignore_rare_labels()
+    probabilities, judged, failed = np.zeros((len(examples), len(labels))), np.zeros(len(examples), np.bool_), None
+    with one_thread_of("blas"), progress_bar(component.name) as progress, warnings_of_all_documents():
         for fold in np.unique(fold_of[fold_of >= 0]).tolist():
             held_out = np.flatnonzero(fold_of == fold)
             of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))
             title = f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: "
-            *_, last = with_progress(of_fold.models(), of_fold.learner, progress, title)
+            try:
+                *_, last = with_progress(of_fold.models(), of_fold.learner, progress, title)
+            except NothingToLearnError as error:  # from what is left without the fold; all documents have more
+                failed = error
+                continue
             component.set_snapshot(*last)
-            probabilities[held_out] = component.predict(examples[i].predicted for i in held_out)
-    return probabilities
+            probabilities[held_out], judged[held_out] = component.predict(examples[i].predicted for i in held_out), True
+    if failed is not None:
+        warnings.warn(
+            f"[{component.name}] Label errors are looked for among {judged.sum():,} of {len(examples):,} examples. No "
+            f"model can be trained without the others: {failed}",
+            stacklevel=4,
+        )
+    return probabilities, judged
 
 
 def unweighted_losses(component: TextCatGraft, examples: list[Example], probabilities: np.ndarray) -> np.ndarray:
@@ -213,5 +226,5 @@ def is_contradicted(component: TextCatGraft, doc: Doc, predicted: list[str]) -> 
 def label_issue(example: Example, name: str, predicted: list[str], loss: float) -> LabelIssue:
     """Describe one example."""
     text = one_line(document_text(example.reference)[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
-    labels = sorted(positive_labels(example.reference))
+    labels = sorted(positive_labels(example.reference.cats))
     return LabelIssue(name, labels, predicted, round(float(loss), 4), text)

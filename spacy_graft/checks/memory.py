@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -20,7 +19,7 @@ from ..graft.start import can_divide
 from ..index.kernels import LANES
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import ExtractedCorpus, ignore_rare_labels
+from ..pipeline.corpus import ExtractedCorpus, warnings_of_all_documents
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 
@@ -166,9 +165,7 @@ def training_data(component: TextCatGraft, examples: list[Example], labels: list
     """Extract the examples as in training."""
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, labels, component.exclusive))
     corpus.add(examples)
-    with warnings.catch_warnings():
-        # A sample may have no document of a label.
-        ignore_rare_labels()
+    with warnings_of_all_documents():
         return corpus.training_data()
 
 

@@ -402,13 +402,13 @@ def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
     return ((number, [] if key is None else record[key]) for number, record in corpus.records())
 
 
-def positive_of(labels: LabelValues) -> set[str]:
+def positive_of(labels: LabelValues) -> frozenset[str]:
     """The labels that hold."""
-    from ..metrics import LEAST_RIGHT
+    from ..pipeline.targets import positive_labels
 
     if isinstance(labels, dict):
-        return {label for label, value in labels.items() if value >= LEAST_RIGHT}
-    return {labels} if isinstance(labels, str) else set(labels)
+        return positive_labels(labels)
+    return frozenset([labels] if isinstance(labels, str) else labels)
 
 
 def are_several(labels: LabelValues) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from spacy.tokens import Token
 
-from .extensions import PREFIX, as_python, as_string, check_registered, described
+from ..options import as_python
+from .extensions import PREFIX, as_string, check_registered, described
 from .tokens import STRING_ATTRS, check_annotation, check_attribute
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-import numpy as np
 from spacy.tokens import Doc, Token
+
+from ..options import as_python
 
 #: Prefix of the names of custom attributes.
 PREFIX = "_."
@@ -21,11 +22,6 @@ def check_registered(owner: str, holder: type[Doc] | type[Token], name: str) -> 
             f"{kind}.set_extension({name!r}, default=None), or with a getter. For spaCy's commands, register it in "
             f"the file of --code."
         )
-
-
-def as_python(value: Any) -> Any:
-    """Return a scalar of numpy as one of Python, anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_number(value: Any) -> bool:

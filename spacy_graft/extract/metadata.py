@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from spacy.tokens import Doc
 
+from ..options import as_python
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
-from .extensions import as_python, as_string, check_registered, described, is_number
+from .extensions import as_string, check_registered, described, is_number
 from .items import check_width, string_symbols
 from .options import as_names, check_item_settings
 

@@ -11,11 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ..digests import text_key
 from ..options import check_flags
 from .batches import bounds
 from .blocks import BlockKind
@@ -246,10 +246,8 @@ class TextVectors(TextWords):
         return np.array(list(map(word_key, words)), np.uint64)
 
 
-@lru_cache(maxsize=2**17)
-def word_key(word: str) -> int:
-    """A 64-bit hash of a word, the same in every process."""
-    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+#: The symbol of a word.
+word_key = lru_cache(maxsize=2**17)(text_key)
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ class Rounds:
         none, n_labels = np.empty(0, np.int64), self.state.objective.n_labels
         peaks, excess = np.full(n_labels, self.report.l1_max), np.zeros(n_labels)
         self._certificate.forget()
-        found = SpaceViolations(none, none, none, np.empty(0), 0, peaks, excess)
+        found = SpaceViolations(none, none, np.empty(0), 0, peaks, excess, blocks=none)
         self._certificate.update(self.state, self.report.l1_max, found)
 
     def _forget_dual(self) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from ..extract.options import as_names
 from ..options import (
     LARGEST_COUNT,
@@ -17,6 +15,7 @@ from ..options import (
     LARGEST_NGRAM_POWER,
     LARGEST_POWER,
     LARGEST_STRENGTH,
+    as_python,
     is_count,
     is_number_in,
     is_strength,
@@ -37,12 +36,14 @@ UNLINKED: tuple[Unlinked, ...] = get_args(Unlinked)
 PenaltyKind = Literal["l1", "l2", "none"]
 PENALTIES: tuple[PenaltyKind, ...] = get_args(PenaltyKind)
 #: Those of :class:`GraftingPath`.
-PATH_PENALTIES = ("l1", "l2")
+PathPenaltyKind = Literal["l1", "l2"]
+PATH_PENALTIES: tuple[PathPenaltyKind, ...] = get_args(PathPenaltyKind)
 #: A factor of a sign that no weight may have.
 FORBIDDEN = "forbidden"
 SignFactor = float | Literal["forbidden"]
 #: Names of the choices of :class:`GraftingPath`.
-PARSIMONY = ("best", "one_se")
+Parsimony = Literal["best", "one_se"]
+PARSIMONY: tuple[Parsimony, ...] = get_args(Parsimony)
 #: The selection probability that ``stability = True`` asks of features.
 STABLE = 0.6
 #: The most complementary pairs of half samples.
@@ -64,8 +65,7 @@ class Settings:
     def _make_plain(self) -> None:
         """Turn NumPy's numbers into Python's: options are compared, and written as JSON."""
         for option, value in vars(self).items():
-            if isinstance(value, np.generic):
-                object.__setattr__(self, option, value.item())
+            object.__setattr__(self, option, as_python(value))
 
     def _require_flag(self, option: str) -> None:
         self._require(isinstance(getattr(self, option), bool), option, "true or false")
@@ -368,13 +368,13 @@ class GraftingPath(PenaltySettings):
     length_normalisation: bool = True
     balance: float = 0.5
     tol: float = 1e-4
-    penalty: Literal["l1", "l2"] = "l1"
+    penalty: PathPenaltyKind = "l1"
     l1_min_ratio: float = 0.0001
     steps: int = 16
     max_features: int | None = 20_000
     refit: float | Literal["auto"] | None = "auto"
     metric: str = "log_loss"
-    parsimony: Literal["best", "one_se"] | int = "best"
+    parsimony: Parsimony | int = "best"
     network_choices: Sequence[float] = ()
     vectors_choices: Sequence[float] = ()
     optional_blocks: Sequence[str] = ()

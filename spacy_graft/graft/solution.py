@@ -101,8 +101,13 @@ class Solution:
 
     def divided(self, divisor: float) -> Solution:
         """The same features, with all scores divided by a number."""
-        stability = None if self.stability is None else self.stability.divided(divisor)
-        return replace(self, weights=self.weights / divisor, intercepts=self.intercepts / divisor, stability=stability)
+        return replace(
+            self,
+            weights=self.weights / divisor,
+            intercepts=self.intercepts / divisor,
+            word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
+            stability=None if self.stability is None else self.stability.divided(divisor),
+        )
 
 
 def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:

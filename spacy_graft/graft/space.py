@@ -13,6 +13,7 @@ from ..extract.terms import SymbolTerm
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
+from ..search.violations import Violations
 from ..solve.active import Active
 from ..solve.columns import PackedColumns, joined_columns, packed_columns
 from .parts import Part, VertexPart
@@ -23,16 +24,16 @@ LISTED = 1 << 24
 
 
 @dataclass(frozen=True)
-class SpaceViolations:
-    """Violating pairs over all parts, worst first (see :class:`spacy_graft.search.violations.Violations`)."""
+class SpaceViolations(Violations):
+    """Violating pairs over all parts.
+
+    Attributes
+    ----------
+    blocks : int64
+        The part of each pair.
+    """
 
     blocks: np.ndarray
-    nodes: np.ndarray
-    labels: np.ndarray
-    scaled_gradients: np.ndarray
-    count: int
-    peaks: np.ndarray
-    squared_excess: np.ndarray
 
 
 class FeatureSpace:
@@ -98,11 +99,14 @@ class FeatureSpace:
         gradients = np.concatenate([of_part.scaled_gradients for of_part in found])
         best = np.lexsort((labels, nodes, blocks, -gradients))[: request.n_best]
         return SpaceViolations(
-            blocks[best], nodes[best], labels[best], gradients[best],
-            sum(of_part.count for of_part in found),
-            np.max([of_part.peaks for of_part in found], axis=0),
-            np.sum([of_part.squared_excess for of_part in found], axis=0),
-        )  # fmt: skip
+            nodes[best],
+            labels[best],
+            gradients[best],
+            count=sum(of_part.count for of_part in found),
+            peaks=np.max([of_part.peaks for of_part in found], axis=0),
+            squared_excess=np.sum([of_part.squared_excess for of_part in found], axis=0),
+            blocks=blocks[best],
+        )
 
     def everything(self) -> tuple[np.ndarray, np.ndarray]:
         """Blocks and nodes of all features, those of combinations left out, which are not written down."""

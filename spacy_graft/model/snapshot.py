@@ -212,8 +212,9 @@ class Snapshot:
         if not matcher.tables:
             return np.empty(0, np.int64), np.empty(0)
         readers = {name: as_reading_block(self.blocks[name]) for name in matcher.tables}
-        streams = {name: read_streams([block], [doc])[block] for name, block in readers.items()}
-        _, rows, values = matcher.found(streams, self.blocks, self.vocabularies)
+        streams = read_streams(readers.values(), [doc])
+        of_tables = {name: streams[block] for name, block in readers.items()}
+        _, rows, values = matcher.found(of_tables, self.blocks, self.vocabularies)
         order = np.argsort(rows)
         return rows[order], values[order]
 

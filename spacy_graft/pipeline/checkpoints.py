@@ -9,15 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import srsly
-
 from .. import __version__
 from ..digests import digest_of
 from ..files import reason_of, writing
 from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..index.places import InMemory
-from ..model.table import unpack_message
+from ..model.table import pack_message, unpack_message
 
 #: Packages whose version can change the last bits of a model.
 NUMERIC_PACKAGES = ("numpy", "scipy", "numba")
@@ -102,7 +100,7 @@ class Checkpoints:
         """
         if self.broken:
             return
-        content = srsly.msgpack_dumps(state)
+        content = pack_message(state)
         try:
             with writing(self._path(step)) as file:
                 file.write(self._seal(step, content))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import blake2b
 from itertools import compress, tee
 from struct import pack
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from spacy.tokens import Doc
 
+from ..digests import text_key
 from ..extract.bags import Bags
 from ..extract.batches import symbols_of_documents
 from ..extract.blocks import (
@@ -289,9 +290,16 @@ class ExtractedCorpus:
             )
 
 
-def ignore_rare_labels() -> None:
-    """Let nobody be warned of labels that no document has, while warnings are caught."""
-    warnings.filterwarnings("ignore", message=f".*{NEVER_POSITIVE}", category=UserWarning)
+@contextmanager
+def warnings_of_all_documents() -> Iterator[None]:
+    """Not to be warned of what a part of the documents lacks: a label, a name in constraints, features at all.
+
+    If all of them lack it, the last training warns.
+    """
+    with warnings.catch_warnings():
+        for message in (f".*{NEVER_POSITIVE}", "Constraints: No feature", "The trained model has no features"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+        yield
 
 
 def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:
@@ -317,7 +325,5 @@ def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream])
 
 def fingerprint(example: DocPair, target: Target) -> int:
     """A 64-bit hash that is equal for examples with the same text and target, in every process."""
-    text = document_text(example.reference).encode("utf-8", "surrogatepass")
-    digest = blake2b(target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight), digest_size=8)
-    digest.update(text)
-    return int.from_bytes(digest.digest(), "little")
+    of_target = target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight)
+    return text_key(document_text(example.reference), of_target)

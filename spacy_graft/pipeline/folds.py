@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -26,7 +25,7 @@ from ..held_out import (
 )
 from .block_choice import leave_out
 from .choice import HeldOut, choices_of, trials_of
-from .corpus import ExtractedCorpus, ignore_rare_labels
+from .corpus import ExtractedCorpus, warnings_of_all_documents
 from .targets import Targets
 
 if TYPE_CHECKING:
@@ -100,13 +99,7 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         What the bar of each fold begins with.
     """
     n_folds, tempered = len(splits), training.network is not None
-    with warnings.catch_warnings():
-        # All documents of a rare label can be held out. If it has none in the whole corpus, the last training warns.
-        ignore_rare_labels()
-        # The same holds for a fold whose model has no features.
-        warnings.filterwarnings("ignore", message="The trained model has no features", category=UserWarning)
-        # And for a fold without a name that the constraints have.
-        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
+    with warnings_of_all_documents():
         paths = []
         for fold, split in enumerate(splits, start=1):
             of_fold = split.training()

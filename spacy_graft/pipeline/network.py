@@ -12,8 +12,7 @@ from scipy import sparse
 from spacy.strings import StringStore
 
 from ..extract.bags import Bags
-from ..extract.blocks import Block, NgramBlock, is_item_block, is_ngram_block
-from ..extract.items import ItemBlock
+from ..extract.blocks import Block, ItemBlock, NgramBlock, is_item_block, is_ngram_block
 from ..extract.streams import Stream, stream_of
 from ..extract.unread import read_symbols
 from ..graft.data import TrainingData

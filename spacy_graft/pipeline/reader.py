@@ -19,11 +19,10 @@ from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import DEV_PART, numbers_of_folds
 from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
-from ..metrics import LEAST_RIGHT
 from ..options import check_counts, check_flags
 from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
-from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
+from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY, positive_labels
 from .tokenizer import Chunks
 
 #: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
@@ -191,13 +190,9 @@ class JsonlCorpus:
         in_part: list[bool] = (held_out == (self.part == "dev")).tolist()
         return in_part
 
-    def positive(self, number: int, record: dict[str, Any]) -> set[str]:
+    def positive(self, number: int, record: dict[str, Any]) -> frozenset[str]:
         """The labels of a document that hold, or are more likely to than not."""
-        return {
-            label
-            for label, value in self._cats(number, record, self._labels_of(number, record)).items()
-            if value >= LEAST_RIGHT
-        }
+        return positive_labels(self._cats(number, record, self._labels_of(number, record)))
 
     def _records(self) -> Iterator[Record]:
         if self.part is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..graft.memory import MANY_LABELS
-from ..messages import listed
+from ..messages import listed, text_beginning
 from ..metrics import LEAST_RIGHT
 from ..options import SMALLEST_WEIGHT
 
@@ -29,8 +29,6 @@ ID_KEY = "graft_id"
 COMPLETE_KEY = "graft_complete"
 #: Allowed deviation from 1 of the sum of exclusive targets.
 SUM_TOLERANCE = 1e-3
-#: Characters of the text that identify a document without an id in messages.
-MAX_NAME_LENGTH = 40
 
 
 def is_complete(doc: Doc) -> bool:
@@ -43,17 +41,16 @@ def is_annotated(doc: Doc) -> bool:
     return bool(doc.cats) or is_complete(doc)
 
 
-def positive_labels(doc: Doc) -> frozenset[str]:
-    """The labels of a document that hold, or are more likely to than not."""
-    return frozenset(label for label, value in doc.cats.items() if value >= LEAST_RIGHT)
+def positive_labels(cats: Mapping[str, float]) -> frozenset[str]:
+    """The labels that hold, or are more likely to than not."""
+    return frozenset(label for label, value in cats.items() if value >= LEAST_RIGHT)
 
 
 def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
-    text = document_text(doc)
-    return f"document {text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r}"
+    return f"document {text_beginning(document_text(doc))!r}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, soft
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
+from ..options import as_python, is_strength
 from ..threads import one_thread_of
 from . import history, saving
 from .annotation import Examples, annotated, whole_corpus
@@ -630,7 +631,14 @@ class TextCatGraft(TrainablePipe):
 
         Thresholds that data chose are changed so that they decide alike. The log-loss of the report was that of the
         model before.
+
+        Raises
+        ------
+        ValueError
+            If it is no number above 0, or too large.
         """
+        if not is_strength(divisor):
+            raise ValueError(f"[{self.name}] Scores can be divided by a number above 0, not by {divisor!r}.")
         snapshot, report = snapshot_of(self.model).divided(divisor), self.report
         if report is None:
             self._set_snapshot(snapshot)
@@ -988,7 +996,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             raise ValueError(f"[{self.name}] The component is not trained: there is nothing to set thresholds of.")
         if len(thresholds) != len(self.labels):
             raise ValueError(f"[{self.name}] There are {len(self.labels)} labels, but {len(thresholds)} thresholds.")
-        plain = [each.item() if isinstance(each, np.generic) else each for each in thresholds]
+        plain = list(map(as_python, thresholds))
         saving.check_thresholds(self.name, dict(zip(self.labels, plain, strict=True)), self.labels)
         self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=plain))
 

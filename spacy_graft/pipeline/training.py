@@ -616,13 +616,10 @@ class ResumedTraining(Training):
         self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)
         for _ in self.steps_like(self._report):
             pass
-        self.concluded = True
-        if not isinstance(self.learner, GraftingPath):
-            return self._calibrated_as_before()
-        model = self.refitted(self._report, self._report.n_held_out)
-        model.report.finished = True
-        # None if the fit had finished before its first step.
-        self.reports[-1:] = [model.report]
+        model = self._last_model()
+        if isinstance(self.learner, GraftingPath):
+            # None if the fit had finished before its first step.
+            self.reports[-1:] = [model.report]
         return model
 
     def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
@@ -648,6 +645,10 @@ class ResumedTraining(Training):
         last = self._report.points if resolve is None else 0
         while not fit.finished and (not last or fit.report.points < last):
             fit.step()
+        return self._last_model()
+
+    def _last_model(self) -> Model:
+        """The model of a fit that has come as far as the one before."""
         self.concluded = True
         if not isinstance(self.learner, GraftingPath):
             return self._calibrated_as_before()

@@ -16,6 +16,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from .. import metrics
+from ..digests import text_key
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
@@ -31,7 +32,7 @@ from ..pipeline.textcat import TextCatGraft
 from ..threads import one_thread_of
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
-from .store import Store, text_key
+from .store import Store
 from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_teacher, pipeline_teacher
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..digests import text_key
 from ..files import BadLineError, as_number, delimiter_by_name, json_records, table_records
 from ..messages import listed
-from .store import text_key
 
 #: The key of the probabilities in JSON lines, as ``spacy-graft classify`` writes them; that of the text, which need not
 #: be there; and columns of tables that are no labels.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from ..pipeline.targets import MAX_NAME_LENGTH
+from ..digests import text_key
+from ..messages import text_beginning
 
 #: What the first line of a file says.
 STORE_FORMAT = "spacy-graft teacher 1"
@@ -128,7 +128,7 @@ class Store:
 
 def text_name(text: str, number: int) -> str:
     """A text in messages."""
-    return f"text {number:,} ({text[:MAX_NAME_LENGTH] + '…' if len(text) > MAX_NAME_LENGTH else text!r})"
+    return f"text {number:,} ({text_beginning(text)!r})"
 
 
 def append_durably(file: IO[bytes], content: bytes) -> None:
@@ -145,8 +145,3 @@ def store_header(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def text_key(text: str, row: bytes = b"") -> int:
-    """A 64-bit digest of a text, or of a row and its text."""
-    return int.from_bytes(blake2b(row + text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
