@@ -32,7 +32,8 @@ from spacy_graft.extract.terms import Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
 from spacy_graft.model.matching import compile_features
-from spacy_graft.model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of_solution
+from spacy_graft.model.snapshot import snapshot_of_solution
+from spacy_graft.model.sparse_linear import SNAPSHOT, SparseLinear
 
 #: The shipped ones, but for penalties, which do not matter here.
 BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True)}

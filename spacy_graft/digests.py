@@ -8,7 +8,6 @@ from hashlib import blake2b, sha256
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 #: Types whose ``repr`` says all that there is to say.
 PLAIN = (str, int, float, bool, type(None))
@@ -48,8 +47,8 @@ def pieces_of(value: Any) -> Iterable[Any]:
             yield from pieces_of(value.ravel().tolist())
         else:
             yield np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-    elif sparse.issparse(value):
-        rows = sparse.csr_array(value)
+    elif hasattr(value, "tocsr"):  # of SciPy, which takes longer to import than a model to load
+        rows = value.tocsr()
         yield from pieces_of([rows.shape, rows.indptr, rows.indices, rows.data])
     elif is_dataclass(value) and not isinstance(value, type):
         yield from pieces_of(

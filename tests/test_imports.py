@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from conftest import run
+from conftest import make_nlp, make_records, run, train_fully
 
 WITHOUT_SPACY = """
 class_targets classifier estimators files item_model matrices messages metrics ranker registry
@@ -83,3 +84,16 @@ def test_the_estimators_do_without_scikit_learn() -> None:
     assert "call fit first" in printed[1]
     assert printed[2].startswith("Invalid parameter 'l1' for estimator GraftRanker(). Valid parameters are: ['blocks'")
     assert printed[3] == "[]"
+
+
+def test_a_pipeline_predicts_without_scipy(tmp_path: Path) -> None:
+    """It takes as long to import as a model to load."""
+    train_fully(make_nlp(), make_records(30)).to_disk(tmp_path)
+    code = f"""
+import sys
+import spacy
+
+spacy.load({str(tmp_path)!r})("a soup")
+print([name for name in ("scipy.sparse", "sklearn") if name in sys.modules])
+"""
+    assert run("-c", code).stdout == "[]\n"

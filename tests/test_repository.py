@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -130,6 +132,20 @@ def test_issue_forms(name: str) -> None:
     ids = [field["id"] for field in form["body"]]
     assert len(set(ids)) == len(ids)
     assert all(field["attributes"]["label"] for field in form["body"])
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_benchmarks_take_from_the_package_is_there(path: Path) -> None:
+    """They are run by hand, and seldom."""
+    taken = [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "spacy_graft"
+        for alias in node.names
+    ]
+    for module, name in taken:
+        if not hasattr(importlib.import_module(module), name):
+            importlib.import_module(f"{module}.{name}")
 
 
 def test_the_citation_is_of_this_version() -> None:

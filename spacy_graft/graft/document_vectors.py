@@ -11,10 +11,9 @@ Since the shares of a document sum to 1, z_i · u is a mean as well: word t adds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from ..extract.hashing import signed
 from ..solve.dense import DenseColumns
@@ -22,6 +21,9 @@ from ..threads import one_thread_of
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
 from .emptiness import NothingToLearnError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: Norm of document vectors, in units of that of word vectors, under which nothing but rounding is left of them.
 NEGLIGIBLE_SPREAD = 1e-6
@@ -94,6 +96,8 @@ class DocumentVectors:
         ValueError
             If no word of the corpus has a vector, or all documents have the same.
         """
+        from scipy import sparse  # which trained models do without
+
         from ..extract.kernels import slots_of
 
         found = found_rows(symbols, slots_of(signed(given_symbols)), given_symbols)
@@ -141,7 +145,7 @@ def document_columns(
     counts: sparse.csr_array, shares: np.ndarray, vectors: np.ndarray, source: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """m, A and zᵀ (n_columns, documents) of documents with these counts of words (documents, words)."""
-    weighted = sparse.csr_array(counts * shares.astype(np.float64))
+    weighted = (counts * shares.astype(np.float64)).tocsr()
     totals = np.asarray(weighted.sum(axis=1)).reshape(-1)
     filled = totals > 0.0
     means = (weighted @ vectors.astype(np.float64)) / np.where(filled, totals, 1.0)[:, None]

@@ -11,6 +11,7 @@ import numpy as np
 from ..extract.blocks import Block, NgramBlock, is_combination_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from ..graft.solution import Stability
+from ..heap import frozen_heap
 from .item_matching import ItemMatcher
 from .matching import Blocks, rows_by_block, symbols_of
 from .snapshot import Snapshot, check_shapes
@@ -83,6 +84,7 @@ def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
     return attrs
 
 
+@frozen_heap()
 def read_snapshot(
     attrs: Mapping[str, bytes], params: dict[str, Any], blocks: Blocks, strings: StringStore
 ) -> Snapshot | None:
@@ -106,11 +108,10 @@ def read_snapshot(
     ValueError
         If it is anything but a model over these blocks.
     """
-    values = {attr: unpack_message(attrs[attr]) for attr in SNAPSHOT_ATTRS}
-    mean_scale, notes = values["mean_scale"], values["notes"]
+    mean_scale, all_shares, notes = (unpack_message(attrs[attr]) for attr in ("mean_scale", "length_shares", "notes"))
     if type(mean_scale) is not float or not 0.0 <= mean_scale < math.inf:
         raise damaged_model(f"its scale of document weights is {mean_scale!r}")
-    shares = checked_shares(values["length_shares"])
+    shares = checked_shares(all_shares)
     if not isinstance(notes, dict) or not all(isinstance(key, str) for key in notes):
         raise damaged_model(f"its notes are not a map by name, but {notes!r:.60}")
     features = FeatureTable.from_bytes(attrs["features"])

@@ -152,7 +152,7 @@ def unpack_message(data: bytes) -> Any:
 
 def checked_list(values: Any, kind: type[ValueT], name: str) -> list[ValueT]:
     """Return a list of values of exactly this type (a bool is not an int here); or raise a ValueError."""
-    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+    if not isinstance(values, list) or not {*map(type, values)} <= {kind}:
         raise damaged_model(f"{name!r} in its feature table is not a list of {kind.__name__}")
     return values
 
