@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -148,7 +150,8 @@ def test_scores_stay_those_before_the_last_step(noisy: list[Record]) -> None:
             key: last[key] for key in last if key.startswith("cats_")
         }
     component_of(nlp).training = None
-    assert nlp.evaluate(dev)["cats_score"] > last["cats_score"]
+    with pytest.warns(UserWarning, match=f"The model was chosen by these {len(dev)} documents, and then trained on"):
+        assert nlp.evaluate(dev)["cats_score"] > last["cats_score"]
     assert training.concluded
 
 
@@ -181,6 +184,62 @@ def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     assert "cats_choice" not in other
     assert other["cats_score"] != chosen["cats_score"]
     assert len(training_of(nlp).choice.points) == 1  # type: ignore[union-attr]
+
+
+def test_the_same_documents_in_another_order_choose_alike(noisy: list[Record]) -> None:
+    """A reader may shuffle them."""
+    reports = []
+    for shuffles in (False, True):
+        nlp = make_nlp(learner=AUTO)
+        train, dev = split(nlp, noisy)
+        dev = dev[:40] + dev  # some twice
+        nlp.initialize(lambda train=train: train)
+        step = 0
+        while not training_of(nlp).concluded:
+            nlp.update(train[:4])
+            scores = nlp.evaluate(random.Random(step).sample(dev, len(dev)) if shuffles and step else dev)
+            step += 1
+        reports.append((replace(component_of(nlp).report, seconds={}), scores["cats_score"], scores["cats_log_loss"]))
+    assert reports[0] == reports[1]
+
+
+def test_held_out_documents_that_are_read_anew_choose(noisy: list[Record]) -> None:
+    """A component before that is trained as well can annotate them otherwise at each step."""
+    nlp = make_nlp(features={"tags": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "TAG", "min_df": 1}})
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    for tag in ("A", "B"):
+        for example in [*train, *dev]:
+            for token in example.predicted:
+                token.tag_ = tag if example.reference.cats["food"] else "C"
+        nlp.update(train)
+        scores = component_of(nlp).score(dev)
+        assert "cats_log_loss" in scores
+    assert len(training_of(nlp).choice.points) == 2  # type: ignore[union-attr]
+
+
+def test_others_that_are_evaluated_before_a_point_is_judged(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    nlp.evaluate(dev)
+    nlp.update(train[:4])
+    with pytest.warns(UserWarning, match="These 40 documents do not choose the model"):
+        nlp.evaluate(dev[:40])
+    nlp.evaluate(dev)
+    nlp.evaluate(dev[:40])  # as a test set may be
+
+
+def test_training_documents_that_choose_are_warned_of(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    with pytest.warns(
+        UserWarning, match=f"40 of the {len(dev[:40]) + 40} held-out documents that choose the model are"
+    ):
+        nlp.evaluate(dev[:40] + train[:40])
 
 
 def test_documents_that_are_evaluated_after_training_choose_nothing(noisy: list[Record]) -> None:
@@ -523,7 +582,7 @@ def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
     nlp = make_nlp()
     rows = [*[("", {"a": 1.0, "b": 0.0})] * 7, *[("", {"a": 0.0, "b": 1.0})] * 7, *[("word", {"a": 1.0, "b": 0.0})] * 2]
     train = [make_example(nlp, *row) for row in rows]
-    dev = [make_example(nlp, "", {"a": float(i % 2), "b": 1.0 - i % 2}) for i in range(4)]
+    dev = [make_example(nlp, " ", {"a": float(i % 2), "b": 1.0 - i % 2}) for i in range(4)]
     with pytest.warns(UserWarning, match=r"dev choose the model alone\. Cross.*No block finds a symbol"):
         report = spacy_graft.fit(nlp, train, dev=dev)
     assert (report.n_folds, report.n_held_out) == (0, 4)

@@ -325,11 +325,10 @@ def nlp_with_pos() -> Language:
 
 
 def pos_corpus(folder: Path, records: list[Record]) -> None:
-    for name in ("train", "dev"):
-        write_jsonl(
-            folder / f"{name}.jsonl",
-            [{**record, "label": "food" if record["label"] == "food" else "other"} for record in records],
-        )
+    for name, first in (("train", ""), ("dev", "so ")):
+        labels = ("food" if record["label"] == "food" else "other" for record in records)
+        rows = [{"text": first + record["text"], "label": label} for record, label in zip(records, labels, strict=True)]
+        write_jsonl(folder / f"{name}.jsonl", rows)
 
 
 def test_frozen_component_annotates_the_corpus(tmp_path: Path, train_records: list[Record]) -> None:
@@ -366,9 +365,11 @@ def test_callback_examples_are_not_annotated_in_place(nlp: Language) -> None:
     assert not examples[0].predicted.has_annotation("POS")
 
 
-def test_frozen_graft_component_stays_as_it_is(tmp_path: Path, model: Path, train_records: list[Record]) -> None:
+def test_frozen_graft_component_stays_as_it_is(
+    tmp_path: Path, model: Path, train_records: list[Record], dev_records: list[Record]
+) -> None:
     write_jsonl(tmp_path / "train.jsonl", train_records)
-    write_jsonl(tmp_path / "dev.jsonl", train_records)
+    write_jsonl(tmp_path / "dev.jsonl", [{**record, "text": f"so {record['text']}"} for record in dev_records])
     nlp = spacy.load(model)
     before = component_of(nlp).to_bytes(exclude=["vocab"])
     second = {**component_config(nlp), "features": WORDS, "learner": PATH}

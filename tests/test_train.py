@@ -266,6 +266,38 @@ def test_a_last_step_that_is_not_evaluated_is_warned_of(caplog: pytest.LogCaptur
     assert caplog.text == ""
 
 
+def test_settings_of_the_loop_may_be_variables(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency="${vars.often}", max_steps="${vars.steps}", patience="${vars.often}")
+    nlp.config["vars"] = {"often": 200, "steps": 0}
+    suit_loop(nlp, component)
+    training = nlp.config["training"]
+    assert (training["eval_frequency"], training["patience"], training["max_steps"]) == (1, 0, PATH["steps"] + 2)
+    assert "eval_frequency is 200" in caplog.text
+
+
+def test_a_loop_without_end_gets_one(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=0, max_epochs=-1)
+    suit_loop(nlp, component)
+    assert nlp.config["training"]["max_steps"] == PATH["steps"] + 2
+    assert "have no end" in caplog.text
+    assert "uses max_steps = 8 instead" in caplog.text
+
+
+def test_the_last_chosen_model_is_the_best(caplog: pytest.LogCaptureFixture) -> None:
+    weights = {"cats_choice": 0.5, "cats_score": 0.5, "cats_micro_f": None, "tag_acc": 0.1}
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=-1, score_weights=weights)
+    suit_loop(nlp, component)
+    found = {name: weight for name, weight in nlp.config["training"]["score_weights"].items() if weight}
+    assert found == {"cats_choice": 0.91, "tag_acc": 0.09}  # spaCy divides by their sum
+    assert "uses cats_score = 0, cats_choice = 0.9 instead" in caplog.text
+
+
+def test_a_loop_of_few_epochs_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=1)
+    suit_loop(nlp, component)
+    assert "max_epochs is 1: training ends when all batches have been given once, which" in caplog.text
+
+
 def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "model-best").mkdir()
     (tmp_path / "model-best" / "meta.json").write_text("before")
@@ -330,7 +362,7 @@ def test_scores_of_nothing_are_an_error(fitted: Language) -> None:
 
 
 def test_scores_without_annotation_are_left_out(fitted: Language) -> None:
-    with pytest.warns(UserWarning, match="None of the 1 documents has an annotation in doc.cats"):
+    with pytest.warns(UserWarning, match="None of the 1 documents has a label of the component in doc.cats"):
         scores = fitted.evaluate([make_example(fitted, "a goal", {})])
     assert not [name for name in scores if name.startswith("cats")]
 

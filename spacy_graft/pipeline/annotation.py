@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
-from spacy.util import minibatch, resolve_dot_names
+from spacy.util import logger, minibatch, resolve_dot_names
 
 from ..extract.unread import unread_text
 from .corpus import DocPair
@@ -82,7 +82,7 @@ def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> 
     """The whole training corpus, if spaCy has cut it off.
 
     Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
-    files can be read again, unlike other streams, which may not end.
+    files can be read again, unlike other streams, which may not end: a message says what becomes of their documents.
     """
     if nlp is None or not isinstance(get_examples(), islice):
         return get_examples
@@ -91,7 +91,15 @@ def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> 
     if training.get("max_epochs") != -1:
         return get_examples
     (reader,) = resolve_dot_names(config, [training["train_corpus"]])
-    return partial(reader, nlp) if isinstance(reader, Corpus | JsonlCorpus) else get_examples
+    if isinstance(reader, Corpus | JsonlCorpus):
+        return partial(reader, nlp)
+    logger.warning(
+        "[training] max_epochs is -1, and %s is read by a reader of your own. As it may have no end, each step is "
+        "trained on the documents of its batches so far, and those that come after the last step are in no model. If "
+        "it has an end, set max_epochs = 0: training then begins with all of its documents.",
+        training["train_corpus"],
+    )
+    return get_examples
 
 
 def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:

@@ -112,6 +112,25 @@ class HeldOut(Judge):
             for example, origin in zip(examples, self._origins, strict=True)
         )
 
+    def like(self, known: HeldOut) -> tuple[HeldOut, np.ndarray] | None:
+        """The same documents in the order of those known, as they are read now, and the number of each here.
+
+        None if they are others: texts, targets and weights tell. Symbols can be others where components before this one
+        are trained as well.
+        """
+        own, wanted = (of.corpus.documents().keys for of in (self, known))
+        order, wanted_order = np.argsort(own, kind="stable"), np.argsort(wanted, kind="stable")
+        if not np.array_equal(own[order], wanted[wanted_order]):
+            return None
+        numbers = np.empty(len(own), np.int64)
+        numbers[wanted_order] = order
+        if np.array_equal(numbers, np.arange(len(own))):
+            now = self
+        else:
+            now = HeldOut(self.corpus.some(numbers), self.strings, known.locked)
+            now.texts_digest = known.texts_digest
+        return known if now.digest == known.digest else now, numbers
+
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
         """The number of each document here; None if one is not here, or it is not certain that it is."""
         texts = map(unread_text, docs)

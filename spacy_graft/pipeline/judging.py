@@ -17,6 +17,9 @@ from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .targets import SUM_TOLERANCE, is_complete
 
+#: Share of held-out documents from which it is worth a warning that they are training documents.
+MANY_KNOWN = 0.25
+
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
     from .training import Training
@@ -31,17 +34,23 @@ def choose(
     """
     choice = training.choice
     assert choice is not None
-    if training.held_out is not None and training.held_out.digest != held_out.digest:
-        return component.scores_of(examples, options)
+    judged = [example for example in examples if can_judge(component, example)]
+    if training.held_out is not None and training.held_out is not held_out:
+        found = held_out.like(training.held_out)
+        if found is None:
+            warn_of_others(component, training, len(judged))
+            return component.scores_of(examples, options)
+        held_out, numbers = found
+        judged = [judged[number] for number in numbers.tolist()]
 
     def scorer(probabilities: np.ndarray, thresholds: list[float] | None) -> dict[str, Any]:
         component.set_annotations((example.predicted for example in judged), probabilities)
         return component.scores_of(examples, options, thresholds)
 
-    judged = [example for example in examples if can_judge(component, example)]
     if training.held_out is None:
         warn_of_unknown(component, examples, len(judged))
         warn_of_one_target(component, held_out, len(judged))
+        warn_of_known(component, training.corpus, held_out.corpus)
     if not training.is_judged():
         with one_thread_of("blas"):
             training.judge(held_out, scorer)
@@ -78,6 +87,29 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
         warnings.warn(
             f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
             f"Add documents with others: a model that always gives these labels would seem the best.",
+            stacklevel=2,
+        )
+
+
+def warn_of_known(component: TextCatGraft, corpus: ExtractedCorpus, held_out: ExtractedCorpus) -> None:
+    """Warn of held-out documents that are training documents as well, if they are many."""
+    n_known = int(np.isin(held_out.documents().keys, corpus.documents().keys).sum())
+    if n_known > MANY_KNOWN * len(held_out):
+        warnings.warn(
+            f"[{component.name}] {n_known:,} of the {len(held_out):,} held-out documents that choose the model are "
+            f"training documents too. They make it larger and surer of itself than it should be: remove them from one "
+            f"of both.",
+            stacklevel=2,
+        )
+
+
+def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) -> None:
+    """Warn of documents that choose nothing, where a point has yet to be judged."""
+    if not training.is_judged():
+        warnings.warn(
+            f"[{component.name}] These {n_judging:,} documents do not choose the model, since they are not those that "
+            f"judged its first point. Evaluate the same documents after each step; others, such as a test set, after "
+            f"them.",
             stacklevel=2,
         )
 

@@ -19,6 +19,7 @@ from ..graft.report import Report
 from ..messages import count, listed
 from ..options import check_flags
 from .components import is_over
+from .loop import training_settings
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -59,7 +60,7 @@ def console_logger(
     ) -> tuple[LogStep, Callable[[], None]]:
         table = LogTable(nlp, stdout)
         # disable=None: no bar if the output is not a terminal.
-        total = nlp.config["training"]["max_steps"] or None
+        total = training_settings(nlp)["max_steps"] or None
         bar = tqdm(total=total, disable=None if progress_bar else True, leave=False, file=stderr)
 
         def log_step(info: Info | None) -> None:
@@ -84,7 +85,7 @@ class LogTable:
         trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
         self.losses = list(trained)
         self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
-        settings = nlp.config["training"]
+        settings = training_settings(nlp)
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
             cols=[

@@ -15,14 +15,23 @@ from ..messages import listed
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
 
+#: The score of what a learner has chosen so far.
+CHOICE = "cats_choice"
+
 
 def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
     """Whether a component is initialized for ``spacy train``, whose settings are those of ``[training]``."""
     return getattr(get_examples, "__module__", None) == spacy.training.initialize.__name__
 
 
+def training_settings(nlp: Language) -> dict[str, Any]:
+    """The settings of the loop, which may be given by variables."""
+    settings: dict[str, Any] = nlp.config.interpolate()["training"]
+    return settings
+
+
 def suit_loop(nlp: Language, component: TextCatGraft) -> None:
-    """Let the loop evaluate each point of a path, if it would evaluate the first only.
+    """Let the loop evaluate each point of a path, end after it, and keep the model that is chosen.
 
     ``spacy init config`` writes settings for gradient descent: an evaluation every 200 steps, and 1,600 steps of
     patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
@@ -34,30 +43,75 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     nlp : Language
     component : TextCatGraft
     """
-    training = nlp.config["training"]
     learner = component.learner
     if not isinstance(learner, GraftingPath):
         return
-    max_steps = learner.n_points + 2
-    if training["eval_frequency"] < max(learner.n_points, 2):
-        warn_of_impatience(component.name, training["patience"], max_steps)
-        warn_of_few_steps(component.name, training, learner.n_points)
-        return
-    wanted = {"eval_frequency": 1, "patience": 0, "max_steps": max_steps}
-    settings = ", ".join(f"{name} = {value}" for name, value in wanted.items())
-    problem = (
-        f"[{component.name}] [training] eval_frequency is {training['eval_frequency']}, but each step is a "
-        f"point of a path of at most {learner.n_points} points, and the model is chosen among the points evaluated on "
-        f"dev."
-    )
+    settings, n_points = training_settings(nlp), learner.n_points
+    wanted, problems = suited(settings, n_points)
+    if problems:
+        change_settings(nlp, component, wanted, problems)
+    if "eval_frequency" not in wanted:
+        settings |= wanted
+        warn_of_impatience(component.name, settings["patience"], n_points + 2)
+        warn_of_few_steps(component.name, settings, n_points)
+    if settings["max_epochs"] > 0:
+        warn_of_epochs(component.name, settings["max_epochs"])
+
+
+def suited(settings: dict[str, Any], n_points: int) -> tuple[dict[str, Any], list[str]]:
+    """The settings that should be others, and why."""
+    wanted: dict[str, Any] = {}
+    problems = []
+    if settings["eval_frequency"] >= max(n_points, 2):
+        wanted = {"eval_frequency": 1, "patience": 0, "max_steps": n_points + 2}
+        problems.append(
+            f"eval_frequency is {settings['eval_frequency']}, but each step is a point of a path of at most {n_points} "
+            f"points, and the model is chosen among the points evaluated on dev."
+        )
+    elif not any(settings[name] > 0 for name in ("max_steps", "patience", "max_epochs")):
+        wanted = {"max_steps": -(-n_points // settings["eval_frequency"]) * settings["eval_frequency"] + 2}
+        problems.append("max_steps, patience and max_epochs have no end, so that the loop would go on after the path.")
+    weights = weighted_scores(settings)
+    if others := sorted(weights.keys() - {CHOICE}):
+        wanted["score_weights"] = dict.fromkeys(others, 0.0) | {CHOICE: sum(weights.values())}
+        problems.append(
+            f"score_weights has {listed(others)}, by which model-best can be a model that was chosen before the last "
+            f"one. The metric of the learner says what chooses."
+        )
+    return wanted, problems
+
+
+def weighted_scores(settings: dict[str, Any]) -> dict[str, float]:
+    """The scores of text classifiers that decide which model is the best, if ours is one of them."""
+    weights = settings["score_weights"]
+    found = {name: weight for name, weight in weights.items() if weight and name.startswith("cats_")}
+    return found if CHOICE in weights else {}
+
+
+def change_settings(nlp: Language, component: TextCatGraft, wanted: dict[str, Any], problems: list[str]) -> None:
+    """Change settings of the loop and say so, or say how, if it also trains others."""
+    found = f"[{component.name}] [training] {' '.join(problems)}"
+    weights = wanted.pop("score_weights", {})
+    settings = ", ".join(f"{name} = {value:g}" for name, value in (wanted | weights).items())
     others = [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
     if others:
         logger.warning(
-            "%s Train it in a run of its own, with %s: this run also trains %s.", problem, settings, listed(others)
+            "%s Train it in a run of its own, with %s: this run also trains %s.", found, settings, listed(others)
         )
         return
+    training = nlp.config["training"]
     training.update(wanted)
-    logger.warning("%s This training uses %s instead. Write these settings into the config.", problem, settings)
+    training["score_weights"].update(weights)
+    logger.warning("%s This training uses %s instead. Write these settings into the config.", found, settings)
+
+
+def warn_of_epochs(name: str, max_epochs: int) -> None:
+    """Warn of a loop that can end before the path, and its last step, do."""
+    logger.warning(
+        "[%s] [training] max_epochs is %d: training ends when all batches have been given %s, which may be before the "
+        "path ends. Set max_epochs = -1, or 0, no limit: the path ends by itself.",
+        name, max_epochs, "once" if max_epochs == 1 else f"{max_epochs} times",
+    )  # fmt: skip
 
 
 def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:
@@ -86,5 +140,5 @@ def warn_of_few_steps(name: str, training: dict[str, Any], points: int) -> None:
 
 def trained_by_loop(nlp: Language) -> dict[str, Any]:
     """The components that the loop trains, by name."""
-    frozen = nlp.config["training"]["frozen_components"]
+    frozen = training_settings(nlp)["frozen_components"]
     return {name: pipe for name, pipe in nlp.pipeline if name not in frozen and getattr(pipe, "is_trainable", False)}

@@ -41,6 +41,11 @@ def is_annotated(doc: Doc) -> bool:
     return bool(doc.cats) or is_complete(doc)
 
 
+def has_labels_of(doc: Doc, labels: Iterable[str]) -> bool:
+    """Whether something is known of some of the labels."""
+    return is_complete(doc) or any(label in doc.cats for label in labels)
+
+
 def positive_labels(cats: Mapping[str, float]) -> frozenset[str]:
     """The labels that hold, or are more likely to than not."""
     return frozenset(label for label, value in cats.items() if value >= LEAST_RIGHT)

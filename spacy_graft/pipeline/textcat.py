@@ -26,11 +26,12 @@ from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, alternatives_of
 from ..extract.blocks import Block
+from ..extract.unread import document_text
 from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
-from ..messages import did_you_mean, listed
+from ..messages import did_you_mean, listed, listed_in_part
 from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
@@ -50,10 +51,10 @@ from .initialization import (
     require_labels,
     vectors_source,
 )
-from .judging import choose, held_out_of
+from .judging import can_judge, choose, held_out_of, warn_of_trained
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
-from .targets import TargetReader, is_annotated, read_labels
+from .targets import TargetReader, has_labels_of, read_labels
 from .training import ResumedTraining, Training
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ NOTHING_TO_SCORE = (
     "make such a file by spacy-graft convert DATA test.spacy."
 )
 UNLABELLED = (
-    "[{name}] None of the {n} documents has an annotation in doc.cats: there is nothing to score the component by. "
-    "Annotate them, or use spacy-graft evaluate for texts with labels in JSON lines or CSV."
+    "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score it by. The "
+    "labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON lines or CSV, use "
+    "spacy-graft evaluate."
 )
 UNKNOWN_WORD = (
     "[{name}] The vocab of this pipeline does not have a word of the training documents: they were made with another "
@@ -594,9 +596,14 @@ class TextCatGraft(TrainablePipe):
                 f"the component: {listed(self.labels)}.",
                 stacklevel=2,
             )
-        if not any(is_annotated(example.reference) for example in examples):
-            warnings.warn(UNLABELLED.format(name=self.name, n=len(examples)), stacklevel=2)
+        if not any(has_labels_of(example.reference, self.labels) for example in examples):
+            if self.training is not None and self.training.takes_held_out:  # which has been said
+                return {}
+            found = dict.fromkeys(label for example in examples for label in example.reference.cats)
+            labels = {"found": listed_in_part([*found]), "labels": listed_in_part(self.labels)}
+            warnings.warn(UNLABELLED.format(name=self.name, n=len(examples), **labels), stacklevel=2)
             return {}
+        warn_of_trained(self, (document_text(one.reference) for one in examples if can_judge(self, one)))
         scores = self.scores_of(examples, kwargs)
         if self.training is None or "cats_score" not in scores:
             return scores
